@@ -1,0 +1,68 @@
+"""bioeval: what the scores of a recognition system really mean.
+
+``import bioeval as be``; the names below are loaded when they are first used, so that importing
+the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from bioeval.version import __version__
+
+# Where each public name lives.
+_HOMES = {
+    "Scores": "bioeval.scores",
+    "PairScores": "bioeval.scores",
+    "Tally": "bioeval.tally_bundle",
+    "Protocol": "bioeval.protocol",
+    "load": "bioeval.formats",
+    "save": "bioeval.formats",
+    "simulate": "bioeval.simulation",
+    "evaluate": "bioeval.pipeline",
+    "tally": "bioeval.pipeline",
+    "verification": "bioeval.pipeline",
+    "open_set": "bioeval.pipeline",
+    "closed_set": "bioeval.pipeline",
+    "ranks": "bioeval.pipeline",
+    "BioevalError": "bioeval.errors",
+    "BioevalWarning": "bioeval.errors",
+    "DataError": "bioeval.errors",
+    "ProtocolError": "bioeval.errors",
+    "CardError": "bioeval.errors",
+    "MergeError": "bioeval.errors",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        from bioeval.errors import nearest_name
+
+        raise AttributeError(f"bioeval has no {name!r}.{nearest_name(name, __all__)}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from bioeval.errors import (
+        BioevalError,
+        BioevalWarning,
+        CardError,
+        DataError,
+        MergeError,
+        ProtocolError,
+    )
+    from bioeval.pipeline import closed_set, evaluate, open_set, ranks, tally, verification
+    from bioeval.formats import load, save
+    from bioeval.protocol import Protocol
+    from bioeval.scores import PairScores, Scores
+    from bioeval.simulation import simulate
+    from bioeval.tally_bundle import Tally

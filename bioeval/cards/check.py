@@ -1,0 +1,243 @@
+"""Check the values of a card against the table, and say all that is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from bioeval.cards.model import Field, Section, matches_choice
+from bioeval.cards.schema import LAYOUTS, SCHEMA_VERSION, SECTIONS
+from bioeval.cards.toml_text import Place, locate, read, shorten, write_key
+from bioeval.errors import CardError, nearest_name
+
+Values = dict[str, object]
+
+_TABLES = {name: section for name, section in SECTIONS.items() if name}
+
+
+def check(text: str, where: str) -> dict[str, Values]:
+    """Return the values of each section of a card, with the defaults; "" is the head.
+
+    Raises
+    ------
+    CardError
+        If anything is wrong, with a line for each problem: `where`, its line, what was found and
+        what was expected.
+    """
+    data = read(text, where)
+    problems = _Problems(where, locate(text))
+    version = data.get("schema")
+    if type(version) is int and version != SCHEMA_VERSION:
+        problems.add(
+            ("schema",),
+            f"schema = {shorten(version)}; expected {SCHEMA_VERSION}, the version of the card "
+            "format that this bioeval reads",
+        )
+        problems.raise_if_any()  # the fields of another version would only confuse
+    layout = data.get("layout")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        layout = None  # a problem of its own, found with the head
+
+    head = {}
+    for key, value in data.items():
+        if key in _TABLES:
+            continue
+        if isinstance(value, dict) and key not in SECTIONS[""].fields:
+            problems.add((key,), _unknown_section(key))
+        else:
+            head[key] = value
+    values = {"": _check_section("", head, None, problems)}
+    for name, section in _TABLES.items():
+        if name in data:
+            table = _usable_table(name, data[name], layout, problems)
+            if table is not None:
+                values[name] = _check_section(name, table, layout, problems)
+        elif section.required:
+            problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
+        elif not section.task:
+            values[name] = _check_section(name, {}, layout, problems)
+    if not any(section.task and name in data for name, section in _TABLES.items()):
+        tasks = {name: section for name, section in _TABLES.items() if section.task}
+        legal = [name for name, task in tasks.items() if layout is None or layout in task.layouts]
+        problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
+    problems.raise_if_any()
+    return values
+
+
+class _Problems:
+    """What is wrong with a card, each problem with its line."""
+
+    def __init__(self, where: str, lines: Mapping[Place, int]) -> None:
+        self.where = where
+        self.lines = lines
+        self.found: list[tuple[int, str]] = []
+
+    def add(self, place: Place, message: str) -> None:
+        while place and place not in self.lines:
+            place = place[:-1]  # a field of an inline table, or one that is missing
+        self.found.append((self.lines.get(place, 0), message))
+
+    def raise_if_any(self) -> None:
+        if self.found:
+            ordered = sorted(self.found, key=lambda problem: problem[0])
+            lines = [
+                f"{self.where}{f', line {line}' if line else ''}: {message}"
+                for line, message in ordered
+            ]
+            raise CardError("\n".join(lines))
+
+
+class _UnexpectedValue(Exception):
+    """A value that a field does not accept: what was expected, and what was found if not all."""
+
+    def __init__(self, expected: str, found: str = "") -> None:
+        super().__init__(expected)
+        self.found = found
+
+
+def _brackets(names: list[str] | Mapping[str, object]) -> str:
+    return ", ".join(f"[{name}]" for name in names)
+
+
+def _unknown_section(name: str) -> str:
+    hint = nearest_name(name, _TABLES)
+    return (
+        f"[{write_key(name)}] is not a section of a card; expected one of "
+        f"{_brackets(_TABLES)}.{hint}"
+    )
+
+
+def _unknown_field(section: str, key: str, value: object) -> str:
+    fields = SECTIONS[section].fields
+    homes = [name for name, other in SECTIONS.items() if key in other.fields]
+    if "" in homes:
+        hint = f" {key} belongs above the first section."
+    elif homes:
+        hint = f" {key} is a field of {' and '.join(f'[{name}]' for name in homes)}."
+    else:
+        hint = nearest_name(key, fields)
+    what = f"a field of [{section}]" if section else "a field above the sections"
+    return (
+        f"{_label(section)}{write_key(key)} = {shorten(value)} is not {what}; expected one of "
+        f"{', '.join(fields)}.{hint}"
+    )
+
+
+def _label(section: str) -> str:
+    return f"[{section}] " if section else ""
+
+
+def _usable_table(
+    name: str, value: object, layout: str | None, problems: _Problems
+) -> Mapping[str, object] | None:
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        problems.add((name,), f"[[{name}]] is a list of sections; expected one, [{name}]")
+    elif not isinstance(value, dict):
+        problems.add((name,), f"{name} = {shorten(value)}; expected a section, [{name}]")
+    elif layout is not None and layout not in _TABLES[name].layouts:
+        legal = " or ".join(f'"{other}"' for other in _TABLES[name].layouts)
+        problems.add(
+            (name,), f'[{name}] has no meaning with layout = "{layout}"; expected layout = {legal}'
+        )
+    else:
+        return value
+    return None
+
+
+def _check_section(
+    name: str, data: Mapping[str, object], layout: str | None, problems: _Problems
+) -> Values:
+    """Return the values of a section with its defaults; what is wrong goes to `problems`."""
+    section: Section = SECTIONS[name]
+    prefix: Place = (name,) if name else ()
+    for key, value in data.items():
+        if key not in section.fields:
+            problems.add((*prefix, key), _unknown_field(name, key, value))
+    given = [key for key in section.only_one_of if key in data]
+    if len(given) > 1:
+        problems.add(
+            (*prefix, given[-1]), f"{_label(name)}holds {' and '.join(given)}; expected only one"
+        )
+    values: Values = {}
+    for key, field in section.fields.items():
+        place = (*prefix, key)
+        if key not in data:
+            if field.required:
+                problems.add(
+                    place,
+                    f"{_label(name)}{key} is missing; expected {field.expected()}: {field.doc}",
+                )
+            dropped = given and key in section.only_one_of
+            values[key] = None if dropped else field.default_for(layout)
+        elif layout is not None and layout not in field.layouts:
+            problems.add(
+                place,
+                f"{_label(name)}{key} = {shorten(data[key])}; {key} has no meaning with "
+                f'layout = "{layout}": expected to be left out',
+            )
+        else:
+            try:
+                values[key] = _check_value(field, data[key], layout)
+            except _UnexpectedValue as error:
+                found = error.found or f"= {shorten(data[key])}"
+                problems.add(place, f"{_label(name)}{key} {found}; {error}")
+    return values
+
+
+def _check_value(field: Field, value: object, layout: str | None) -> object:
+    expected = f"expected {field.expected(layout)}"
+    if field.words(layout) != field.words():
+        expected += f' with layout = "{layout}"'
+    if not field.many:
+        return _check_item(field, value, layout, expected)
+    if not isinstance(value, list):
+        _check_item(field, value, layout, expected)
+        raise _UnexpectedValue(f"{expected}. Did you mean [{shorten(value)}]?")
+    items: list = []
+    for item in value:
+        try:
+            items.append(_check_item(field, item, layout, expected))
+        except _UnexpectedValue as error:
+            raise _UnexpectedValue(str(error), f"holds {shorten(item)}") from None
+    if not items and not field.may_be_empty:
+        raise _UnexpectedValue(f"{expected}, at least one")
+    if field.distinct and len(set(items)) < len(items):
+        twice = next(item for i, item in enumerate(items) if item in items[:i])
+        raise _UnexpectedValue(expected, f"holds {shorten(twice)} twice")
+    if field.increasing:
+        for before, after in zip(items, items[1:], strict=False):
+            if not before < after:
+                raise _UnexpectedValue(expected, f"holds {shorten(before)} before {shorten(after)}")
+    return tuple(items)
+
+
+def _check_item(field: Field, value: object, layout: str | None, expected: str) -> object:
+    if field.kind == "text":
+        return _check_text(field, value, layout, expected)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _UnexpectedValue(expected)
+    if field.kind == "integer" and not isinstance(value, int):
+        raise _UnexpectedValue(expected)
+    is_nan = value != value
+    if is_nan or (field.interval is not None and value not in field.interval):
+        raise _UnexpectedValue(expected)
+    if field.kind == "integer":
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise _UnexpectedValue(f"{expected}, within the range of a float64") from None
+
+
+def _check_text(field: Field, value: object, layout: str | None, expected: str) -> str:
+    if not isinstance(value, str):
+        raise _UnexpectedValue(expected)
+    if field.choices:
+        words = field.words(layout)
+        if not any(matches_choice(value, word) for word in words):
+            raise _UnexpectedValue(f"{expected}.{nearest_name(value, words)}")
+    elif field.pattern and not re.fullmatch(field.pattern, value):
+        raise _UnexpectedValue(expected)
+    elif not value.strip():
+        raise _UnexpectedValue(f"{expected} that is not empty")
+    return value

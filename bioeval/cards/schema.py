@@ -1,0 +1,371 @@
+"""What a protocol card may say: one frozen table.
+
+``SECTIONS`` lists every section of a card, every field of a section, its type, its accepted
+values and its default, each with a line in plain words. Reading a card, its error messages, the
+explanation in plain words and the tables of ``docs/protocol-cards.md`` are all made from this
+table, so a new section or choice is written here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from bioeval.cards.model import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Choice,
+    Field,
+    Interval,
+    Section,
+)
+
+SCHEMA_VERSION = 1
+
+LAYOUTS: Mapping[str, str] = MappingProxyType(
+    {
+        SQUARE: "one set of n templates, each compared with all the others; a template is never "
+        "compared with itself",
+        RECTANGULAR: "m probe templates (rows) compared with the templates of a separate gallery "
+        "(columns)",
+        PAIRS: "a fixed list of comparisons, each marked as genuine or impostor",
+    }
+)
+
+FUSIONS = {
+    "min": Choice("the closest of the subject's templates decides (for similarities, the highest)"),
+    "mean": Choice("the mean over the subject's templates, in float64"),
+    "max": Choice("the farthest of the subject's templates decides (for similarities, the lowest)"),
+    "median": Choice("the median over the subject's templates"),
+    "kth:K": Choice(
+        "the K-th closest of the subject's templates decides; a subject with fewer than K usable "
+        "templates is no attempt"
+    ),
+}
+
+RANK_UNITS = {
+    "template": Choice(
+        "the candidate list holds every template, so a subject may stand on it more than once"
+    ),
+    "subject": Choice("the candidate list holds each subject once, at its fused score"),
+}
+
+TIES = {
+    "pessimistic": Choice("a non-mate exactly as close as the mate ranks before it"),
+    "optimistic": Choice("a non-mate exactly as close as the mate ranks after it"),
+    "stable": Choice(
+        "equal scores keep the order of the gallery's columns (a subject stands at the column of "
+        "its first best template)"
+    ),
+    "expected": Choice("the mean over all orders of the tied, so counts may hold fractions"),
+}
+
+HEAD = Section(
+    doc="What the card is: the fields above the first section.",
+    fields={
+        "schema": Field(
+            "integer",
+            "the version of the card format",
+            interval=Interval(SCHEMA_VERSION, SCHEMA_VERSION),
+            required=True,
+        ),
+        "name": Field(
+            "text",
+            "the name of the protocol, as it is asked for",
+            pattern="[a-z0-9]+(-[a-z0-9]+)*",
+            pattern_words="of lower-case letters and digits, with single hyphens between them",
+            required=True,
+        ),
+        "title": Field("text", "the title, for headings", required=True),
+        "summary": Field("text", "the protocol in a few plain sentences", required=True),
+        "layout": Field(
+            "text",
+            "what is compared with what",
+            choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
+            required=True,
+        ),
+        "not_said": Field(
+            "text",
+            "what the card leaves open, one sentence each",
+            many=True,
+            default=(),
+            may_be_empty=True,
+        ),
+    },
+)
+
+SOURCE = Section(
+    doc="Where the protocol is defined.",
+    required=True,
+    fields={
+        "text": Field("text", "the paper, standard or lecture that defines it", required=True),
+        "year": Field("integer", "its year", interval=Interval(1800, 2200)),
+        "section": Field("text", "the section, chapter or part of it"),
+        "url": Field("text", "where to read it"),
+    },
+)
+
+SINGLE = Choice(
+    "one comparison is one attempt",
+    says={
+        SQUARE: {
+            "An attempt": "every ordered pair (i, j) of two different templates: i claims to be "
+            "the subject of j. (i, j) and (j, i) are two attempts",
+            "Genuine": "the two templates are of one subject. TG = the sum over subjects of "
+            "S(S - 1), for a subject with S templates",
+            "Impostor": "the two templates are of two subjects. TI = n^2 - the sum over subjects "
+            "of S^2, for n templates in all",
+        },
+        RECTANGULAR: {
+            "An attempt": "every cell of the matrix: the probe claims to be the subject of the "
+            "gallery template",
+            "Genuine": "probe and template are of one subject. TG = the sum over probes of the "
+            "number of gallery templates of the probe's subject",
+            "Impostor": "every other cell. TI = m*n - TG, for m probes and n gallery templates",
+        },
+        PAIRS: {
+            "An attempt": "every pair of the list",
+            "Genuine": "a pair that the list says is genuine. TG = their number",
+            "Impostor": "every other pair. TI = their number",
+        },
+    },
+)
+
+MULTI = Choice(
+    "one claim meets all templates of the claimed subject, fused into one score",
+    layouts=SEARCHABLE,
+    says={
+        SQUARE: {
+            "An attempt": "each probe claims each subject once; the score is fused over that "
+            "subject's templates, the probe itself left out",
+            "Genuine": "a claim of the own subject, if it has another template. TG = probes with "
+            "at least one other template of their subject",
+            "Impostor": "a claim of any other subject. TI = all pairs of a probe and another "
+            "subject (n(N - 1) for n templates of N subjects)",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe claims each enrolled subject once; the score is fused over "
+            "that subject's gallery templates",
+            "Genuine": "a claim of the own subject. TG = probes whose subject is enrolled",
+            "Impostor": "a claim of any other subject. TI = m*N - TG, for m probes and N enrolled "
+            "subjects",
+        },
+    },
+)
+
+VERIFICATION = Section(
+    doc="Verification (1:1): a probe claims an identity, and the claim is accepted or rejected.",
+    task=True,
+    rates={
+        "GAR": "genuine accepts / genuine attempts (GA / TG)",
+        "FRR": "false rejects / genuine attempts (FR / TG) = 1 - GAR",
+        "FAR": "false accepts / impostor attempts (FA / TI)",
+        "GRR": "genuine rejects / impostor attempts (GR / TI) = 1 - FAR",
+    },
+    fields={
+        "templates": Field(
+            "text",
+            "whether a claim meets one template of the claimed subject or all of them",
+            many=True,
+            distinct=True,
+            default=("single", "multi"),
+            choices={"single": SINGLE, "multi": MULTI},
+        ),
+        "fusion": Field(
+            "text",
+            "how the scores of one subject's templates become one score",
+            choices=FUSIONS,
+            default="min",
+            layouts=SEARCHABLE,
+            only_if=("templates", "multi"),
+        ),
+        "unenrolled_claims": Field(
+            "text",
+            "what to do with an explicit claim of a subject that is not enrolled",
+            choices={
+                "raise": Choice("an explicit claim of a subject that is not enrolled is an error"),
+                "skip": Choice("such a claim is left out and counted"),
+            },
+            default="raise",
+            layouts=SEARCHABLE,
+        ),
+    },
+)
+
+OPEN_SET = Section(
+    doc="Open-set identification (1:N with a threshold): is the probe's subject in the gallery, "
+    "and who is it?",
+    task=True,
+    layouts=SEARCHABLE,
+    says={
+        SQUARE: {
+            "An attempt": "each probe is searched twice, in parallel: once as a genuine probe, "
+            "against all other templates, and once as an impostor, against the templates of the "
+            "other subjects only",
+            "Genuine": "the probe, if its subject has another template. Its score is the distance "
+            "of its nearest mate, its rank that mate's place among all candidates. TG = probes "
+            "with a mate",
+            "Impostor": "the same probe with its own subject's templates out of the gallery. Its "
+            "score is the distance of the nearest template of another subject. TI = probes with "
+            "at least one other subject present",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe is searched in the gallery",
+            "Genuine": "a probe whose subject is enrolled (PG). Its score is the distance of its "
+            "nearest mate, its rank that mate's place among all candidates. TG = enrolled probes "
+            "with at least one usable mate",
+            "Impostor": "a probe whose subject is not in the gallery of the trial: which probes, "
+            "'impostors' says below. Its score is the distance of the nearest template of another "
+            "subject. TI = such probes with at least one usable template of another subject",
+        },
+    },
+    rates={
+        "DIR(t, k)": "genuine probes with a mate within t at rank k or better / TG",
+        "FRR(t)": "1 - DIR(t, 1): missed, or not first",
+        "FAR(t)": "impostor probes with any candidate within t / TI",
+        "GRR(t)": "1 - FAR(t)",
+        "TTR(t)": "enrolled probes with any template within t, whosever it is / enrolled probes",
+        "FTR(t)": "probes that are not enrolled (PN) with any template within t / such probes",
+    },
+    fields={
+        "impostors": Field(
+            "text",
+            "which probes play the impostor",
+            choices={
+                "auto": Choice(
+                    "the probes that are not enrolled (PN) if there are any, else each enrolled "
+                    "probe with its own subject left out; all-against-all always leaves it out"
+                ),
+                "unenrolled": Choice("the probes that are not enrolled (PN)", (RECTANGULAR,)),
+                "leave-subject-out": Choice(
+                    "each enrolled probe, searched again without its own subject's templates"
+                ),
+                "both": Choice("the probes of both kinds", (RECTANGULAR,)),
+            },
+            default="auto",
+        ),
+        "rank_unit": Field(
+            "text", "what stands on the candidate list", choices=RANK_UNITS, default="template"
+        ),
+        "fusion": Field(
+            "text",
+            "how the scores of one subject's templates become one score",
+            choices=FUSIONS,
+            default="min",
+            only_if=("rank_unit", "subject"),
+        ),
+        "ties": Field(
+            "text",
+            "where a non-mate exactly as close as the mate ranks",
+            choices=TIES,
+            default="pessimistic",
+        ),
+        "max_rank": Field(
+            "integer",
+            "the last rank of DIR (left out: every rank, while the table stays small)",
+            interval=Interval(1),
+        ),
+    },
+)
+
+CLOSED_SET = Section(
+    doc="Closed-set identification (1:N without a threshold): every probe is enrolled; at which "
+    "rank is its subject?",
+    task=True,
+    layouts=SEARCHABLE,
+    says={
+        SQUARE: {
+            "An attempt": "each template is searched against all others. TA = probes with a mate",
+            "Genuine": "every probe. One whose subject has no other template has no mate, and "
+            "'unmated' says below what happens to it",
+            "Impostor": "nobody: there is no threshold to pass",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe is searched in the gallery. TA = probes with a mate",
+            "Genuine": "every probe, since all are promised to be enrolled; 'unmated' says below "
+            "what happens to one that is not",
+            "Impostor": "nobody: there is no threshold to pass",
+        },
+    },
+    rates={
+        "CMS(k)": "probes with a mate at rank k or better / TA",
+        "RR": "the recognition rate, CMS(1)",
+    },
+    fields={
+        "rank_unit": OPEN_SET.fields["rank_unit"],
+        "fusion": OPEN_SET.fields["fusion"],
+        "ties": OPEN_SET.fields["ties"],
+        "max_rank": Field(
+            "integer", "the last rank of CMS (left out: every rank)", interval=Interval(1)
+        ),
+        "unmated": Field(
+            "text",
+            "what to do with a probe that has no mate in the gallery",
+            choices={
+                "auto": Choice(
+                    "a probe without a mate is left out and counted in all-against-all, and an "
+                    "error in probe-against-gallery, whose closed set promises enrolment"
+                ),
+                "raise": Choice("a probe without a mate is an error"),
+                "skip": Choice("a probe without a mate is left out and counted"),
+            },
+            default="auto",
+        ),
+    },
+)
+
+THRESHOLDS = Section(
+    doc="The thresholds of the curves. EER and the other operating points do not depend on them.",
+    only_one_of=("count", "values"),
+    fields={
+        "count": Field(
+            "integer",
+            "about this many thresholds, from the smallest to the largest finite score",
+            interval=Interval(2, 1_000_000),
+            default=1000,
+        ),
+        "values": Field(
+            "number",
+            "these thresholds, in the units of the scores",
+            many=True,
+            increasing=True,
+        ),
+    },
+)
+
+REPORT = Section(
+    doc="What tables and reports show.",
+    fields={
+        "far_targets": Field(
+            "number",
+            "FRR and DIR are given where FAR is at most each of these",
+            many=True,
+            distinct=True,
+            interval=Interval(0, 1, low_open=True),
+            default=(0.1, 0.01, 0.001, 0.0001),
+        ),
+        "ranks": Field(
+            "integer",
+            "the ranks shown in tables",
+            many=True,
+            distinct=True,
+            interval=Interval(1),
+            default=(1, 5, 10),
+            layouts=SEARCHABLE,
+        ),
+    },
+)
+
+SECTIONS: Mapping[str, Section] = MappingProxyType(
+    {
+        "": HEAD,
+        "source": SOURCE,
+        "verification": VERIFICATION,
+        "open_set": OPEN_SET,
+        "closed_set": CLOSED_SET,
+        "thresholds": THRESHOLDS,
+        "report": REPORT,
+    }
+)

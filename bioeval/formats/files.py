@@ -1,0 +1,98 @@
+"""Opening a file with a clear word when it is not what it should be, and writing one whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bioeval.errors import DataError, nearest_name
+
+#: What the first bytes of a file that bioeval does not read say it is.
+FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file (also netCDF 4 and MATLAB 7.3)"),
+    (b"CDF\x01", "a netCDF 3 file"),
+    (b"CDF\x02", "a netCDF 3 file"),
+    (b"MATLAB 5.0", "a MATLAB file"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ\x00", "an xz file"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-zip file"),
+    (b"\x28\xb5\x2f\xfd", "a zstandard file"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow (Feather) file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"%PDF", "a PDF file"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+)
+
+NPY_MAGIC = b"\x93NUMPY"
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def existing_file(path: str | os.PathLike[str], what: str = "the file") -> Path:
+    """Return `path` when it is a file with something in it; say clearly what it is when not."""
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected {what}, a single file")
+    if not path.exists():
+        folder = path.parent
+        if not folder.is_dir():
+            raise DataError(f"{path}: no such file; there is no folder {folder} either")
+        raise DataError(f"{path}: no such file.{nearest_name(path.name, os.listdir(folder))}")
+    if path.is_file() and path.stat().st_size == 0:
+        raise DataError(f"{path}: is empty (0 bytes); write the file again")
+    return path
+
+
+def content(path: Path) -> str:
+    """Tell ``"npy"``, ``"zip"``, ``"text"`` or, in words, what else the first bytes look like."""
+    with open(path, "rb") as file:
+        head = file.read(512)
+    if head.startswith(NPY_MAGIC):
+        return "npy"
+    if head.startswith(ZIP_MAGIC):
+        return "zip"
+    for magic, name in FOREIGN_MAGIC:
+        if head.startswith(magic):
+            return name
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return "a Python pickle, which bioeval never unpickles"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16 text"
+    return "an unknown binary file" if b"\x00" in head else "text"
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside `path` that takes its place when the block ends well.
+
+    When the block fails, or is interrupted, the temporary file is removed and whatever was at
+    `path` stays as it was.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected the name of a file to write")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: there is no folder {path.parent}; make it first")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        part.chmod(0o666 & ~_umask())
+        yield part
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """Return the mask that files newly made by this process get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,418 @@
+"""The .npz layout: scores or embeddings, with labels and metadata, in one file.
+
+Version 1 holds either
+
+- ``scores`` (m, n), ``probe_labels`` (m,) and ``gallery_labels`` (n,), or without
+  ``gallery_labels`` all-against-all; ``mask`` (m, n); ``probe_<name>`` and ``gallery_<name>``
+  metadata; ``probe_ids`` and ``gallery_ids`` where a selection keeps templates on both sides;
+- ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2);
+- ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
+  ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
+
+``kind`` and ``nan`` are words, ``schema`` is the version. Arrays under other names are chosen by
+options.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.errors import DataError, require_choice
+from bioeval.formats.archive import Archive
+from bioeval.formats.csv_tables import Labels, read_labels
+from bioeval.formats.options import Options, say
+from bioeval.formats.pairs import read_pairs
+from bioeval.scores import KINDS, NAN_POLICIES, PairScores, Scores
+
+SCHEMA = 1
+
+#: Names of the layout, which are no metadata.
+RESERVED = {
+    "scores",
+    "genuine",
+    "subjects",
+    "embeddings",
+    "gallery_embeddings",
+    "probe_embeddings",
+    "labels",
+    "probe_labels",
+    "gallery_labels",
+    "probe_ids",
+    "gallery_ids",
+    "mask",
+    "kind",
+    "nan",
+    "metric",
+    "pairs",
+    "schema",
+}
+
+
+def read_npz(path: Path, options: Options) -> Scores:
+    """Read a .npz file; see :func:`bioeval.load` for the options."""
+    return _Reader(Archive(path), options).scores()
+
+
+class _Reader:
+    """Finds out what a file holds, and makes scores of it."""
+
+    def __init__(self, archive: Archive, options: Options):
+        self.file, self.options = archive, options
+        self.used: set[str] = set()
+        self._check_schema()
+
+    def scores(self) -> Scores:
+        """Read scores, a pair list or embeddings, whichever it is."""
+        options = self.options
+        if options.embeddings_key is not None and options.scores_key is not None:
+            raise DataError(
+                f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
+            )
+        has_scores = options.scores_key is not None or "scores" in self.file
+        has_embeddings = options.embeddings_key is not None or "embeddings" in self.file
+        if has_scores and has_embeddings and not (options.scores_key or options.embeddings_key):
+            raise DataError(
+                f"{self.file.path}: holds both scores and embeddings; choose by "
+                f"{say('scores_key', 'scores')} or {say('embeddings_key', 'embeddings')}"
+            )
+        if options.embeddings_key is not None or not has_scores and has_embeddings:
+            return self._from_embeddings()
+        if not has_scores:
+            raise DataError(self._nothing_found())
+        key = self._key("scores_key", "scores") or ""
+        rank = len(self.file.headers[key].shape)
+        if rank == 1:
+            return self._from_pair_list(key)
+        if rank != 2:
+            raise DataError(
+                f"{self.file.path}: {key!r} has shape {self.file.headers[key].shape}; expected "
+                "a matrix (probes, gallery), or one score a pair"
+            )
+        return self._from_matrix(key)
+
+    # ------------------------------------------------------------ the three contents
+
+    def _from_matrix(self, key: str) -> Scores:
+        self._refuse("scores", "metric", "gallery_embeddings_key", "genuine_key")
+        m, n = self.file.headers[key].shape
+        gallery = self._labels("gallery_labels", n, "gallery templates", "gallery_labels")
+        mask = self._key("mask_key", "mask")
+        names = ("probe_labels", "labels")
+        probe = self._labels("probe_labels", m, "probes", *names, square=gallery is None and m == n)
+        if probe is None and (mask is None or gallery is not None):
+            raise DataError(self._no_labels(m, n))
+        if gallery is None and m != n and probe is not None:
+            raise DataError(
+                f"{self.file.path}: {key!r} is {m} x {n}, not square, and there are no gallery "
+                f"labels; name them with {say('gallery_labels_key')}. It holds: "
+                f"{self.file.listing()}"
+            )
+        square = gallery is None and probe is not None
+        probe_meta, gallery_meta = self._meta(probe, gallery, m, n, square)
+        scores = Scores(
+            self.file.read(key),
+            None if probe is None else probe.label,
+            None if gallery is None else gallery.label,
+            mask=None if mask is None else self.file.read(mask),
+            probe_meta=probe_meta,
+            gallery_meta=None if square else gallery_meta,
+            kind=self._word("kind", "distance", KINDS),
+            nan=self._nan,
+            name=self.file.path.stem,
+        )
+        if not self.options.names_arrays and "probe_ids" in self.file:
+            scores.probe_ids = self._ids("probe_ids", m)
+            scores.gallery_ids = self._ids("gallery_ids", n)
+        if self.options.pairs_key is None:
+            return scores
+        a, b, same = self._pairs(m, n)
+        return scores.at_pairs(a, b, same)
+
+    def _from_pair_list(self, key: str) -> PairScores:
+        self._refuse(
+            "a list of pairs",
+            *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
+            *("gallery_labels", "mask_key", "meta", "metric", "pairs_key"),
+        )
+        genuine = self._key("genuine_key", "genuine")
+        if genuine is None:
+            raise DataError(
+                f"{self.file.path}: {key!r} is a list of {self.file.headers[key].shape[0]} scores "
+                "but nothing says which are genuine; name the array of 0 and 1 with "
+                f"{say('genuine_key')}. It holds: {self.file.listing()}"
+            )
+        return Scores.from_pairs(
+            self.file.read(key),
+            self.file.read(genuine),
+            kind=self._word("kind", "distance", KINDS),
+            nan=self._nan,
+            subjects=self.file.read("subjects") if "subjects" in self.file else None,
+            name=self.file.path.stem,
+        )
+
+    def _from_embeddings(self) -> Scores:
+        from bioeval.embeddings import METRICS, as_embeddings, pair_distances
+
+        self._refuse("embeddings", "genuine_key")
+        kind = self.options.kind
+        if kind not in (None, "distance"):
+            raise DataError(
+                f"{say('kind', kind)} has no meaning for embeddings; they are compared by distances"
+            )
+        key = self._key("embeddings_key", "embeddings") or ""
+        other = self._key("gallery_embeddings_key", "gallery_embeddings")
+        for name in (key, other):
+            shape = self.file.headers[name].shape if name else (1, 1)
+            if len(shape) != 2:
+                raise DataError(
+                    f"{self.file.path}: {name!r} has shape {shape}; expected one embedding a row"
+                )
+        m = self.file.headers[key].shape[0]
+        n = self.file.headers[other].shape[0] if other else m
+        gallery = None
+        if other:
+            gallery = self._labels("gallery_labels", n, "gallery templates", "gallery_labels")
+        names = ("labels", "probe_labels")
+        probe = self._labels("probe_labels", m, "templates", *names, square=other is None)
+        if probe is None or (other and gallery is None):
+            raise DataError(self._no_labels(m, n if other else None))
+        probe_meta, gallery_meta = self._meta(probe, gallery, m, n, other is None, plain=True)
+        metric = self._word("metric", "cosine", METRICS)
+        mask = self._key("mask_key", "mask")
+        left = as_embeddings(self.file.read(key), f"{self.file.path}: {key}")
+        right = None
+        if other:
+            right = as_embeddings(self.file.read(other), f"{self.file.path}: {other}")
+        if self.options.pairs_key is None:
+            return Scores.from_embeddings(
+                left,
+                probe.label,
+                right,
+                None if gallery is None else gallery.label,
+                metric=metric,
+                nan=self._nan,
+                mask=None if mask is None else self.file.read(mask),
+                probe_meta=probe_meta,
+                gallery_meta=None if other is None else gallery_meta,
+                name=self.file.path.stem,
+            )
+        self._refuse("a list of pairs", "mask_key")
+        a, b, same = self._pairs(m, n, itself=other is None)
+        who = [probe.label[a], (gallery or probe).label[b]]
+        if same is None:
+            same = who[0] == who[1]
+        return Scores.from_pairs(
+            pair_distances(left, left if right is None else right, a, b, metric),
+            same,
+            nan=self._nan,
+            subjects=np.column_stack(who),
+            name=self.file.path.stem,
+        )
+
+    # ------------------------------------------------------------ finding things
+
+    def _key(self, option: str, *native: str) -> str | None:
+        """Return the array that an option names, or the first of the layout's names present."""
+        wanted = getattr(self.options, option)
+        if wanted is not None:
+            self.file.require(option, wanted)
+            self.used.add(wanted)
+            return wanted
+        found = next((name for name in native if name in self.file), None)
+        if found is not None:
+            self.used.add(found)
+        return found
+
+    def _refuse(self, what: str, *names: str) -> None:
+        given = self.options.given()
+        for name in names:
+            if name in given:
+                raise DataError(f"{self.file.path}: {say(name)} has no meaning for {what}")
+
+    def _labels(
+        self, side: str, count: int, what: str, *native: str, square: bool = False
+    ) -> Labels | None:
+        """Read the labels of a side from the array or the CSV file that holds them."""
+        options = self.options
+        names = [side] if side == "gallery_labels" else [side, "labels"]
+        given = [n for name in names for n in (name, f"{name}_key") if getattr(options, n)]
+        if len(given) > 1:
+            raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
+        if given and not given[0].endswith("_key"):
+            labels = read_labels(getattr(options, given[0]), options.meta if square else None)
+            labels.expect(count, what)
+            return labels
+        key = self._key(given[0] if given else f"{side}_key", *native)
+        if key is None:
+            return None
+        shape = self.file.headers[key].shape
+        if shape != (count,):
+            raise DataError(
+                f"{self.file.path}: the labels {key!r} have shape {shape}; expected ({count},), "
+                f"one for each of the {count} {what}. It holds: {self.file.listing()}"
+            )
+        return Labels(self.file.path, self.file.read(key), {}, True)
+
+    def _meta(
+        self,
+        probe: Labels | None,
+        gallery: Labels | None,
+        m: int,
+        n: int,
+        square: bool,
+        plain: bool = False,
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Gather metadata: by prefix, by plain names (embeddings), and as options say."""
+        both: tuple[dict, dict] = (
+            {} if probe is None else dict(probe.meta),
+            {} if gallery is None else dict(gallery.meta),
+        )
+        for key, header in self.file.headers.items():
+            if key in RESERVED | self.used or len(header.shape) != 1:
+                continue
+            side = 0 if key.startswith("probe_") else 1 if key.startswith("gallery_") else None
+            count = n if side == 1 else m
+            fits = header.shape == (count,) and not (side == 1 and square)
+            if side is None:
+                if plain and fits and not header.is_pickled:
+                    both[0][key] = self.file.read(key)
+            elif fits and not (self.options.names_arrays and header.is_pickled):
+                both[side][key.partition("_")[2]] = self.file.read(key)
+            elif not self.options.names_arrays:
+                raise DataError(
+                    f"{self.file.path}: the metadata {key!r} have shape {header.shape}; expected "
+                    + (f"({count},)" if not (side == 1 and square) else "no gallery metadata, ")
+                    + ("" if not (side == 1 and square) else "as there are no gallery labels")
+                )
+        if not (square and (self.options.labels or self.options.probe_labels)):
+            for name, key in self.options.meta.items():
+                self._named_meta(name, key, both, m, n, square)
+        return both
+
+    def _named_meta(
+        self,
+        name: str,
+        key: str,
+        both: tuple[dict, dict],
+        m: int,
+        n: int,
+        square: bool,
+    ) -> None:
+        """Read the metadata column `name` from the array `key`, or from its two prefixed forms."""
+        sides = {0: "probe_", 1: "gallery_"}
+        if square:
+            places = [(0, name, key if key in self.file else f"probe_{key}")]
+        elif name.startswith(tuple(sides.values())):
+            side = 0 if name.startswith("probe_") else 1
+            places = [(side, name.removeprefix(sides[side]), key)]
+        else:
+            places = [(side, name, f"{prefix}{key}") for side, prefix in sides.items()]
+            if not any(k in self.file for *_, k in places):
+                self.file.require("meta", key)
+                raise DataError(
+                    f"{self.file.path}: {key!r} is given for {name!r}, but probes and gallery "
+                    f"differ; say probe_{name}={key} and gallery_{name}=... "
+                    f"({say('meta')})"
+                )
+        for side, column, where in places:
+            self.file.require("meta", where if where in self.file else key)
+            count = n if side else m
+            if self.file.headers[where].shape != (count,):
+                raise DataError(
+                    f"{self.file.path}: {where!r}, for {name!r}, has shape "
+                    f"{self.file.headers[where].shape}; expected ({count},)"
+                )
+            for other in [k for k in both[side] if where in (k, f"{sides[side]}{k}")]:
+                del both[side][other]
+            both[side][column] = self.file.read(where)
+
+    def _pairs(
+        self, m: int, n: int, itself: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        key = self._key("pairs_key") or ""
+        return read_pairs(self.file.read(key), f"{self.file.path}: {key!r}", m, n, itself)
+
+    def _ids(self, key: str, count: int) -> np.ndarray:
+        ids = self.file.read(key)
+        if ids.shape != (count,) or ids.dtype.kind not in "iu":
+            raise DataError(
+                f"{self.file.path}: {key!r} is {ids.shape} {ids.dtype}; expected ({count},) int64"
+            )
+        return ids.astype(np.int64)
+
+    # ------------------------------------------------------------ words
+
+    def _check_schema(self) -> None:
+        header = self.file.headers.get("schema")
+        if header is None or header.shape != () or header.dtype.kind not in "iu":
+            return
+        schema = int(self.file.read("schema"))
+        if not 1 <= schema <= SCHEMA:
+            raise DataError(
+                f"{self.file.path}: has version {schema} of the layout; this bioeval reads "
+                f"versions 1 to {SCHEMA}. Use a newer bioeval"
+            )
+
+    def _word(self, name: str, default: str, accepted: tuple[str, ...]) -> str:
+        """Return an option, or the word in the file, or the default."""
+        given = getattr(self.options, name)
+        if given is not None:
+            if isinstance(given, str):
+                require_choice(name, given, accepted)
+            return given
+        if name not in self.file:
+            return default
+        word = self.file.text(name)
+        require_choice(f"{self.file.path}: {name}", word, accepted)
+        return word
+
+    @property
+    def _nan(self) -> str:
+        return self._word("nan", "raise", NAN_POLICIES)
+
+    # ------------------------------------------------------------ what is missing
+
+    def _nothing_found(self) -> str:
+        shapes = self.file.headers
+        wide = [k for k, h in shapes.items() if len(h.shape) == 2 and h.dtype.kind in "iuf"]
+        hint = f"name the array to use with {say('scores_key')} or {say('embeddings_key')}"
+        likely = [k for k in wide if "/" not in k and k not in ("pairs", "mask")]
+        if likely:
+            key = likely[0]
+            m, n = shapes[key].shape
+            per_row = [k for k, h in shapes.items() if h.shape == (m,) and "/" not in k]
+            per_column = [k for k, h in shapes.items() if h.shape == (n,) and "/" not in k]
+            option = "scores_key" if per_row and (m == n or per_column) else "embeddings_key"
+            hint = f"say, for instance, {say(option, key)}"
+            if per_row:
+                hint += f" with {say('labels_key', per_row[0])}"
+        return (
+            f"{self.file.path}: no array 'scores' or 'embeddings'; {hint}. It holds: "
+            f"{self.file.listing()}"
+        )
+
+    def _no_labels(self, m: int, n: int | None) -> str:
+        def of(count: int) -> list[str]:
+            return [
+                key
+                for key, header in self.file.headers.items()
+                if header.shape == (count,) and header.dtype.kind in "iuSU"
+            ]
+
+        rows, columns = of(m), of(m if n is None else n)
+        if n is None or n == m:
+            hint = f"say {say('labels_key', rows[0])}" if rows else f"give {say('labels')} a CSV"
+        elif rows and columns:
+            hint = (
+                f"say {say('probe_labels_key', rows[0])} and "
+                f"{say('gallery_labels_key', columns[0])}"
+            )
+        else:
+            hint = f"give CSV files with {say('probe_labels')} and {say('gallery_labels')}"
+        return (
+            f"{self.file.path}: no labels, the subject of each of {m} rows"
+            f"{'' if n is None or n == m else f' and {n} columns'}; {hint}. "
+            f"It holds: {self.file.listing()}"
+        )

@@ -1,0 +1,92 @@
+"""Writing the .npz layout that :mod:`bioeval.formats.npz` describes and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.errors import DataError
+from bioeval.formats.archive import ArchiveWriter, row_blocks
+from bioeval.formats.npz import RESERVED, SCHEMA
+from bioeval.scores import PairScores, Scores
+
+
+def write_npz(scores: Scores, target: Path, named: Path) -> None:
+    """Write scores in the .npz layout to `target`, called `named` in messages."""
+    with ArchiveWriter(target) as out:
+        out.add("schema", np.int64(SCHEMA))
+        out.add("kind", np.array(scores.kind))
+        if scores.nan != "raise":
+            out.add("nan", np.array(scores.nan))
+        if isinstance(scores, PairScores):
+            out.add("genuine", scores.genuine)
+            if scores.pair_subjects is not None:
+                out.add("subjects", storable(scores.pair_subjects, "subjects", named))
+            out.add("scores", scores.values)
+            return
+        for key, array in _sides(scores).items():
+            out.add(key, storable(array, key, named))
+        m, n = scores.shape
+        if scores.mask is not None:
+            out.add_blocks("mask", (m, n), np.dtype(np.uint8), row_blocks(scores.read_mask, m, n))
+        dtype = scores.dtype
+        blocks = row_blocks(scores.read_rows, m, n * dtype.itemsize)
+        out.add_blocks("scores", (m, n), dtype, blocks)
+
+
+def _sides(scores: Scores) -> dict[str, np.ndarray]:
+    """Return labels, metadata and, where they matter, template identities."""
+    arrays: dict[str, np.ndarray] = {}
+    square = is_square(scores)
+    derived = scores.mask is not None and not scores.labelled
+    # The subjects that a whole mask implies are not all implied by a part of it.
+    if scores.labelled or derived and scores.derives_subjects:
+        arrays["probe_labels"] = scores.probe_labels
+        if not square:
+            arrays["gallery_labels"] = scores.gallery_labels
+    sides: list[tuple[str, Mapping[str, np.ndarray]]] = [("probe", scores.probe_meta)]
+    if not square:
+        sides.append(("gallery", scores.gallery_meta))
+    for side, meta in sides:
+        for name, column in meta.items():
+            if f"{side}_{name}" in RESERVED:
+                raise DataError(
+                    f"the metadata {name!r} cannot be saved as {side}_{name}, which the layout "
+                    "has for itself; rename it"
+                )
+            arrays[f"{side}_{name}"] = column
+    if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
+        arrays["probe_ids"] = scores.probe_ids
+        arrays["gallery_ids"] = scores.gallery_ids
+    return arrays
+
+
+def is_square(scores: Scores) -> bool:
+    """Whether the same templates stand on both sides, in the same order, described the same."""
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids) or not scores.labelled:
+        return False
+    return all(
+        np.array_equal(column, scores.gallery_meta.get(name))
+        for name, column in scores.probe_meta.items()
+    ) and set(scores.probe_meta) == set(scores.gallery_meta)
+
+
+def storable(array: Any, what: str, path: Path) -> np.ndarray:
+    """Return an array that needs no pickle, or raise where values would have to change."""
+    array = np.asarray(array)
+    if not array.dtype.hasobject:
+        return array
+    kinds = {type(value) for value in array.reshape(-1).tolist()}
+    if len(kinds) == 1:
+        plain = np.array(array.tolist())
+        fits = not plain.dtype.hasobject and plain.shape == array.shape
+        if fits and plain.tolist() == array.tolist():
+            return plain
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise DataError(
+        f"{path}: {what} holds Python objects ({names}) that only a pickle would keep; use text "
+        "alone or numbers alone"
+    )

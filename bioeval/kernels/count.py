@@ -1,0 +1,161 @@
+"""Count the impostor scores of a block, and gather the genuine ones.
+
+Every kernel sees the same picture: the row's own subject at ``own_start:own_stop``, everything
+else an impostor score, NaN no attempt. Tables are one a chunk of rows and are added afterwards,
+so that the counts are the same on any number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(parallel=True, cache=True)
+def finite_range(block, own_start, own_stop, low, high):
+    """Write the smallest and the largest finite impostor score of each row (inf, -inf if none)."""
+    for i in prange(block.shape[0]):
+        row = block[i]
+        smallest = np.inf
+        largest = -np.inf
+        for side in range(2):
+            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+            for j in range(len(part)):
+                x = part[j]
+                if x < smallest and x > -np.inf:
+                    smallest = x
+                if x > largest and x < np.inf:
+                    largest = x
+        low[i] = smallest
+        high[i] = largest
+
+
+@njit(parallel=True, cache=True)
+def count_cells(block, own_start, own_stop, width, inverse, first, tables, infinite):
+    """Count impostor scores into cells ``((k - 1) * width, k * width]``, k from `first`.
+
+    Parameters
+    ----------
+    width, inverse : float
+        A power of two and its inverse, so that ``x * inverse`` is exact or is mended below.
+    first : int
+        Number of the first cell of the tables.
+    tables : int64 array, shape (chunks, cells), added to
+    infinite : int64 array, shape (chunks, 2), added to
+        Scores of -inf and of +inf.
+    """
+    b = block.shape[0]
+    chunks = tables.shape[0]
+    for c in prange(chunks):
+        table = tables[c]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            for side in range(2):
+                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                for j in range(len(part)):
+                    x = np.float64(part[j])
+                    if abs(x) < np.inf:
+                        k = np.ceil(x * inverse)
+                        if k * width < x:  # x * inverse has underflowed
+                            k += 1.0
+                        table[np.int64(k) - first] += 1
+                    elif x == np.inf:
+                        infinite[c, 1] += 1
+                    elif x == -np.inf:
+                        infinite[c, 0] += 1
+
+
+@njit(parallel=True, cache=True)
+def count_thresholds(block, own_start, own_stop, thresholds, base, scale, guide, tables):
+    """Count impostor scores between thresholds: bin ``i`` holds ``t[i - 1] < x <= t[i]``.
+
+    The guide narrows the search: a score that falls in its place ``c`` lies between the
+    thresholds ``guide[c]`` and ``guide[c + 1]``. That holds whatever the rounding, since the
+    place of a score never falls as the score grows.
+
+    Parameters
+    ----------
+    thresholds : float64 array, shape (t,), increasing
+    base, scale : float
+        Place of a score: ``(x - base) * scale``, cut to the length of the guide.
+    guide : int64 array, shape (places + 1,)
+    tables : int64 array, shape (chunks, t + 1), added to
+    """
+    b = block.shape[0]
+    chunks = tables.shape[0]
+    places = len(guide) - 1
+    for c in prange(chunks):
+        table = tables[c]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            for side in range(2):
+                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                for j in range(len(part)):
+                    x = np.float64(part[j])
+                    if x != x:
+                        continue
+                    y = (x - base) * scale
+                    place = 0
+                    if y > 0:
+                        place = places - 1 if y >= places - 1 else np.int64(y)
+                    low = guide[place]
+                    high = guide[place + 1]
+                    while low < high:
+                        middle = (low + high) // 2
+                        if thresholds[middle] < x:
+                            low = middle + 1
+                        else:
+                            high = middle
+                    table[low] += 1
+
+
+@njit(cache=True)
+def gather_own(block, own_start, own_stop, self_position, out):
+    """Write the genuine scores of all rows one after the other; return how many they are."""
+    filled = 0
+    for i in range(block.shape[0]):
+        for p in range(own_start[i], own_stop[i]):
+            x = block[i, p]
+            if p != self_position[i] and x == x:
+                out[filled] = x
+                filled += 1
+    return filled
+
+
+@njit(cache=True)
+def gather_claims(block, starts, self_position, rows, groups, own, genuine, impostor):
+    """Write the scores of explicit claims, by class; return how many of each there are.
+
+    Claim ``c`` is made by ``rows[c]`` of the block for the group ``groups[c]``, and is genuine
+    where ``own[rows[c]]`` is that group. Each template of the group makes one attempt.
+    """
+    n_genuine = 0
+    n_impostor = 0
+    for c in range(len(rows)):
+        i = rows[c]
+        g = groups[c]
+        for p in range(starts[g], starts[g + 1]):
+            x = block[i, p]
+            if p == self_position[i] or x != x:
+                continue
+            if own[i] == g:
+                genuine[n_genuine] = x
+                n_genuine += 1
+            else:
+                impostor[n_impostor] = x
+                n_impostor += 1
+    return n_genuine, n_impostor
+
+
+@njit(parallel=True, cache=True)
+def nan_per_row(block, self_position, out):
+    """Write the number of NaN of each row, the probe's comparison with itself left out."""
+    for i in prange(block.shape[0]):
+        row = block[i]
+        count = np.int64(0)
+        for j in range(len(row)):
+            count += row[j] != row[j]
+        p = self_position[i]
+        if p >= 0 and row[p] != row[p]:
+            count -= 1
+        out[i] = count

@@ -1,0 +1,1 @@
+"""Tallies into labelled rates: a file a task. Nothing here has ever seen a score matrix."""

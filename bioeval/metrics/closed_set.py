@@ -1,0 +1,77 @@
+"""Closed-set identification: CMS(k) and the recognition rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from bioeval.errors import ProtocolError, require_choice
+from bioeval.metrics.datasets import about_attrs, build, max_ranks, rate
+from bioeval.metrics.ranks import check_max_rank, rank_weights
+from bioeval.names import CLOSED_SET
+from bioeval.tallies import IdentificationTally
+
+UNMATED = ("auto", "raise", "skip")
+
+# Without thresholds, every rank of a gallery of this size is reported.
+RANK_LIMIT = 1_000_000
+
+
+def closed_set_dataset(
+    tally: IdentificationTally,
+    *,
+    max_rank: int | None = None,
+    ties: str = "pessimistic",
+    unmated: str = "auto",
+) -> xr.Dataset:
+    """Return CMS over the ranks.
+
+    Raises
+    ------
+    ProtocolError
+        If a probe has no usable mate, unless such probes are to be skipped.
+    """
+    check_max_rank(max_rank)
+    require_choice("unmated", unmated, UNMATED)
+    has_mate = tally.mates > 0
+    skipped = int((~has_mate).sum())
+    all_against_all = tally.about.layout == "all-against-all"
+    if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
+        raise ProtocolError(
+            f"closed-set identification promises that every probe is enrolled, but {skipped} of "
+            f"{len(has_mate)} probes have no usable mate, the first is probe "
+            f'{int(np.argmin(has_mate))}; unmated="skip" leaves them out and counts them, or use '
+            "open_set"
+        )
+    chosen = np.nonzero(has_mate)[0]
+    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    longest = int((tally.mates + tally.others).max(initial=0))
+    count, note = max_ranks(longest, 1, max_rank, RANK_LIMIT)
+    kept = ranks <= count
+    at = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
+    if ties != "expected":
+        at = at.astype(np.int64)
+    cumulative = np.cumsum(at)
+    attempts = len(chosen)
+    cms = rate(cumulative, attempts)
+    variables = {
+        "cms": (("rank",), cms),
+        "cms_count": (("rank",), cumulative),
+        "recognition_rate": ((), cms[0]),
+        "attempts": ((), np.int64(attempts)),
+        "skipped": ((), np.int64(skipped)),
+        "tied": ((), np.int64((tally.tied[chosen] > 0).sum())),
+    }
+    warnings = [note] if note else []
+    if skipped:
+        warnings.append(f"{skipped} probes without a usable mate were left out")
+    if not attempts:
+        warnings.append("no probe has a mate: CMS is not defined (NaN)")
+    attrs = about_attrs(tally.about, "closed-set identification", warnings)
+    attrs |= {
+        "rank_unit": tally.rank_unit,
+        "fusion": tally.fusion,
+        "ties": ties,
+        "unmated": unmated,
+    }
+    return build(variables, CLOSED_SET, {"rank": np.arange(1, count + 1)}, attrs)

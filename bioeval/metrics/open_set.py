@@ -1,0 +1,158 @@
+"""Open-set identification: DIR(t, k) and FRR of the enrolled, FAR and GRR of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.errors import require_choice
+from bioeval.metrics.datasets import about_attrs, build, max_ranks, rate
+from bioeval.metrics.ranks import check_max_rank, rank_weights
+from bioeval.names import OPEN_SET
+from bioeval.tallies import IdentificationTally
+from bioeval.thresholds import (
+    DEFAULT_COUNT,
+    check_thresholds,
+    default_grid,
+    linear_grid,
+    to_internal,
+    to_user,
+    with_infinities,
+)
+
+IMPOSTORS = ("auto", "unenrolled", "leave-subject-out", "both")
+
+# DIR(t, k) is reported at every attainable rank up to this many thresholds x ranks.
+DIR_LIMIT = 2_000_000
+
+
+def impostor_role(tally: IdentificationTally, impostors: str) -> str:
+    """Return who plays the impostor: ``"auto"`` resolved by the layout and the probes."""
+    require_choice("impostors", impostors, IMPOSTORS)
+    if tally.about.layout == "all-against-all":
+        return "leave-subject-out"
+    if impostors != "auto":
+        return impostors
+    return "leave-subject-out" if tally.enrolled.all() else "unenrolled"
+
+
+def impostor_attempts(tally: IdentificationTally, role: str) -> np.ndarray:
+    """Return the distance of the nearest candidate of each impostor attempt."""
+    usable = tally.others > 0
+    if role == "unenrolled":
+        usable = usable & ~tally.enrolled
+    elif role == "leave-subject-out":
+        usable = usable & tally.enrolled
+    return tally.other[usable]
+
+
+def open_set_dataset(
+    tally: IdentificationTally,
+    *,
+    thresholds: Any = None,
+    max_rank: int | None = None,
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+) -> xr.Dataset:
+    """Return DIR over thresholds and ranks, FAR over thresholds.
+
+    The genuine attempts are the enrolled probes with a usable mate; the impostor attempts are
+    the probes whose subject is not, or is taken to be not, in the gallery.
+    """
+    check_max_rank(max_rank)
+    role = impostor_role(tally, impostors)
+    chosen = np.nonzero(tally.mates > 0)[0]
+    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    mate, other = tally.mate[chosen], np.sort(impostor_attempts(tally, role))
+    kind = tally.about.kind
+    grid = _grid(mate, other, check_thresholds(thresholds), kind)
+    genuine, impostor = len(chosen), len(other)
+
+    longest = int((tally.mates + tally.others).max(initial=0))
+    count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
+    # A probe is detected from the first threshold that is not below its mate's distance.
+    first = np.searchsorted(grid, tally.mate[probes])
+    kept = (first < len(grid)) & (ranks <= count)
+    flat = first[kept] * count + ranks[kept] - 1
+    detected = np.bincount(flat, weights[kept], minlength=len(grid) * count)
+    di = np.cumsum(detected.reshape(len(grid), count), axis=0)
+    if ties != "expected":
+        di = np.rint(di).astype(np.int64)
+    identified = np.cumsum(di, axis=1)
+    fa = np.searchsorted(other, grid, side="right").astype(np.int64)
+
+    nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
+    targets, non_targets = int(tally.enrolled.sum()), int((~tally.enrolled).sum())
+    ttr = rate(_within(nearest[tally.enrolled], grid), targets)
+    ttr_identity = rate(_within(tally.nearest_mate[tally.enrolled], grid), targets)
+    ftr = rate(_within(nearest[~tally.enrolled], grid), non_targets)
+
+    if kind == "similarity":
+        grid, di, identified, fa = to_user(grid, kind)[::-1], di[::-1], identified[::-1], fa[::-1]
+        ttr, ttr_identity, ftr = ttr[::-1], ttr_identity[::-1], ftr[::-1]
+    both, over = ("threshold", "rank"), ("threshold",)
+    dir_ = rate(identified, genuine)
+    variables = {
+        "dir": (both, dir_),
+        "di": (both, di),
+        "far": (over, rate(fa, impostor)),
+        "grr": (over, rate(impostor - fa, impostor)),
+        "frr": (over, rate(genuine - identified[:, 0], genuine)),
+        "fa": (over, fa),
+        "gr": (over, impostor - fa),
+        "genuine_attempts": ((), np.int64(genuine)),
+        "impostor_attempts": ((), np.int64(impostor)),
+        "tied": ((), np.int64((tally.tied[chosen] > 0).sum())),
+        "ttr": (over, ttr),
+        "ttr_identity": (over, ttr_identity),
+        "ftr": (over, ftr),
+        "target_probes": ((), np.int64(targets)),
+        "non_target_probes": ((), np.int64(non_targets)),
+    }
+    warnings = [note] if note else []
+    if not genuine:
+        warnings.append("no genuine attempt: DIR and FRR are not defined (NaN)")
+    if not impostor:
+        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+    unmated = int((tally.enrolled & (tally.mates == 0)).sum())
+    if unmated:
+        warnings.append(f"{unmated} enrolled probes without a usable mate make no genuine attempt")
+    attrs = about_attrs(tally.about, "open-set identification", warnings)
+    attrs |= {
+        "rank_unit": tally.rank_unit,
+        "fusion": tally.fusion,
+        "ties": ties,
+        "impostors": role,
+        "genuine_gallery_subjects": tally.about.gallery_subjects,
+        "impostor_gallery_subjects": _impostor_gallery(tally, role),
+    }
+    coordinates = {"threshold": grid, "rank": np.arange(1, count + 1)}
+    return build(variables, OPEN_SET, coordinates, attrs)
+
+
+def _impostor_gallery(tally: IdentificationTally, role: str) -> str:
+    n = tally.about.gallery_subjects
+    return {"unenrolled": str(n), "leave-subject-out": str(n - 1)}.get(role, f"{n - 1} or {n}")
+
+
+def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Return how many distances are at most each threshold; NaN never is."""
+    there = np.sort(distances[~np.isnan(distances)])
+    return np.searchsorted(there, grid, side="right")
+
+
+def _grid(
+    mate: np.ndarray, other: np.ndarray, given: np.ndarray | int | None, kind: str
+) -> np.ndarray:
+    if isinstance(given, np.ndarray):
+        return to_internal(given, kind)
+    both = np.concatenate([mate, other])
+    finite = both[np.isfinite(both)]
+    low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+    if given is None:
+        grid = default_grid(float(low), float(high), None, DEFAULT_COUNT)
+    else:
+        grid = linear_grid(float(low), float(high), given)
+    return with_infinities(grid, bool((both == -np.inf).any()), bool((both == np.inf).any()))

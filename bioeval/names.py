@@ -1,0 +1,107 @@
+"""Every dimension and variable of the results, described once.
+
+Attributes of results come from here, and ``docs/definitions.md`` explains each term at length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a variable of a result means.
+
+    Attributes
+    ----------
+    long_name : str
+        In words.
+    units : str
+        ``"1"`` for rates, ``"attempts"``, ``"probes"``, ``"score"`` (the user's own units) ...
+    iso : str
+        The term of ISO/IEC 19795-1, where it has one.
+    """
+
+    long_name: str
+    units: str = "1"
+    iso: str = ""
+
+    def attrs(self) -> dict[str, str]:
+        """Return the attributes of a variable of this name."""
+        given = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
+        return {k: v for k, v in given.items() if v}
+
+
+COORDINATES = {
+    "threshold": Name("decision threshold", "score", "threshold T"),
+    "rank": Name("rank", "1", "rank R"),
+    "far_target": Name("largest false accept rate allowed"),
+    "probe": Name("probe, by its row"),
+}
+
+VERIFICATION = {
+    "gar": Name("genuine accept rate: accepted share of the genuine attempts", iso="1 - FNMR"),
+    "frr": Name("false reject rate: rejected share of the genuine attempts", iso="FNMR"),
+    "far": Name("false accept rate: accepted share of the impostor attempts", iso="FMR"),
+    "grr": Name("genuine reject rate: rejected share of the impostor attempts", iso="1 - FMR"),
+    "ga": Name("genuine attempts accepted", "attempts"),
+    "fr": Name("genuine attempts rejected", "attempts"),
+    "fa": Name("impostor attempts accepted", "attempts"),
+    "gr": Name("impostor attempts rejected", "attempts"),
+    "genuine_attempts": Name("genuine attempts", "attempts"),
+    "impostor_attempts": Name("impostor attempts", "attempts"),
+    "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
+}
+
+OPEN_SET = {
+    "dir": Name(
+        "detection and identification rate: share of the genuine attempts whose mate is within "
+        "the threshold and at the rank or better",
+        iso="TPIR(N, R, T)",
+    ),
+    "di": Name(
+        "genuine attempts detected and identified exactly at the rank", "attempts"
+    ),
+    "far": Name(
+        "false accept rate: share of the impostor attempts with any candidate within the "
+        "threshold",
+        iso="FPIR(N, T)",
+    ),
+    "grr": Name("genuine reject rate: share of the impostor attempts rejected", iso="1 - FPIR"),
+    "frr": Name("false reject rate: 1 - DIR at rank 1", iso="FNIR(N, 1, T)"),
+    "fa": Name("impostor attempts accepted", "attempts"),
+    "gr": Name("impostor attempts rejected", "attempts"),
+    "genuine_attempts": Name("genuine attempts: enrolled probes with a usable mate", "attempts"),
+    "impostor_attempts": Name(
+        "impostor attempts: probes against a gallery without their subject", "attempts"
+    ),
+    "ttr": Name("true target rate: share of enrolled probes with any template within the threshold"),
+    "ttr_identity": Name("share of enrolled probes with a mate's template within the threshold"),
+    "ftr": Name("false target rate: share of other probes with any template within the threshold"),
+    "target_probes": Name("probes whose subject is enrolled (denominator of TTR)", "probes"),
+    "non_target_probes": Name("probes never enrolled (denominator of FTR)", "probes"),
+    "tied": Name("genuine attempts with a non-mate exactly as close as the best mate", "probes"),
+}
+
+CLOSED_SET = {
+    "cms": Name(
+        "cumulative match score: share of the probes whose best mate has the rank or better",
+        iso="TPIR(N, R, no threshold)",
+    ),
+    "cms_count": Name("probes whose best mate has the rank or better", "probes"),
+    "recognition_rate": Name("recognition rate: CMS at rank 1", iso="TPIR(N, 1, no threshold)"),
+    "attempts": Name("probes with a usable mate", "probes"),
+    "skipped": Name("probes without a usable mate, left out", "probes"),
+    "tied": Name("probes with a non-mate exactly as close as the best mate", "probes"),
+}
+
+RANKS = {
+    "identification_rank": Name("rank of the best mate; NaN where there is none"),
+    "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
+    "nearest_other": Name("score of the nearest candidate of another subject", "score"),
+    "closer": Name("candidates of other subjects closer than the best mate", "candidates"),
+    "tied": Name("candidates of other subjects exactly as close", "candidates"),
+    "mates": Name("usable mates", "candidates"),
+    "others": Name("usable candidates of other subjects", "candidates"),
+    "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
+}

@@ -1,0 +1,625 @@
+"""What was compared with what: scores, the labels of both sides, and metadata.
+
+A :class:`Scores` holds the values as they are (never copied, never converted); protocols read
+them in blocks of rows. A template is known by its identity, a number: that is how a template is
+never compared with itself, in a square matrix and in any selection of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.embeddings import Metric, as_embeddings, distance_matrix
+from bioeval.errors import DataError, ProtocolError, require_choice
+from bioeval.labels import Codes, as_labels, as_meta, digest
+
+KINDS = ("distance", "similarity", "order")
+NAN_POLICIES = ("raise", "reject", "exclude")
+IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
+
+
+class Scores:
+    """A matrix of scores with the labels of its rows (probes) and columns (gallery).
+
+    Parameters
+    ----------
+    values : array_like, shape (m, n)
+        Scores of any integer or float dtype: row = probe template, column = gallery template.
+        An ndarray (strided, read-only or memory-mapped) is used as it is; zarr, h5py and dask
+        arrays are read in blocks of rows.
+    probe_labels : sequence, shape (m,)
+        The subject of each probe, any hashable values. May be left out where `mask` is given.
+    gallery_labels : sequence, shape (n,), optional
+        The subject of each gallery template. If left out, the same templates stand on both
+        sides (all-against-all): the matrix must be square, and its diagonal is never read.
+    kind : {"distance", "similarity", "order"}
+        ``"distance"``: smaller is closer, a claim is accepted iff ``d <= t``. ``"similarity"``:
+        accepted iff ``s >= t``. ``"order"``: each row holds only the order of its distances
+        (1 = nearest); ranks are right, thresholds across rows are refused.
+    nan : {"raise", "reject", "exclude"}
+        What a NaN, a comparison that failed, means: an error; an attempt at an infinite
+        distance; or no attempt at all.
+    mask : array_like of int, shape (m, n), optional
+        For each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, the mask alone
+        says what is genuine, and a square matrix is all-against-all where its whole diagonal is
+        ignored; with labels it may only leave cells out.
+    probe_meta, gallery_meta : mapping of str to sequence, optional
+        Columns such as ``camera``, ``session`` or ``group``, one value a template. In
+        all-against-all, `probe_meta` serves both sides.
+    name : str, optional
+        The system's name, for tables and plots.
+
+    Raises
+    ------
+    DataError
+        If shapes, lengths, dtypes or labels do not fit; the message says which and where.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0.0, 0.2, 0.9], [0.2, 0.0, 0.8], [0.9, 0.8, 0.0]]
+    >>> scores = be.Scores(d, ["ann", "ann", "bob"])
+    >>> scores.layout, scores.shape
+    ('all-against-all', (3, 3))
+
+    Notes
+    -----
+    Definitions: ``docs/definitions.md``, "Input".
+    """
+
+    def __init__(
+        self,
+        values: Any,
+        probe_labels: Any = None,
+        gallery_labels: Any = None,
+        *,
+        kind: str = "distance",
+        nan: str = "raise",
+        mask: Any = None,
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ):
+        require_choice("kind", kind, KINDS)
+        require_choice("nan", nan, NAN_POLICIES)
+        self.kind, self.nan, self.name = kind, nan, name
+        self._base = _as_values(values)
+        self._rows: np.ndarray | None = None
+        self._columns: np.ndarray | None = None
+        m, n = self._base.shape
+        self._mask = None if mask is None else _as_mask(mask, (m, n))
+        self.labelled = probe_labels is not None
+        if not self.labelled:
+            self._init_from_mask(gallery_labels)
+        elif gallery_labels is None:
+            self._init_square(probe_labels, gallery_meta)
+        else:
+            self.probe_labels = as_labels(probe_labels, "probe_labels", m)
+            self.gallery_labels = as_labels(gallery_labels, "gallery_labels", n)
+            self.probe_ids = np.arange(n, n + m, dtype=np.int64)
+            self.gallery_ids = np.arange(n, dtype=np.int64)
+        self.probe_meta = as_meta(probe_meta, m, "probe_meta")
+        square = self.probe_ids is self.gallery_ids
+        self.gallery_meta = self.probe_meta if square else as_meta(gallery_meta, n, "gallery_meta")
+        if self.labelled:
+            self.codes = Codes(self.probe_labels, self.gallery_labels)
+
+    def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
+        m, n = self._base.shape
+        if m != n:
+            raise DataError(
+                f"the scores have shape ({m}, {n}), which is not square; without gallery_labels "
+                "the same templates stand on both sides. Give gallery_labels for a "
+                "probe-against-gallery matrix"
+            )
+        if gallery_meta is not None:
+            raise DataError("gallery_meta without gallery_labels; probe_meta serves both sides")
+        self.probe_labels = as_labels(probe_labels, "probe_labels", m)
+        self.gallery_labels = self.probe_labels
+        self.probe_ids = self.gallery_ids = np.arange(n, dtype=np.int64)
+
+    def _init_from_mask(self, gallery_labels: Any) -> None:
+        if self._mask is None:
+            raise DataError("probe_labels is missing; labels can be left out only with a mask")
+        if gallery_labels is not None:
+            raise DataError("gallery_labels is given without probe_labels; expected both")
+        m, n = self._base.shape
+        square = m == n and not self._mask.diagonal().any()
+        probe, gallery, self._mask_is_consistent = _subjects_of_mask(self._mask, square)
+        self.probe_labels, self.gallery_labels = probe, gallery
+        self.codes = Codes(probe, gallery)
+        self.gallery_ids = np.arange(n, dtype=np.int64)
+        self.probe_ids = self.gallery_ids if square else np.arange(n, n + m, dtype=np.int64)
+
+    # ---------------------------------------------------------------- other ways in
+
+    @classmethod
+    def from_embeddings(
+        cls,
+        probe: Any,
+        probe_labels: Any,
+        gallery: Any = None,
+        gallery_labels: Any = None,
+        *,
+        metric: Metric = "cosine",
+        nan: str = "raise",
+        mask: Any = None,
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Scores:
+        """Compare embeddings by a metric.
+
+        Parameters
+        ----------
+        probe : array_like, shape (m, f)
+            One embedding a row.
+        probe_labels : sequence, shape (m,)
+        gallery : array_like, shape (n, f), optional
+            If left out, all probes are compared with each other (all-against-all).
+        gallery_labels : sequence, shape (n,), optional
+        metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
+            Distances are float64: ``cosine`` is ``1 - cos``; ``bhattacharyya`` is
+            ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
+            blocks of rows and returns their distances.
+        nan, mask, probe_meta, gallery_meta, name
+            As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
+
+        Returns
+        -------
+        Scores
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> x = np.array([[0.0, 1.0], [0.1, 1.0], [1.0, 0.0]])
+        >>> be.Scores.from_embeddings(x, ["ann", "ann", "bob"], metric="l2").values.round(2)
+        array([[0.  , 0.1 , 1.41],
+               [0.1 , 0.  , 1.35],
+               [1.41, 1.35, 0.  ]])
+        """
+        left = as_embeddings(probe, "probe embeddings")
+        if (gallery is None) != (gallery_labels is None):
+            given = "gallery_labels" if gallery is None else "gallery"
+            other = "gallery" if gallery is None else "gallery_labels"
+            raise DataError(f"{given} is given without {other}; expected both or neither")
+        labels = as_labels(probe_labels, "probe_labels", len(left))
+        right = left if gallery is None else as_embeddings(gallery, "gallery embeddings")
+        if gallery is not None:
+            as_labels(gallery_labels, "gallery_labels", len(right))
+        values = distance_matrix(left, right, metric)
+        return cls(
+            values,
+            labels,
+            gallery_labels,
+            nan=nan,
+            mask=mask,
+            probe_meta=probe_meta,
+            gallery_meta=gallery_meta,
+            name=name,
+        )
+
+    @staticmethod
+    def from_pairs(
+        scores: Any,
+        genuine: Any,
+        *,
+        kind: str = "distance",
+        nan: str = "raise",
+        subjects: Any = None,
+        name: str | None = None,
+    ) -> PairScores:
+        """Take fixed trials: one score a pair, and whether the pair is genuine.
+
+        Parameters
+        ----------
+        scores : array_like, shape (p,)
+        genuine : array_like of bool or 0/1, shape (p,)
+        kind, nan, name
+            As for :class:`Scores`.
+        subjects : array_like, shape (p, 2), optional
+            The subjects of both sides of each pair; intervals by subject need them.
+
+        Returns
+        -------
+        PairScores
+            Scores of layout ``"pairs"``: verification only.
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True]).genuine.sum()
+        np.int64(2)
+        """
+        return PairScores(scores, genuine, kind=kind, nan=nan, subjects=subjects, name=name)
+
+    def at_pairs(self, probe_index: Any, gallery_index: Any, genuine: Any = None) -> PairScores:
+        """Take a list of cells as fixed trials, such as the LFW view 2 pairs.
+
+        Parameters
+        ----------
+        probe_index, gallery_index : array_like of int, shape (p,)
+            The rows and columns of the cells.
+        genuine : array_like of bool, shape (p,), optional
+            If left out, a pair is genuine iff its labels are equal.
+
+        Returns
+        -------
+        PairScores
+        """
+        i = _as_index(probe_index, self.shape[0], "probe_index")
+        j = _as_index(gallery_index, self.shape[1], "gallery_index")
+        if len(i) != len(j):
+            raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
+        own = self.probe_ids[i] == self.gallery_ids[j]
+        if own.any():
+            raise DataError(
+                f"{int(own.sum())} pairs compare a template with itself, the first is pair "
+                f"{int(np.argmax(own))} (template {int(i[np.argmax(own)])})"
+            )
+        if genuine is None:
+            if not self.labelled:
+                raise DataError("genuine is missing: these scores have no labels to tell it from")
+            genuine = self.codes.probe[i] == self.codes.gallery[j]
+        rows, columns = self._base_rows(i), self._base_columns(j)
+        if isinstance(self._base, np.ndarray):
+            values = self._base[rows, columns]
+        else:
+            values = np.array([np.asarray(self._base[r])[c] for r, c in zip(rows, columns)])
+        return PairScores(
+            values,
+            genuine,
+            kind=self.kind,
+            nan=self.nan,
+            subjects=np.column_stack([self.codes.probe[i], self.codes.gallery[j]]),
+            name=self.name,
+        )
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of probes and of gallery templates."""
+        return len(self.probe_ids), len(self.gallery_ids)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the values as given."""
+        return np.dtype(self._base.dtype)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values as an array; of a selection, a copy of the selected cells."""
+        if self._rows is None and self._columns is None:
+            return self._base if isinstance(self._base, np.ndarray) else np.asarray(self._base[:])
+        return self.read_rows(0, self.shape[0])
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        """The mask as an array, or None."""
+        return None if self._mask is None else self.read_mask(0, self.shape[0])
+
+    @property
+    def layout(self) -> str:
+        """Either ``"all-against-all"`` or ``"probe-against-gallery"``.
+
+        It is all-against-all where every probe is itself one of the gallery's templates.
+        """
+        if self.probe_ids is self.gallery_ids:
+            return "all-against-all"
+        inside = np.isin(self.probe_ids, self.gallery_ids).all()
+        return "all-against-all" if inside else "probe-against-gallery"
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The distinct labels of both sides."""
+        present = np.union1d(self.codes.probe, self.codes.gallery)
+        return self.codes.values[present]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Shape, dtype, kind and a digest of the labels: enough to notice other data."""
+        m, n = self.shape
+        labels = digest(self.probe_labels, self.gallery_labels)
+        return f"{m}x{n} {self.dtype.name} {self.kind} labels:{labels}"
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        who = f"{len(self.subjects)} subjects, " if self.labelled else ""
+        what = f"{self.layout}, {m} x {n} {self.dtype} {self.kind}"
+        return f"<Scores {what}, {who}nan={self.nan!r}>"
+
+    # ---------------------------------------------------------------- views
+
+    def select(self, probes: Any = None, gallery: Any = None) -> Scores:
+        """Take some probes and some gallery templates, without copying any score.
+
+        Parameters
+        ----------
+        probes, gallery : array_like of int or bool, optional
+            Indices (or a boolean choice) of rows and of columns, in the order wanted. None
+            keeps all.
+
+        Returns
+        -------
+        Scores
+            A view that keeps template identities: what stands on both sides goes on being
+            excluded from comparison with itself, also where the view is not square.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+        >>> scores.select(probes=[1, 3], gallery=[0, 1, 2]).shape
+        (2, 3)
+        """
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        view.__dict__.pop("fingerprint", None)
+        view.codes = object.__new__(Codes)
+        view.codes.__dict__.update(self.codes.__dict__)
+        if probes is not None:
+            index = _as_index(probes, self.shape[0], "probes")
+            view._rows = self._base_rows(index)
+            view.probe_ids = self.probe_ids[index]
+            view.probe_labels = self.probe_labels[index]
+            view.probe_meta = {k: v[index] for k, v in self.probe_meta.items()}
+            view.codes.probe = self.codes.probe[index]
+        if gallery is not None:
+            index = _as_index(gallery, self.shape[1], "gallery")
+            if len(np.unique(index)) != len(index):
+                raise DataError("gallery selects a template more than once")
+            view._columns = self._base_columns(index)
+            view.gallery_ids = self.gallery_ids[index]
+            view.gallery_labels = self.gallery_labels[index]
+            view.gallery_meta = {k: v[index] for k, v in self.gallery_meta.items()}
+            view.codes.gallery = self.codes.gallery[index]
+        return view
+
+    def _base_rows(self, index: np.ndarray) -> np.ndarray:
+        return index if self._rows is None else self._rows[index]
+
+    def _base_columns(self, index: np.ndarray) -> np.ndarray:
+        return index if self._columns is None else self._columns[index]
+
+    # ---------------------------------------------------------------- reading
+
+    def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the raw values of rows ``low:high``, with the columns in `order`."""
+        columns = self._columns if order is None else self._base_columns(order)
+        return _read(self._base, self._rows, low, high, columns)
+
+    def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the mask of rows ``low:high``, with the columns in `order`."""
+        columns = self._columns if order is None else self._base_columns(order)
+        return _read(self._mask, self._rows, low, high, columns)
+
+    @property
+    def row_chunk(self) -> int:
+        """The number of rows that a chunked source stores together; 1 for arrays."""
+        chunks = getattr(self._base, "chunks", None)
+        if not chunks or self._rows is not None:
+            return 1
+        first = chunks[0]
+        return int(first[0] if isinstance(first, tuple) else first)
+
+    @property
+    def derives_subjects(self) -> bool:
+        """Whether identification has subjects to work with: labels, or a consistent mask."""
+        return self.labelled or self._mask_is_consistent
+
+
+class PairScores(Scores):
+    """Fixed trials: one score a pair; see :meth:`Scores.from_pairs`."""
+
+    def __init__(
+        self,
+        scores: Any,
+        genuine: Any,
+        *,
+        kind: str = "distance",
+        nan: str = "raise",
+        subjects: Any = None,
+        name: str | None = None,
+    ):
+        require_choice("kind", kind, KINDS)
+        require_choice("nan", nan, NAN_POLICIES)
+        self.kind, self.nan, self.name = kind, nan, name
+        array = _as_array(scores, "scores")
+        if array.ndim != 1 or len(array) == 0:
+            raise DataError(f"scores has shape {array.shape}; expected one score a pair")
+        flags = np.asarray(genuine)
+        if flags.shape != array.shape:
+            raise DataError(
+                f"genuine has shape {flags.shape}; expected {array.shape}, one value a pair"
+            )
+        if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
+            raise DataError("genuine has values other than 0 and 1 (or False and True)")
+        self._base = array
+        self.genuine = flags.astype(bool)
+        self.pair_subjects = None
+        if subjects is not None:
+            columns = np.asarray(subjects)
+            if columns.shape != (len(array), 2):
+                raise DataError(
+                    f"subjects has shape {columns.shape}; expected ({len(array)}, 2), both sides"
+                )
+            self.pair_subjects = columns
+        self.labelled = False
+        self._mask = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of pairs."""
+        return self._base.shape
+
+    @property
+    def values(self) -> np.ndarray:
+        """One score a pair."""
+        return self._base
+
+    @property
+    def mask(self) -> None:
+        """None: pairs have no mask."""
+        return None
+
+    @property
+    def layout(self) -> str:
+        """Always ``"pairs"``."""
+        return "pairs"
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The distinct subjects of both sides; empty where they were not given."""
+        return np.array([]) if self.pair_subjects is None else np.unique(self.pair_subjects)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Number of pairs, dtype, kind and a digest of the genuine flags."""
+        flags = digest(self.genuine.astype(np.int64))
+        return f"{len(self._base)} pairs {self.dtype.name} {self.kind} genuine:{flags}"
+
+    def __repr__(self) -> str:
+        return (
+            f"<PairScores {len(self._base)} pairs, {int(self.genuine.sum())} genuine, "
+            f"{self.dtype} {self.kind}, nan={self.nan!r}>"
+        )
+
+    def select(self, probes: Any = None, gallery: Any = None) -> PairScores:
+        """Take some pairs (`probes` indexes them); pairs have no gallery."""
+        if gallery is not None:
+            raise ProtocolError("a pair list has no gallery to select from; give probes= alone")
+        if probes is None:
+            return self
+        index = _as_index(probes, len(self._base), "probes")
+        who = None if self.pair_subjects is None else self.pair_subjects[index]
+        return PairScores(
+            self._base[index],
+            self.genuine[index],
+            kind=self.kind,
+            nan=self.nan,
+            subjects=who,
+            name=self.name,
+        )
+
+
+# -------------------------------------------------------------------- checking what is given
+
+
+def _as_array(values: Any, what: str) -> np.ndarray:
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(
+            f"{what} is a masked array; give its data and say with mask= what to leave out "
+            "(0 ignore, 1 impostor, 2 genuine)"
+        )
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{what} is not an array of numbers: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{what} has dtype {array.dtype}; expected an integer or float dtype")
+    return array
+
+
+def _as_values(values: Any) -> Any:
+    stored = type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
+    base = values if stored else _as_array(values, "the scores")
+    if np.dtype(base.dtype).kind not in "biuf":
+        raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")
+    if len(base.shape) != 2:
+        raise DataError(
+            f"the scores have shape {tuple(base.shape)}; expected two dimensions, "
+            "(probes, gallery). For a list of pairs use Scores.from_pairs"
+        )
+    if base.shape[1] == 0:
+        raise DataError(f"the gallery is empty: the scores have shape {tuple(base.shape)}")
+    if base.shape[0] == 0:
+        raise DataError(f"there are no probes: the scores have shape {tuple(base.shape)}")
+    return base
+
+
+def _as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
+    array = np.asarray(mask)
+    if array.shape != shape:
+        raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores")
+    if array.dtype.kind not in "iu":
+        raise DataError(f"mask has dtype {array.dtype}; expected integers 0, 1 and 2")
+    if array.min() < 0 or array.max() > 2:
+        wrong = (array < 0) | (array > 2)
+        row, column = np.unravel_index(int(np.argmax(wrong)), shape)
+        raise DataError(
+            f"mask has {int(wrong.sum())} values other than 0 (ignore), 1 (impostor) and 2 "
+            f"(genuine), the first is {array[row, column]} at row {row}, column {column}"
+        )
+    return array.astype(np.uint8, copy=False)
+
+
+def _subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Give the two sides of every genuine cell one subject, and say if that is consistent.
+
+    It is not where two templates that genuine cells connect also meet in an impostor cell. In a
+    square matrix, row ``i`` and column ``i`` are the same template.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    m, n = mask.shape
+    i, j = np.nonzero(mask == GENUINE)
+    if square:
+        i, j = np.append(i, np.arange(m)), np.append(j, np.arange(m))
+    graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
+    _, subject = connected_components(graph, directed=False)
+    gallery = subject[m:].astype(np.int64)
+    probe = gallery if square else subject[:m].astype(np.int64)
+    consistent = True
+    for row in range(m):
+        same = gallery == probe[row]
+        if (mask[row, same] == IMPOSTOR).any():
+            consistent = False
+            break
+    return probe, gallery, consistent
+
+
+def _as_index(index: Any, length: int, what: str) -> np.ndarray:
+    array = np.asarray(index)
+    if array.dtype == bool:
+        if array.shape != (length,):
+            raise DataError(
+                f"{what} is a boolean choice of shape {array.shape}; expected ({length},)"
+            )
+        array = np.nonzero(array)[0]
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise DataError(
+            f"{what} has shape {array.shape} and dtype {array.dtype}; expected a list of indices"
+        )
+    if array.size == 0:
+        raise DataError(f"{what} is empty; expected at least one index")
+    array = array.astype(np.int64)
+    wrong = (array < -length) | (array >= length)
+    if wrong.any():
+        raise DataError(
+            f"{what} has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
+            f"{int(array[np.argmax(wrong)])}"
+        )
+    return np.where(array < 0, array + length, array)
+
+
+def _read(
+    base: Any, rows: np.ndarray | None, low: int, high: int, columns: np.ndarray | None
+) -> np.ndarray:
+    if rows is None:
+        block = np.asarray(base[low:high])
+    elif isinstance(base, np.ndarray):
+        if columns is not None:
+            return base[np.ix_(rows[low:high], columns)]
+        block = base[rows[low:high]]
+    else:
+        # Stored arrays want increasing indices; each stored row is read once.
+        wanted, back = np.unique(rows[low:high], return_inverse=True)
+        source = getattr(base, "oindex", base)
+        block = np.asarray(source[wanted])[back.reshape(-1)]
+    return block if columns is None else np.take(block, columns, axis=1)

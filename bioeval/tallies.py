@@ -1,0 +1,216 @@
+"""Tallies: what was counted, in integers that merge.
+
+Evaluating two disjoint sets of probes and merging their tallies equals evaluating both at once.
+Everything here is in internal distances (see :mod:`bioeval.thresholds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.errors import MergeError
+from bioeval.thresholds import cell_exponent, cell_of, cells_of
+
+
+@dataclass(frozen=True)
+class About:
+    """Where counts come from; a part of every tally, and of every result's attributes."""
+
+    name: str
+    layout: str
+    kind: str
+    nan: str
+    probes: int
+    gallery_templates: int
+    gallery_subjects: int
+    probe_subjects: frozenset
+    fingerprints: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def merge(self, other: About) -> About:
+        """Describe the data of both."""
+        for what in ("layout", "kind", "nan"):
+            mine, theirs = getattr(self, what), getattr(other, what)
+            if mine != theirs:
+                raise MergeError(f"tallies of different {what}: {mine!r} and {theirs!r}")
+        return replace(
+            self,
+            probes=self.probes + other.probes,
+            gallery_templates=max(self.gallery_templates, other.gallery_templates),
+            gallery_subjects=max(self.gallery_subjects, other.gallery_subjects),
+            probe_subjects=self.probe_subjects | other.probe_subjects,
+            fingerprints=_joined(self.fingerprints, other.fingerprints),
+            notes=_joined(self.notes, other.notes),
+        )
+
+
+def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+    return (*a, *(x for x in b if x not in a))
+
+
+@dataclass
+class CellCounts:
+    """Scores counted into cells ``((k - 1) w, k w]``, ``w = 2 ** exponent``, from cell `first`.
+
+    The exponent follows from the range of the scores alone (:func:`cell_exponent`), so merged
+    counts have the very cells that counting everything at once would have had.
+    """
+
+    exponent: int = 0
+    first: int = 0
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    low: float = np.inf
+    high: float = -np.inf
+    negative_infinite: int = 0
+    positive_infinite: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of scores counted."""
+        return int(self.counts.sum()) + self.negative_infinite + self.positive_infinite
+
+    def widened(self, low: float, high: float) -> CellCounts:
+        """Return the same counts in cells that also cover ``low..high``."""
+        low, high = min(low, self.low), max(high, self.high)
+        if not low <= high:
+            return replace(self)
+        exponent = cell_exponent(low, high)
+        first = cell_of(low, exponent)
+        counts = np.zeros(cell_of(high, exponent) - first + 1, dtype=np.int64)
+        if len(self.counts):
+            k = self.first + np.nonzero(self.counts)[0]
+            # ceil(k / 2**shift): cells are closed above.
+            joined = -((-k) >> min(62, exponent - self.exponent))
+            np.add.at(counts, joined - first, self.counts[self.counts > 0])
+        return replace(self, exponent=exponent, first=first, counts=counts, low=low, high=high)
+
+    def merge(self, other: CellCounts) -> CellCounts:
+        """Count the scores of both."""
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        a, b = self.widened(low, high), other.widened(low, high)
+        return replace(
+            a,
+            counts=a.counts + b.counts,
+            negative_infinite=a.negative_infinite + b.negative_infinite,
+            positive_infinite=a.positive_infinite + b.positive_infinite,
+        )
+
+    def at_most(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return how many scores are at most each threshold.
+
+        Exact at cell edges, at and beyond the ends of the range, and at the infinities.
+        """
+        before = np.concatenate([[0], np.cumsum(self.counts)])
+        cells = cells_of(thresholds, self.exponent) - self.first + 1
+        taken = np.clip(cells, 0, len(self.counts)).astype(np.int64)
+        out = before[taken] + self.negative_infinite
+        out[thresholds == -np.inf] = self.negative_infinite
+        out[thresholds == np.inf] = self.total
+        return out
+
+
+@dataclass
+class ThresholdCounts:
+    """Scores counted between given thresholds: bin ``i`` holds ``t[i - 1] < x <= t[i]``."""
+
+    thresholds: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def total(self) -> int:
+        """The number of scores counted."""
+        return int(self.counts.sum())
+
+    def merge(self, other: ThresholdCounts) -> ThresholdCounts:
+        """Count the scores of both, which must have been counted at the same thresholds."""
+        if not np.array_equal(self.thresholds, other.thresholds):
+            raise MergeError(
+                f"tallies over different thresholds ({len(self.thresholds)} and "
+                f"{len(other.thresholds)} of them) cannot be merged; count both at the same ones"
+            )
+        return replace(self, counts=self.counts + other.counts)
+
+    def at_most(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return how many scores are at most each of the given thresholds."""
+        place = np.searchsorted(self.thresholds, thresholds)
+        if (place >= len(self.thresholds)).any() or (self.thresholds[place] != thresholds).any():
+            raise MergeError("counts are known only at the thresholds they were made with")
+        return np.cumsum(self.counts)[place]
+
+
+@dataclass
+class VerificationTally:
+    """Counts of verification: genuine scores kept (they are few), impostor scores counted."""
+
+    about: About
+    templates: str
+    fusion: str
+    claims: str
+    genuine: np.ndarray
+    impostor: CellCounts | ThresholdCounts
+    skipped_claims: int = 0
+    requested: int | None = None
+
+    def merge(self, other: VerificationTally) -> VerificationTally:
+        """Count the attempts of both; they must be of the same kind, over the same thresholds."""
+        _same(self, other, ("templates", "fusion", "claims", "requested"))
+        if type(self.impostor) is not type(other.impostor):
+            raise MergeError("one tally has thresholds of its own, the other the default grid")
+        return replace(
+            self,
+            about=self.about.merge(other.about),
+            genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
+            impostor=self.impostor.merge(other.impostor),  # type: ignore[arg-type]
+            skipped_claims=self.skipped_claims + other.skipped_claims,
+        )
+
+
+@dataclass
+class IdentificationTally:
+    """Facts of each probe, from which open- and closed-set identification follow.
+
+    All arrays have one entry a probe. With rank unit ``"subject"`` the candidates are subjects
+    at their fused distance, otherwise templates; ``nearest_mate`` and ``nearest_other`` are
+    distances of templates always (TTR and FTR speak of templates).
+    """
+
+    about: About
+    rank_unit: str
+    fusion: str
+    enrolled: np.ndarray
+    mate: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    tied_before: np.ndarray
+    mates_tied: np.ndarray
+    mates: np.ndarray
+    other: np.ndarray
+    others: np.ndarray
+    nearest_mate: np.ndarray
+    nearest_other: np.ndarray
+
+    def merge(self, other: IdentificationTally) -> IdentificationTally:
+        """Put the probes of both together."""
+        _same(self, other, ("rank_unit", "fusion"))
+        joined = {
+            f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)])
+            for f in fields(self)
+            if isinstance(getattr(self, f.name), np.ndarray)
+        }
+        return replace(self, about=self.about.merge(other.about), **joined)
+
+
+TaskTally = VerificationTally | IdentificationTally
+
+
+def _same(a: Any, b: Any, names: Sequence[str]) -> None:
+    if type(a) is not type(b):
+        raise MergeError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
+    for name in names:
+        mine, theirs = getattr(a, name), getattr(b, name)
+        if mine != theirs:
+            raise MergeError(f"tallies of different {name}: {mine!r} and {theirs!r}")

@@ -1,0 +1,206 @@
+"""The public :class:`Tally`: the counts of all tasks of a protocol, merged, saved, and shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.errors import DataError, MergeError, bad_choice
+from bioeval.formats.files import existing_file, replacing
+from bioeval.metrics.closed_set import closed_set_dataset
+from bioeval.metrics.open_set import open_set_dataset
+from bioeval.metrics.verification import verification_dataset
+from bioeval.tallies import (
+    About,
+    CellCounts,
+    IdentificationTally,
+    TaskTally,
+    ThresholdCounts,
+    VerificationTally,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SCHEMA = 1
+
+_CLASSES = {
+    c.__name__: c
+    for c in (About, CellCounts, ThresholdCounts, VerificationTally, IdentificationTally)
+}
+
+
+@dataclass
+class Part:
+    """One task's tally, with the options that turn it into a result."""
+
+    tally: TaskTally
+    options: dict[str, Any]
+
+
+class Tally:
+    """What one sweep counted, for every task of a protocol.
+
+    Attributes
+    ----------
+    protocol : str
+        The name of the protocol card.
+    parts : dict of str to Part
+        The counts of each node, such as ``"verification/single"``.
+    """
+
+    def __init__(self, protocol: str, parts: dict[str, Part]):
+        self.protocol = protocol
+        self.parts = parts
+
+    def __repr__(self) -> str:
+        about = next(iter(self.parts.values())).tally.about
+        return f"<Tally {self.protocol}, {about.probes} probes, {', '.join(self.parts)}>"
+
+    def merge(self, other: Tally) -> Tally:
+        """Return the tally of both sets of probes, which must be disjoint.
+
+        Raises
+        ------
+        MergeError
+            If protocols, options, kinds of score or thresholds differ.
+        """
+        if not isinstance(other, Tally):
+            raise MergeError(f"a Tally cannot be merged with {type(other).__name__}")
+        mine, theirs = self.parts, other.parts
+        options = {k: (v.options, theirs[k].options) for k, v in mine.items() if k in theirs}
+        differ = [k for k, (a, b) in options.items() if not _equal_options(a, b)]
+        if self.protocol != other.protocol or set(mine) != set(theirs) or differ:
+            raise MergeError(
+                f"tallies of different protocols or options: {self.protocol} ({', '.join(mine)}) "
+                f"and {other.protocol} ({', '.join(theirs)})"
+            )
+        merged: dict[tuple[int, int], TaskTally] = {}
+        parts = {}
+        for node, part in mine.items():
+            key = (id(part.tally), id(theirs[node].tally))
+            if key not in merged:
+                merged[key] = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
+            parts[node] = Part(merged[key], part.options)
+        return Tally(self.protocol, parts)
+
+    def dataset(self, node: str | None = None) -> xr.Dataset:
+        """Return the result of one task; `node` may be left out where there is only one."""
+        if node is None:
+            if len(self.parts) > 1:
+                listed = ", ".join(self.parts)
+                raise DataError(f"the tally holds several tasks ({listed}); name one, or use tree")
+            (node,) = self.parts
+        if node not in self.parts:
+            raise DataError(bad_choice("node", node, self.parts))
+        part = self.parts[node]
+        if isinstance(part.tally, VerificationTally):
+            result = verification_dataset(part.tally)
+        elif node == "open_set":
+            result = open_set_dataset(part.tally, **part.options)
+        else:
+            result = closed_set_dataset(part.tally, **part.options)
+        result.attrs["protocol"] = self.protocol
+        return result
+
+    def tree(self) -> xr.DataTree:
+        """Return the results of all tasks as a DataTree."""
+        import xarray as xr
+
+        return xr.DataTree.from_dict({f"/{node}": self.dataset(node) for node in self.parts})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tally as an ``.npz`` file of plain arrays and one JSON header.
+
+        The file appears whole or not at all.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        tallies: list[TaskTally] = []
+        nodes = {}
+        for node, part in self.parts.items():
+            if not any(t is part.tally for t in tallies):
+                tallies.append(part.tally)
+            number = next(i for i, t in enumerate(tallies) if t is part.tally)
+            nodes[node] = {"tally": number, "options": _plain(part.options)}
+        header = {
+            "bioeval_tally": SCHEMA,
+            "protocol": self.protocol,
+            "nodes": nodes,
+            "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
+        }
+        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        with replacing(path) as part_path, open(part_path, "wb") as file:
+            np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Tally:
+        """Read a tally that :meth:`save` wrote.
+
+        Raises
+        ------
+        DataError
+            If the file is missing, truncated, or no tally.
+        """
+        path = existing_file(path, "a saved tally")
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            header = json.loads(arrays["header"].tobytes())
+            version = header["bioeval_tally"]
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path}: is not a saved tally, or is damaged ({error})") from None
+        if version != SCHEMA:
+            raise DataError(
+                f"{path}: is a tally of layout {version}; this version reads {SCHEMA}"
+            )
+        try:
+            tallies = [_unpack(x, arrays) for x in header["tallies"]]
+            parts = {
+                node: Part(tallies[x["tally"]], dict(x["options"]))
+                for node, x in header["nodes"].items()
+            }
+        except (KeyError, TypeError, IndexError) as error:
+            raise DataError(f"{path}: the tally lacks {error}; it is damaged") from None
+        return Tally(header["protocol"], parts)
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in options.items()}
+
+
+def _equal_options(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return json.dumps(_plain(a), sort_keys=True) == json.dumps(_plain(b), sort_keys=True)
+
+
+def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Turn a tally into JSON, its arrays put into `arrays` by name."""
+    if type(value).__name__ in _CLASSES:
+        inner = {f.name: _pack(getattr(value, f.name), f"{name}.{f.name}", arrays)
+                 for f in fields(value)}  # fmt: skip
+        return {"class": type(value).__name__, **inner}
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, frozenset):
+        return {"set": sorted(value)}
+    if isinstance(value, tuple):
+        return {"tuple": list(value)}
+    return value
+
+
+def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "class" in value:
+        inner = {k: _unpack(v, arrays) for k, v in value.items() if k != "class"}
+        return _CLASSES[value["class"]](**inner)
+    if "array" in value:
+        return arrays[value["array"]]
+    if "set" in value:
+        return frozenset(value["set"])
+    return tuple(value["tuple"])

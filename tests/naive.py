@@ -1,0 +1,810 @@
+"""Slow, readable twins of every task, written from the definitions alone.
+
+Nothing here is clever and nothing here imports ``bioeval``: plain loops over Python numbers,
+integers and fractions for counts. The tests hold the library to these functions.
+
+Every function on data takes the same arguments:
+
+``values``
+    Scores, row = probe template, column = gallery template; a 2-D array or nested sequences.
+    Each number is read exactly (Python ``int`` or ``float``), so nothing wraps or is rounded.
+``probe_labels``, ``gallery_labels``
+    Identities. Without gallery labels a square matrix is all-against-all: the same templates on
+    both sides, and a template is never compared with itself.
+``kind``
+    ``"distance"``, ``"similarity"`` or ``"order"`` (a distance that means nothing across rows).
+``nan``
+    ``"raise"``, ``"reject"`` or ``"exclude"``.
+``mask``
+    For each cell 0 ignore, 1 impostor, 2 genuine, in place of the labels.
+``probe_ids``, ``gallery_ids``
+    Identities of the templates, for a part of a square matrix: cells with equal ids are a
+    template against itself, and are not compared. With gallery labels the layout is
+    probe-against-gallery, ids or not.
+
+Inside, everything is a distance (a similarity is negated, which is exact for Python numbers);
+what goes in and comes out is in the user's units. Counts are integers, or fractions under
+expected ties; rates are fractions, or ``nan`` when their class had no attempt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+INF = math.inf
+NAN = math.nan
+
+
+# --- Reading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One comparison that happened: where, how far, and of whom."""
+
+    column: int
+    distance: Any
+    mate: bool
+    subject: Any
+
+
+@dataclass
+class Data:
+    """The comparisons of every probe, after exclusions and the policy for failed ones."""
+
+    rows: list[list[Cell]]
+    enrolled: list[bool]  # is the probe's subject in the gallery of its trial? (PG)
+    all_against_all: bool
+    probe_labels: list[Any] | None
+    gallery_subjects: list[Any] | None  # each once, in gallery order
+    n_columns: int
+    sign: int  # user's score = sign * distance
+    kind: str = field(default="distance")
+
+    def user(self, distance: Any) -> Any:
+        """Turn a distance back into the user's units."""
+        return None if distance is None else self.sign * distance
+
+
+def number(x: Any) -> Any:
+    """Read one score exactly, as a Python int or float."""
+    if hasattr(x, "item"):
+        x = x.item()
+    return int(x) if isinstance(x, int) else float(x)
+
+
+def as_list(x: Any) -> list[Any] | None:
+    """Plain Python objects, from an array or any sequence."""
+    if x is None:
+        return None
+    return [v.item() if hasattr(v, "item") else v for v in x]
+
+
+def sign_of(kind: str) -> int:
+    """Return +1 where smaller is closer, -1 where larger is."""
+    return {"distance": 1, "order": 1, "similarity": -1}[kind]
+
+
+def read(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    kind: str = "distance",
+    nan: str = "raise",
+    mask: Any = None,
+    probe_ids: Any = None,
+    gallery_ids: Any = None,
+) -> Data:
+    """Turn the arguments that all functions share into the comparisons that happened."""
+    sign = sign_of(kind)
+    scores = [[number(x) for x in row] for row in values]
+    probes, gallery = as_list(probe_labels), as_list(gallery_labels)
+    m = len(scores)
+    n = len(scores[0]) if m else len(gallery or [])
+
+    # No labels at all beside a mask: all-against-all where the mask ignores the whole diagonal.
+    all_against_all = gallery is None and m == n
+    if all_against_all and probes is None and mask is not None:
+        all_against_all = all(mask[i][i] == 0 for i in range(m))
+    if all_against_all:
+        gallery = probes
+        probe_ids = list(range(m)) if probe_ids is None else probe_ids
+        gallery_ids = probe_ids if gallery_ids is None else gallery_ids
+    elif gallery is None and probes is not None:
+        raise ValueError("all-against-all needs a square matrix")
+    if mask is None and (probes is None or gallery is None):
+        raise ValueError("labels or a mask")
+    if probes is not None and len(probes) != m or gallery is not None and len(gallery) != n:
+        raise ValueError("one label for each template")
+
+    rows, enrolled = [], []
+    for i in range(m):
+        row, is_enrolled = [], False
+        for j in range(n):
+            if probe_ids is not None and gallery_ids is not None and probe_ids[i] == gallery_ids[j]:
+                continue  # by identity, never by value; its score is not read
+            if mask is not None:
+                if mask[i][j] == 0:
+                    continue  # an ignored cell is not a comparison: a NaN there is no failure
+                mate = bool(mask[i][j] == 2)
+            else:
+                assert probes is not None and gallery is not None
+                mate = bool(probes[i] == gallery[j])
+            # PG by the label, whatever NaN does to it; without labels by a genuine cell.
+            is_enrolled = is_enrolled or mate
+            score = scores[i][j]
+            if score != score:
+                if nan == "raise":
+                    raise ValueError(f"NaN at ({i}, {j})")
+                if nan == "exclude":
+                    continue
+                distance = INF  # a failed comparison that counts, rejected
+            else:
+                distance = sign * score
+            row.append(Cell(j, distance, mate, None if gallery is None else gallery[j]))
+        rows.append(row)
+        enrolled.append(is_enrolled if probes is None else probes[i] in (gallery or ()))
+    return Data(
+        rows=rows,
+        enrolled=enrolled,
+        all_against_all=all_against_all,
+        probe_labels=probes,
+        gallery_subjects=None if gallery is None else list(dict.fromkeys(gallery)),
+        n_columns=n,
+        sign=sign,
+        kind=kind,
+    )
+
+
+def rate(count: Any, attempts: int) -> Any:
+    """Count over the attempts of its own class, ``nan`` when there were none."""
+    return Fraction(count) / attempts if attempts else NAN
+
+
+# --- Fusion --------------------------------------------------------------------------------------
+
+
+def fuse(distances: Sequence[Any], fusion: str = "min") -> Any:
+    """Fuse the distances of a group, in gallery order; None when there is no fused value."""
+    if not distances:
+        return None
+    if fusion == "min":
+        return min(distances)
+    if fusion == "max":
+        return max(distances)
+    if fusion == "mean":
+        total = 0.0
+        for d in distances:
+            total = total + float(d)
+        mean = total / len(distances)
+        # Infinities of both signs: "rejected at every threshold" is read as a distance of +inf,
+        # like a rejected NaN (so only an infinite threshold takes it).
+        return INF if mean != mean else mean
+    if fusion == "median":
+        ordered = sorted(distances)
+        half = len(ordered) // 2
+        if len(ordered) % 2:
+            return ordered[half]
+        # The middle two are averaged in float64; opposite infinities as for the mean.
+        middle = (float(ordered[half - 1]) + float(ordered[half])) / 2
+        return INF if middle != middle else middle
+    if fusion.startswith("kth:"):
+        k = int(fusion.removeprefix("kth:"))
+        return sorted(distances)[k - 1] if len(distances) >= k else None
+    raise ValueError(f"fusion {fusion!r}")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something that can be ranked: a template, or a subject by its fused distance."""
+
+    distance: Any
+    column: int  # of a subject: the column of its first best template
+    mate: bool
+    subject: Any
+
+
+def groups(row: Iterable[Cell]) -> dict[tuple[bool, Any], list[Cell]]:
+    """Cells by subject, in gallery order; a mask may split a subject into two groups."""
+    found: dict[tuple[bool, Any], list[Cell]] = {}
+    for cell in row:
+        found.setdefault((cell.mate, cell.subject), []).append(cell)
+    return found
+
+
+def candidates(data: Data, i: int, unit: str, fusion: str) -> list[Candidate]:
+    """Return all that the gallery of probe ``i`` holds, at one entry a template or a subject."""
+    if unit == "template":
+        return [Candidate(c.distance, c.column, c.mate, c.subject) for c in data.rows[i]]
+    if unit != "subject":
+        raise ValueError(f"unit {unit!r}")
+    if data.gallery_subjects is None:
+        raise ValueError("subjects need labels")
+    found = []
+    for (mate, subject), cells in groups(data.rows[i]).items():
+        fused = fuse([c.distance for c in cells], fusion)
+        if fused is None:
+            continue  # too small for its k-th smallest: not in the list
+        best = min(c.distance for c in cells)
+        column = min(c.column for c in cells if c.distance == best)
+        found.append(Candidate(fused, column, mate, subject))
+    return found
+
+
+# --- Verification --------------------------------------------------------------------------------
+
+
+def claim_list(claims: Any, m: int) -> list[tuple[int, Any]]:
+    """Return ``(probe, claimed subject)`` pairs, from a subject for each probe or two lists."""
+    if isinstance(claims, tuple) and len(claims) == 2:
+        indices, subjects = as_list(claims[0]) or [], as_list(claims[1]) or []
+    else:
+        indices, subjects = list(range(m)), as_list(claims) or []
+    if len(indices) != len(subjects):
+        raise ValueError("one subject for each claim")
+    return list(zip(indices, subjects, strict=True))
+
+
+def resolve_claims(data: Data, claims: Any, unenrolled_claims: str) -> tuple[list, int]:
+    """Claims of enrolled subjects, and how many others were left out."""
+    if data.gallery_subjects is None:
+        raise ValueError("claims need labels")
+    if claims is None:  # each probe claims every enrolled subject once
+        return [(i, s) for i in range(len(data.rows)) for s in data.gallery_subjects], 0
+    kept, skipped = [], 0
+    for i, subject in claim_list(claims, len(data.rows)):
+        if subject in data.gallery_subjects:
+            kept.append((i, subject))
+        elif unenrolled_claims == "skip":
+            skipped += 1
+        else:
+            raise ValueError(f"{subject!r} is not enrolled")
+    return kept, skipped
+
+
+def skipped_claims(
+    values: Any, probe_labels: Any, gallery_labels: Any = None, *, claims: Any, **options: Any
+) -> int:
+    """Return the number of claims of subjects who are not enrolled."""
+    return resolve_claims(read(values, probe_labels, gallery_labels, **options), claims, "skip")[1]
+
+
+def attempts_single(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    claims: Any = None,
+    unenrolled_claims: str = "raise",
+    **options: Any,
+) -> tuple[list[Any], list[Any]]:
+    """Genuine and impostor scores, one attempt a comparison, probe by probe in gallery order."""
+    data = read(values, probe_labels, gallery_labels, **options)
+    genuine: list[Any] = []
+    impostor: list[Any] = []
+    if claims is None:
+        attempts = [cell for row in data.rows for cell in row]
+    else:  # one attempt for each template of the claimed subject
+        resolved, _ = resolve_claims(data, claims, unenrolled_claims)
+        attempts = [c for i, subject in resolved for c in data.rows[i] if c.subject == subject]
+    for cell in attempts:
+        (genuine if cell.mate else impostor).append(data.user(cell.distance))
+    return genuine, impostor
+
+
+def attempts_multi(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    fusion: str = "min",
+    claims: Any = None,
+    unenrolled_claims: str = "raise",
+    **options: Any,
+) -> tuple[list[Any], list[Any]]:
+    """Genuine and impostor scores, one attempt a claim, its group fused."""
+    data = read(values, probe_labels, gallery_labels, **options)
+    genuine: list[Any] = []
+    impostor: list[Any] = []
+    for i, subject in resolve_claims(data, claims, unenrolled_claims)[0]:
+        claimed = [cell for cell in data.rows[i] if cell.subject == subject]
+        for (mate, _), cells in groups(claimed).items():
+            fused = fuse([c.distance for c in cells], fusion)
+            if fused is not None:
+                (genuine if mate else impostor).append(data.user(fused))
+    return genuine, impostor
+
+
+def accepted(score: Any, threshold: Any, kind: str) -> bool:
+    """Accept iff ``d <= t``, or ``s >= t``; Python compares ints and floats exactly."""
+    return score >= threshold if kind == "similarity" else score <= threshold
+
+
+def verification_counts(
+    genuine: Sequence[Any], impostor: Sequence[Any], thresholds: Sequence[Any], kind: str
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Counts ``ga, fr, fa, gr`` at each threshold."""
+    if kind == "order":
+        raise ValueError("an order has no threshold across rows")
+    ga, fr, fa, gr = [], [], [], []
+    for t in [number(t) for t in thresholds]:
+        ga.append(sum(accepted(number(s), t, kind) for s in genuine))
+        fr.append(len(genuine) - ga[-1])
+        fa.append(sum(accepted(number(s), t, kind) for s in impostor))
+        gr.append(len(impostor) - fa[-1])
+    return ga, fr, fa, gr
+
+
+# --- Identification ------------------------------------------------------------------------------
+
+
+@dataclass
+class Ranked:
+    """What one probe contributes to identification, in the user's units.
+
+    ``rank`` is None without a usable mate, an int, or under expected ties the probability of
+    each rank. ``best_mate`` and ``nearest_other`` are fused scores with subject ranks;
+    ``nearest_template`` and ``nearest_mate_template`` are single scores always.
+    """
+
+    best_mate: Any
+    rank: int | dict[int, Fraction] | None
+    tied: bool
+    nearest_other: Any
+    enrolled: bool
+    nearest_template: Any
+    nearest_mate_template: Any
+
+
+def place(found: Sequence[Candidate], ties: str) -> tuple[Any, Any, bool]:
+    """Distance of the best mate, its rank (or distribution), and whether a non-mate ties it."""
+    mates = [c for c in found if c.mate]
+    if not mates:
+        return None, None, False
+    d = min(c.distance for c in mates)
+    best = [c for c in mates if c.distance == d]
+    closer = sum(1 for c in found if not c.mate and c.distance < d)
+    tied = [c for c in found if not c.mate and c.distance == d]
+    if ties == "pessimistic":
+        rank: Any = 1 + closer + len(tied)
+    elif ties == "optimistic":
+        rank = 1 + closer
+    elif ties == "stable":
+        first = min(c.column for c in best)
+        rank = 1 + closer + sum(1 for c in tied if c.column < first)
+    elif ties == "expected":
+        places, m = len(tied) + len(best), len(best)
+        rank = {
+            closer + r: Fraction(math.comb(places - r, m - 1), math.comb(places, m))
+            for r in range(1, places - m + 2)
+        }
+    else:
+        raise ValueError(f"ties {ties!r}")
+    return d, rank, bool(tied)
+
+
+def ranked(data: Data, unit: str, fusion: str, ties: str) -> list[Ranked]:
+    """``ranks`` in distances."""
+    out = []
+    for i, row in enumerate(data.rows):
+        found = candidates(data, i, unit, fusion)
+        d, rank, tied = place(found, ties)
+        others = [c.distance for c in found if not c.mate]
+        out.append(
+            Ranked(
+                best_mate=d,
+                rank=rank,
+                tied=tied,
+                nearest_other=min(others) if others else None,
+                enrolled=data.enrolled[i],
+                nearest_template=min((c.distance for c in row), default=None),
+                nearest_mate_template=min((c.distance for c in row if c.mate), default=None),
+            )
+        )
+    return out
+
+
+def ranks(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    unit: str = "template",
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    **options: Any,
+) -> list[Ranked]:
+    """Rank of the best mate of every probe, and what else identification needs of it."""
+    data = read(values, probe_labels, gallery_labels, **options)
+    out = ranked(data, unit, fusion, ties)
+    for r in out:
+        r.best_mate = data.user(r.best_mate)
+        r.nearest_other = data.user(r.nearest_other)
+        r.nearest_template = data.user(r.nearest_template)
+        r.nearest_mate_template = data.user(r.nearest_mate_template)
+    return out
+
+
+def probability(rank: int | dict[int, Fraction] | None, k: int) -> Any:
+    """Probability that the rank is exactly ``k`` (0 or 1 unless ties are expected)."""
+    if rank is None:
+        return 0
+    return rank.get(k, Fraction(0)) if isinstance(rank, dict) else int(rank == k)
+
+
+def within(rank: int | dict[int, Fraction] | None, k: int) -> Any:
+    """Probability that the rank is at most ``k``."""
+    return sum(probability(rank, r) for r in range(1, k + 1))
+
+
+def attainable(data: Data, unit: str) -> int:
+    """Length of the longest list: all templates (all but itself when square), or all subjects."""
+    if unit == "subject":
+        return max(1, len(data.gallery_subjects or []))
+    return max(1, data.n_columns - data.all_against_all)
+
+
+@dataclass
+class OpenSet:
+    """Counts and rates over ``[threshold]`` or ``[threshold][rank - 1]``."""
+
+    genuine_attempts: int
+    impostor_attempts: int
+    di: list[list[Any]]
+    dir: list[list[Any]]
+    frr: list[Any]
+    fa: list[int]
+    gr: list[int]
+    far: list[Any]
+    grr: list[Any]
+    tied: int
+    ttr: list[Any]
+    ttr_identity: list[Any]
+    ftr: list[Any]
+
+
+def roles(
+    data: Data, unit: str, fusion: str, ties: str, impostors: str
+) -> tuple[list[Ranked], list[Any], list[Ranked]]:
+    """Genuine attempts, the ``e_i`` of the impostor attempts, and all probes."""
+    probes = ranked(data, unit, fusion, ties)
+    genuine = [r for r in probes if r.rank is not None]
+    if impostors not in ("auto", "unenrolled", "leave-subject-out", "both"):
+        raise ValueError(f"impostors {impostors!r}")
+    if data.all_against_all:
+        playing = probes  # always leave-subject-out: single-template subjects play as well
+    else:
+        if impostors == "auto":
+            some = any(not r.enrolled for r in probes)
+            impostors = "unenrolled" if some else "leave-subject-out"
+        playing = [
+            r
+            for r in probes
+            if impostors == "both" or r.enrolled == (impostors == "leave-subject-out")
+        ]
+    # With subject ranks an entry of another label means one with a fused value: where every
+    # other group is too small for its k-th smallest, there was no attempt.
+    nearest = [r.nearest_other for r in playing if r.nearest_other is not None]
+    return genuine, nearest, probes
+
+
+def open_set(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    thresholds: Sequence[Any],
+    max_rank: int | None = None,
+    unit: str = "template",
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+    **options: Any,
+) -> OpenSet:
+    """Open-set identification at the given thresholds."""
+    data = read(values, probe_labels, gallery_labels, **options)
+    if data.kind == "order":
+        raise ValueError("an order has no threshold across rows")
+    genuine, nearest, probes = roles(data, unit, fusion, ties, impostors)
+    tg, ti = len(genuine), len(nearest)
+    k_max = attainable(data, unit) if max_rank is None else max_rank
+    out = OpenSet(tg, ti, [], [], [], [], [], [], [], 0, [], [], [])
+    out.tied = sum(r.tied for r in genuine)
+
+    # TTR and FTR speak of the nearest template, so they look at templates with subject ranks too;
+    # a probe with no usable template stays in the denominator and is never within.
+    targets = [r for r in probes if r.enrolled]
+    nontargets = [r for r in probes if not r.enrolled]
+
+    for t in [data.sign * number(t) for t in thresholds]:
+        inside = [r for r in genuine if r.best_mate <= t]
+        di = [sum(probability(r.rank, k) for r in inside) for k in range(1, k_max + 1)]
+        out.di.append(di)
+        out.dir.append([rate(sum(di[:k]), tg) for k in range(1, k_max + 1)])
+        out.frr.append(1 - out.dir[-1][0])
+        fa = sum(e <= t for e in nearest)
+        out.fa.append(fa)
+        out.gr.append(ti - fa)
+        out.far.append(rate(fa, ti))
+        out.grr.append(rate(ti - fa, ti))
+        near = sum(r.nearest_template is not None and r.nearest_template <= t for r in targets)
+        own = sum(
+            r.nearest_mate_template is not None and r.nearest_mate_template <= t for r in targets
+        )
+        false = sum(r.nearest_template is not None and r.nearest_template <= t for r in nontargets)
+        out.ttr.append(rate(near, len(targets)))
+        out.ttr_identity.append(rate(own, len(targets)))
+        out.ftr.append(rate(false, len(nontargets)))
+    return out
+
+
+@dataclass
+class ClosedSet:
+    """``cms_count[k - 1]`` and ``cms[k - 1]``; attempts, and probes left out."""
+
+    cms_count: list[Any]
+    cms: list[Any]
+    attempts: int
+    skipped: int
+    tied: int
+
+
+def closed_set(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    max_rank: int | None = None,
+    unit: str = "template",
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    unmated: str = "auto",
+    **options: Any,
+) -> ClosedSet:
+    """Closed-set identification."""
+    data = read(values, probe_labels, gallery_labels, **options)
+    if unmated == "auto":
+        unmated = "skip" if data.all_against_all else "raise"
+    probes = ranked(data, unit, fusion, ties)
+    mated = [r for r in probes if r.rank is not None]
+    skipped = len(probes) - len(mated)
+    if skipped and unmated == "raise":
+        raise ValueError(f"{skipped} probes without a mate")
+    k_max = attainable(data, unit) if max_rank is None else max_rank
+    counts = [sum(within(r.rank, k) for r in mated) for k in range(1, k_max + 1)]
+    return ClosedSet(
+        cms_count=counts,
+        cms=[rate(c, len(mated)) for c in counts],
+        attempts=len(mated),
+        skipped=skipped,
+        tied=sum(r.tied for r in mated),
+    )
+
+
+# --- Operating points of verification ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Point:
+    """An attainable operating point: threshold in the user's units, FAR and FRR."""
+
+    threshold: Any
+    far: Fraction
+    frr: Fraction
+
+
+def roc_points(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> list[Point]:
+    """Reject-all first, then one point for each distinct score; none if a class is empty."""
+    genuine, impostor = [number(x) for x in genuine], [number(x) for x in impostor]
+    if not genuine or not impostor:
+        return []
+    reverse = kind == "similarity"
+    points = [Point(reject_all(genuine + impostor, kind), Fraction(0), Fraction(1))]
+    for t in sorted(set(genuine + impostor), reverse=reverse):
+        ga, _, fa, _ = verification_counts(genuine, impostor, [t], kind)
+        points.append(Point(t, Fraction(fa[0], len(impostor)), 1 - Fraction(ga[0], len(genuine))))
+    return points
+
+
+def reject_all(scores: Iterable[Any], kind: str) -> float:
+    """Return the threshold that rejects everything; ``nan`` if a score has that very value."""
+    extreme = INF if kind == "similarity" else -INF
+    return NAN if any(s == extreme for s in scores) else extreme
+
+
+@dataclass(frozen=True)
+class EqualError:
+    """The crossing, its attainable neighbour, and the bracket of the FVC."""
+
+    value: Any
+    threshold: Any
+    far_at_eer: Any
+    frr_at_eer: Any
+    low: Any
+    high: Any
+
+
+def crossing(points: Sequence[Point]) -> EqualError:
+    """Equal error rate on points from strict to loose."""
+    if not points:
+        return EqualError(NAN, NAN, NAN, NAN, NAN, NAN)
+    where = next((k for k, p in enumerate(points) if p.far >= p.frr), None)
+    if where is None:
+        return EqualError(NAN, NAN, NAN, NAN, NAN, NAN)
+    p0, p1 = points[where - 1], points[where]
+    weight = (p0.frr - p0.far) / ((p1.far - p0.far) - (p1.frr - p0.frr))
+    value = p0.far + weight * (p1.far - p0.far)
+    at = p0 if max(p0.far, p0.frr) <= max(p1.far, p1.frr) else p1
+    # FVC: t1 the strictest point with FRR <= FAR, t2 the loosest with FRR >= FAR; of the two the
+    # one with the smaller FAR + FRR, t1 in a tie, is the bracket.
+    t1 = next(p for p in points if p.frr <= p.far)
+    t2 = [p for p in points if p.frr >= p.far][-1]
+    side = t1 if t1.far + t1.frr <= t2.far + t2.frr else t2
+    low, high = min(side.far, side.frr), max(side.far, side.frr)
+    return EqualError(value, at.threshold, at.far, at.frr, low, high)
+
+
+def eer(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> EqualError:
+    """Equal error rate, interpolated between the neighbours of the crossing."""
+    return crossing(roc_points(genuine, impostor, kind))
+
+
+def eer_hull(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
+    """Equal error rate on the lower-left convex hull of the points.
+
+    The hull meets the diagonal at the lowest place where any segment between two points does.
+    """
+    points = roc_points(genuine, impostor, kind)
+    best: Any = NAN
+    for p in points:
+        for q in points:
+            gap_p, gap_q = p.frr - p.far, q.frr - q.far
+            if not gap_p >= 0 >= gap_q:
+                continue
+            if gap_p == gap_q:  # both on the diagonal: the lower of the two
+                e = min(p.far, q.far)
+            else:
+                e = p.far + gap_p / (gap_p - gap_q) * (q.far - p.far)
+            best = e if best != best else min(best, e)
+    return best
+
+
+def at_most(value: Fraction, limit: Any) -> bool:
+    """Compare a rate with a target as the user does: the float64 rate with the float64 target."""
+    return float(value) <= float(limit)
+
+
+def frr_at_far(
+    genuine: Sequence[Any], impostor: Sequence[Any], kind: str, x: float
+) -> tuple[Any, Any]:
+    """Smallest FRR with FAR at most ``x``, and the threshold.
+
+    Where several thresholds share that FRR: the loosest, the one of ``threshold_at_far``.
+    """
+    allowed = [p for p in roc_points(genuine, impostor, kind) if at_most(p.far, x)]
+    if not allowed:
+        return NAN, NAN
+    return min(p.frr for p in allowed), threshold_at_far(genuine, impostor, kind, x)
+
+
+def threshold_at_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str, x: float) -> Any:
+    """Loosest attainable threshold with FAR at most ``x``; the reject-all one if need be."""
+    allowed = [p for p in roc_points(genuine, impostor, kind) if at_most(p.far, x)]
+    return allowed[-1].threshold if allowed else NAN
+
+
+def zero_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
+    """Smallest FRR with no false accept."""
+    return min((p.frr for p in roc_points(genuine, impostor, kind) if p.far == 0), default=NAN)
+
+
+def zero_frr(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
+    """Smallest FAR with no false reject."""
+    return min((p.far for p in roc_points(genuine, impostor, kind) if p.frr == 0), default=NAN)
+
+
+def auc(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
+    """Share of (genuine, impostor) pairs in the right order, ties one half."""
+    if not genuine or not impostor:
+        return NAN
+    halves = 0
+    for g in [number(x) for x in genuine]:
+        for i in [number(x) for x in impostor]:
+            if g == i:
+                halves += 1
+            elif (g > i) == (kind == "similarity"):
+                halves += 2
+    return Fraction(halves, 2 * len(genuine) * len(impostor))
+
+
+def d_prime(genuine: Sequence[Any], impostor: Sequence[Any]) -> float:
+    """Distance of the means over the root mean variance (``ddof = 0``), on finite scores."""
+    moments = []
+    for scores in (genuine, impostor):
+        finite = [Fraction(number(x)) for x in scores if math.isfinite(x)]
+        if not finite:
+            return NAN
+        mean = sum(finite) / len(finite)
+        moments.append((mean, sum((x - mean) ** 2 for x in finite) / len(finite)))
+    (mean_g, var_g), (mean_i, var_i) = moments
+    if var_g == 0 and var_i == 0:
+        return NAN
+    return math.sqrt((mean_i - mean_g) ** 2 / ((var_g + var_i) / 2))
+
+
+def min_cost(
+    genuine: Sequence[Any],
+    impostor: Sequence[Any],
+    kind: str,
+    pi: Any = Fraction(1, 2),
+    c_miss: Any = 1,
+    c_fa: Any = 1,
+) -> tuple[Any, Any]:
+    """Smallest ``pi * c_miss * FRR + (1 - pi) * c_fa * FAR``, and the strictest such threshold."""
+    points = roc_points(genuine, impostor, kind)
+    if not points:
+        return NAN, NAN
+    pi, c_miss, c_fa = Fraction(pi), Fraction(c_miss), Fraction(c_fa)
+    costs = [(pi * c_miss * p.frr + (1 - pi) * c_fa * p.far, p.threshold) for p in points]
+    return min(costs, key=lambda cost: cost[0])  # the first of equals
+
+
+def min_hter(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> tuple[Any, Any]:
+    """Smallest half total error rate: the cost at equal weights."""
+    return min_cost(genuine, impostor, kind)
+
+
+# --- Operating points of open-set identification -------------------------------------------------
+
+
+def open_set_points(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    k: int = 1,
+    unit: str = "template",
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+    **options: Any,
+) -> list[Point]:
+    """Points at rank ``k``: FAR, and ``frr`` for ``1 - DIR(t, k)``; none if a class is empty.
+
+    Under expected ties the ``d_i`` of a probe counts if its rank can be ``k`` or better.
+    """
+    data = read(values, probe_labels, gallery_labels, **options)
+    if data.kind == "order":
+        raise ValueError("an order has no threshold across rows")
+    genuine, nearest, _ = roles(data, unit, fusion, ties, impostors)
+    if not genuine or not nearest:
+        return []
+    found = set(nearest) | {r.best_mate for r in genuine if within(r.rank, k)}
+    start = data.user(reject_all(found, "distance"))
+    points = [Point(start, Fraction(0), Fraction(1))]
+    for t in sorted(found):
+        far = Fraction(sum(e <= t for e in nearest), len(nearest))
+        hits = sum(within(r.rank, k) for r in genuine if r.best_mate <= t)
+        points.append(Point(data.user(t), far, 1 - Fraction(hits) / len(genuine)))
+    return points
+
+
+def dir_at_far(x: float, k: int, **case: Any) -> tuple[Any, Any]:
+    """Largest ``DIR(t, k)`` with FAR at most ``x``, and the loosest such threshold."""
+    allowed = [p for p in open_set_points(k=k, **case) if at_most(p.far, x)]
+    if not allowed:
+        return NAN, NAN
+    return max(1 - p.frr for p in allowed), allowed[-1].threshold
+
+
+def open_set_eer(k: int = 1, **case: Any) -> EqualError:
+    """Equal error rate where FAR and ``1 - DIR(t, k)`` cross.
+
+    They always meet in the end, where FAR is 1: if nobody is ever found, the rate is 1.
+    """
+    return crossing(open_set_points(k=k, **case))

@@ -1,0 +1,143 @@
+"""Imports go downward only.
+
+Reads the source of every module, also the imports inside functions: to import late makes the
+command line quick, and lets no layer know one above it.
+"""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
+
+# From the top down; a module or package of bioeval on each line may import what stands below it,
+# and its neighbours so long as that goes one way only.
+LAYERS = [
+    ["cli"],
+    ["report", "plots", "tables", "evaluate", "pipeline", "tally_bundle"],
+    ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
+    ["counting"],
+    ["blocks"],
+    ["tallies", "protocol", "cards", "scores", "embeddings", "thresholds", "labels"],
+    ["kernels", "closed_forms", "draws", "progress", "checks", "names", "errors", "version"],
+]
+HEIGHT = {unit: -row for row, units in enumerate(LAYERS) for unit in units}
+FACADE = {"__init__", "__main__"}  # the public names, from every layer
+
+# What a kernel may know: arrays in, arrays out.
+KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typing"}
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py"))
+
+
+def unit_of(path: Path) -> str:
+    """The top-level module or package of bioeval that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """All imports that run, wherever they stand; those for the type checker do not."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.Import, ast.ImportFrom)):
+            yield child
+        elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            yield from imports(ast.Module(child.orelse, []))
+        else:
+            yield from imports(child)
+
+
+def targets(path: Path, source: str) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of everything imported; relative imports are resolved."""
+    package = ["bioeval", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in imports(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        else:
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield node.lineno, f"{stem}.{alias.name}"
+
+
+def inner_units(path: Path, source: str) -> Iterator[tuple[int, str]]:
+    """(line, unit) for each part of bioeval that a module imports."""
+    for line, name in targets(path, source):
+        first, *rest = name.split(".")
+        if first == "bioeval" and rest[:1] != ["__version__"]:
+            yield line, rest[0] if rest else "__init__"
+
+
+def complaints(path: Path, source: str) -> list[str]:
+    here = unit_of(path)
+    found = []
+    for line, there in dict.fromkeys(inner_units(path, source)):
+        if there == here:
+            continue
+        where = f"bioeval/{path.relative_to(PACKAGE)}:{line}"
+        if there not in HEIGHT:
+            found.append(f"{where} imports {there!r} by way of the public names; name its module")
+        elif HEIGHT[there] > HEIGHT[here]:
+            found.append(f"{where} imports bioeval.{there}, which is a layer above it")
+    return found
+
+
+def test_every_module_has_its_layer():
+    unplaced = {unit_of(path) for path in modules()} - set(HEIGHT) - FACADE
+    assert not unplaced, f"give them a place in LAYERS (and in CONTRIBUTING.md): {unplaced}"
+
+
+def test_imports_go_downward():
+    found = []
+    for path in modules():
+        if unit_of(path) in HEIGHT:
+            found += complaints(path, path.read_text(encoding="utf-8"))
+    assert not found, "\n".join(found)
+
+
+def test_neighbours_import_one_way():
+    graph: dict[str, set[str]] = {unit: set() for unit in HEIGHT}
+    for path in modules():
+        here = unit_of(path)
+        if here in HEIGHT:
+            units = {unit for _, unit in inner_units(path, path.read_text(encoding="utf-8"))}
+            graph[here] |= units & set(HEIGHT) - {here}
+    order = list(graphlib.TopologicalSorter(graph).static_order())  # raises on a circle
+    assert set(order) == set(HEIGHT)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "kernels").glob("[!_]*.py")), ids=lambda path: path.stem
+)
+def test_a_kernel_file_stands_alone(path):
+    """numba's cache does not see a change in another file, so none is used."""
+    names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
+    assert {name.partition(".")[0] for name in names} <= KERNEL_LIBRARIES, names
+
+
+@pytest.mark.parametrize(
+    ("where", "source", "expected"),
+    [
+        ("scores.py", "from .errors import DataError", 0),
+        ("scores.py", "from .labels import encode", 0),
+        ("scores.py", "from bioeval import __version__", 0),
+        ("scores.py", "from .evaluate import evaluate", 1),
+        ("scores.py", "def late():\n    from bioeval.metrics import verification", 1),
+        ("scores.py", "import bioeval.plots.roc", 1),
+        ("scores.py", "from . import cli, errors", 1),
+        ("scores.py", "from bioeval import Tally", 1),
+        ("scores.py", "if TYPE_CHECKING:\n    from .evaluate import evaluate", 0),
+        ("metrics/verification.py", "from ..tallies import Tally\nfrom ._common import rate", 0),
+        ("metrics/verification.py", "from ..report import page", 1),
+        ("kernels/rank.py", "from ..scores import Scores", 1),
+    ],
+)
+def test_the_reader_sees_what_it_should(where, source, expected):
+    assert len(complaints(PACKAGE / where, source)) == expected

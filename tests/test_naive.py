@@ -1,0 +1,730 @@
+"""The oracles themselves, against examples worked by hand and the course's worked examples."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+LECTURE = Path(__file__).parents[1].parent / "shared" / "data" / "lecture"
+INF, NAN = math.inf, math.nan
+F = Fraction
+
+
+def lecture(name: str) -> dict[str, Any]:
+    """One worked example of the course, or a visible skip."""
+    path = LECTURE / name
+    if not path.is_file():
+        pytest.skip(f"worked examples of the course not found: {path}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+# --- Attempt totals ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("subjects", "samples"), [(4, 3), (1, 2), (5, 1), (2, 4)])
+def test_equal_sizes_give_the_closed_forms(subjects, samples):
+    labels = [s for s in range(subjects) for _ in range(samples)]
+    n, big_n, s = len(labels), subjects, samples
+    values = [[0.5] * n for _ in range(n)]
+
+    genuine, impostor = naive.attempts_single(values, labels)
+    assert (len(genuine), len(impostor)) == (n * (s - 1), n * (big_n - 1) * s)
+    genuine, impostor = naive.attempts_multi(values, labels)
+    assert (len(genuine), len(impostor)) == (n if s > 1 else 0, n * (big_n - 1))
+    found = naive.open_set(values, labels, thresholds=[1])
+    assert found.genuine_attempts == (n if s > 1 else 0)
+    assert found.impostor_attempts == (n if big_n > 1 else 0)
+
+    genuine, impostor = naive.attempts_single(values, labels, labels)
+    assert (len(genuine), len(impostor)) == (n * s, n * (big_n - 1) * s)
+    genuine, impostor = naive.attempts_multi(values, labels, labels)
+    assert (len(genuine), len(impostor)) == (n, n * (big_n - 1))
+
+
+def test_unequal_sizes():
+    labels = ["a", "b", "b", "c", "c", "c"]  # sizes 1, 2, 3
+    values = [[0.0] * 6 for _ in range(6)]
+    genuine, impostor = naive.attempts_single(values, labels)
+    assert (len(genuine), len(impostor)) == (0 + 2 + 6, 36 - (1 + 4 + 9))
+    genuine, impostor = naive.attempts_multi(values, labels)
+    assert (len(genuine), len(impostor)) == (5, 6 * 2)  # "a" has no mate left
+
+
+def test_lecture_attempt_totals():
+    example = lecture("attempt_totals.json")
+    for row in example["numeric_examples"]:
+        labels = [s for s in range(row["N"]) for _ in range(row["S"])]
+        values = [[0.0] * len(labels) for _ in labels]
+        for gallery, expected in ((None, row["square"]), (labels, row["rectangular"])):
+            genuine, impostor = naive.attempts_single(values, labels, gallery)
+            assert (len(genuine), len(impostor)) == (expected["TG_single"], expected["TI_single"])
+            genuine, impostor = naive.attempts_multi(values, labels, gallery)
+            assert (len(genuine), len(impostor)) == (expected["TG_multi"], expected["TI_multi"])
+            found = naive.open_set(values, labels, gallery, thresholds=[0])
+            assert (found.genuine_attempts, found.impostor_attempts) == (len(labels), len(labels))
+            closed = naive.closed_set(values, labels, gallery)
+            assert closed.attempts == len(labels)
+            # "ranks 1..G-1" when square, "1..G" against a gallery.
+            assert len(closed.cms) == len(labels) - (gallery is None)
+
+
+def test_lecture_error_rates_divide_by_their_own_class():
+    for row in lecture("error_rate_normalisation.json")["rows"]:
+        genuine = [1.0] * row["FR"] + [0.0] * (row["genuine"] - row["FR"])
+        impostor = [0.0] * row["FA"] + [1.0] * (row["impostor"] - row["FA"])
+        ga, fr, fa, gr = naive.verification_counts(genuine, impostor, [0.5], "distance")
+        assert naive.rate(fr[0], len(genuine)) == F(row["FRR_exact"])
+        assert naive.rate(fa[0], len(impostor)) == F(row["FAR_exact"])
+        assert F(ga[0] + gr[0], 100) == F(8, 10)
+
+
+# --- The order matrices of the course ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["closed_set_single.json", "closed_set_multiple.json"])
+def test_lecture_closed_set(name):
+    example = lecture(name)
+    labels = [probe["label"] for probe in example["expected"]]
+    case = {
+        "values": example["order_matrix"],
+        "probe_labels": labels,
+        "gallery_labels": example["gallery_labels"],
+        "kind": "order",
+    }
+    for unit in ("template", "subject"):
+        found = naive.ranks(**case, unit=unit)
+        assert [r.rank for r in found] == [p[f"{unit}_rank"] for p in example["expected"]]
+        closed = naive.closed_set(**case, unit=unit)
+        assert closed.cms_count == example[f"CMS_count_by_{unit}_rank"]
+        assert closed.attempts == example["attempts"]
+    for i, probe in enumerate(example["expected"]):
+        column = example["gallery_templates"].index(probe["best_mate"])
+        assert naive.ranks(**case)[i].best_mate == example["order_matrix"][i][column]
+
+
+@pytest.mark.parametrize("name", ["open_set_single.json", "open_set_multiple.json"])
+def test_lecture_open_set_roles(name):
+    example = lecture(name)
+    labels = [probe["label"] for probe in example["expected"]]
+    found = naive.ranks(example["order_matrix"], labels, example["gallery_labels"], kind="order")
+    for i, (r, probe) in enumerate(zip(found, example["expected"], strict=True)):
+        row, templates = example["order_matrix"][i], example["gallery_templates"]
+        if probe["role"] == "genuine":
+            assert r.enrolled and r.rank == probe["best_mate_template_rank"]
+            assert r.best_mate == row[templates.index(probe["best_mate"])]
+        else:
+            assert not r.enrolled and r.rank is None
+            assert r.nearest_other == row[templates.index(probe["nearest_template"])] == 1
+
+
+@pytest.mark.parametrize("name", ["verification_single.json", "verification_multiple.json"])
+def test_lecture_claims(name):
+    example = lecture(name)
+    attempts = naive.attempts_single if "single" in name else naive.attempts_multi
+    labels = [probe["label"] for probe in example["expected"]]
+    claims = [probe["claim"] for probe in example["expected"]]
+    genuine, impostor = attempts(
+        example["order_matrix"], labels, example["gallery_labels"], kind="order", claims=claims
+    )
+    wanted: dict[str, list[int]] = {"genuine": [], "impostor": []}
+    for probe in example["expected"]:
+        wanted[probe["role"]].append(probe["deciding_order"])
+    assert (genuine, impostor) == (wanted["genuine"], wanted["impostor"])
+    with pytest.raises(ValueError):
+        naive.verification_counts(genuine, impostor, [1], "order")
+
+
+# --- A square matrix worked by hand --------------------------------------------------------------
+
+# Subjects: a = templates 0, 1; b = templates 2, 3; c = template 4. Not symmetric.
+SQUARE = [
+    [NAN, 0.2, 0.5, 0.2, 0.9],
+    [0.1, -INF, 0.4, 0.3, 0.1],
+    [0.6, 0.7, 0.0, 0.5, 0.5],
+    [0.3, 0.0, 0.2, 0.0, 0.4],
+    [0.8, 0.3, 0.6, 0.3, 0.0],
+]
+NAMES = ["a", "a", "b", "b", "c"]
+
+
+def test_square_attempts():
+    genuine, impostor = naive.attempts_single(SQUARE, NAMES)
+    assert genuine == [0.2, 0.1, 0.5, 0.2]
+    assert sorted(impostor) == sorted(
+        [0.5, 0.2, 0.9, 0.4, 0.3, 0.1, 0.6, 0.7, 0.5, 0.3, 0.0, 0.4, 0.8, 0.3, 0.6, 0.3]
+    )
+    genuine, impostor = naive.attempts_multi(SQUARE, NAMES)
+    assert genuine == [0.2, 0.1, 0.5, 0.2]
+    assert impostor == [0.2, 0.9, 0.3, 0.1, 0.6, 0.5, 0.0, 0.4, 0.3, 0.3]
+    _, impostor = naive.attempts_multi(SQUARE, NAMES, fusion="max")
+    assert impostor == [0.5, 0.9, 0.4, 0.1, 0.7, 0.5, 0.3, 0.4, 0.8, 0.6]
+    genuine, impostor = naive.attempts_multi(SQUARE, NAMES, fusion="kth:2")
+    assert genuine == []  # one mate each
+    assert impostor == [0.5, 0.4, 0.7, 0.3, 0.8, 0.6]  # and no second template of c
+
+
+def test_square_counts_compare_exactly():
+    genuine, impostor = naive.attempts_single(SQUARE, NAMES)
+    ga, fr, fa, gr = naive.verification_counts(
+        genuine, impostor, [-INF, 0.0, 0.1, 0.2, 0.5, INF], "distance"
+    )
+    assert ga == [0, 0, 1, 3, 4, 4] and fr == [4, 4, 3, 1, 0, 0]
+    assert fa == [0, 1, 2, 3, 11, 16] and gr == [16, 15, 14, 13, 5, 0]
+    nearest = float(np.float32(0.1))  # 0.1 rounded up: outside the threshold 0.1
+    assert naive.verification_counts([np.float32(0.1)], [], [0.1, nearest], "distance")[0] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("ties", "wanted"),
+    [
+        # Probe 0: mate 0.2, tied with template 3 (b). Probe 1: mate 0.1, tied with 4 (c).
+        # Probe 2: mate 0.5, tied with 4. Probe 3: mate 0.2; 0.0 is closer. Probe 4: no mate.
+        ("pessimistic", [2, 2, 2, 2, None]),
+        ("optimistic", [1, 1, 1, 2, None]),
+        ("stable", [1, 1, 1, 2, None]),
+        (
+            "expected",
+            [{1: F(1, 2), 2: F(1, 2)}] * 3 + [{2: F(1)}, None],
+        ),
+    ],
+)
+def test_square_template_ranks(ties, wanted):
+    found = naive.ranks(SQUARE, NAMES, ties=ties)
+    assert [r.rank for r in found] == wanted
+    assert [r.best_mate for r in found] == [0.2, 0.1, 0.5, 0.2, None]
+    assert [r.tied for r in found] == [True, True, True, False, False]
+    assert [r.nearest_other for r in found] == [0.2, 0.1, 0.5, 0.0, 0.3]
+    assert [r.enrolled for r in found] == [True] * 4 + [False]
+
+
+def test_square_open_set():
+    found = naive.open_set(SQUARE, NAMES, thresholds=[0.1, 0.2, 0.5, INF], max_rank=3)
+    assert (found.genuine_attempts, found.impostor_attempts) == (4, 5)
+    assert found.di == [[0, 1, 0], [0, 3, 0], [0, 4, 0], [0, 4, 0]]
+    assert found.dir[1] == [0, F(3, 4), F(3, 4)]
+    assert found.frr == [1, 1, 1, 1]
+    assert found.fa == [2, 3, 5, 5] and found.gr == [3, 2, 0, 0]
+    assert found.far == [F(2, 5), F(3, 5), 1, 1]
+    assert found.tied == 3
+    assert found.ttr == [F(2, 4), F(3, 4), 1, 1]  # nearest templates 0.2, 0.1, 0.5, 0.0
+    assert found.ttr_identity == [F(1, 4), F(3, 4), 1, 1]
+
+    found = naive.open_set(SQUARE, NAMES, thresholds=[0.2, INF], max_rank=2, ties="expected")
+    assert found.di == [[1, 2], [F(3, 2), F(5, 2)]]
+    assert found.dir[1] == [F(3, 8), 1]
+    assert found.frr == [F(3, 4), F(5, 8)]
+
+
+def test_square_closed_set():
+    found = naive.closed_set(SQUARE, NAMES)
+    assert (found.attempts, found.skipped, found.tied) == (4, 1, 3)
+    assert found.cms_count == [0, 4, 4, 4]
+    assert naive.closed_set(SQUARE, NAMES, ties="optimistic").cms_count == [3, 4, 4, 4]
+    assert naive.closed_set(SQUARE, NAMES, unit="subject").cms_count == [0, 4, 4]
+    with pytest.raises(ValueError, match="without a mate"):
+        naive.closed_set(SQUARE, NAMES, unmated="raise")
+
+
+def test_open_set_operating_points_by_hand():
+    # Optimistic: d = .2, .1, .5 at rank 1, .2 at rank 2; e = .2, .1, .5, 0, .3.
+    case = {"values": SQUARE, "probe_labels": NAMES, "ties": "optimistic"}
+    points = naive.open_set_points(k=1, **case)
+    assert [(p.threshold, p.far, p.frr) for p in points] == [
+        (-INF, 0, 1),
+        (0.0, F(1, 5), 1),
+        (0.1, F(2, 5), F(3, 4)),
+        (0.2, F(3, 5), F(1, 2)),
+        (0.3, F(4, 5), F(1, 2)),
+        (0.5, 1, F(1, 4)),
+    ]
+    # Gap .35 before and .1 after the crossing: lambda = .35 / (.2 + .25) = 7/9.
+    found = naive.open_set_eer(k=1, **case)
+    assert found.value == F(2, 5) + F(7, 9) * F(1, 5)
+    assert (found.threshold, found.far_at_eer, found.frr_at_eer) == (0.2, F(3, 5), F(1, 2))
+    assert naive.dir_at_far(0.6, 1, **case) == (F(1, 2), 0.2)
+    assert naive.dir_at_far(0.8, 2, **case) == (F(3, 4), 0.3)
+    assert naive.dir_at_far(0.1, 1, **case) == (0, -INF)
+    pessimistic = naive.open_set_eer(k=1, values=SQUARE, probe_labels=NAMES)
+    assert pessimistic.value == 1  # nobody is ever found first
+
+
+# --- A gallery worked by hand, with impostors ----------------------------------------------------
+
+GALLERY = ["x", "y", "x", "y"]
+PROBES = ["x", "y", "z"]
+RECT = [
+    [3, 1, 2, 5],  # x: mate 2, one closer
+    [4, 0, 0, 0],  # y: mate 0 in columns 1 and 3, tied with x in column 2
+    [7, 6, 9, 8],  # z: unknown, nearest 6
+]
+
+
+def test_gallery_attempts_and_claims():
+    genuine, impostor = naive.attempts_single(RECT, PROBES, GALLERY)
+    assert genuine == [3, 2, 0, 0] and len(impostor) == 8
+    genuine, impostor = naive.attempts_multi(RECT, PROBES, GALLERY)
+    assert (genuine, impostor) == ([2, 0], [1, 0, 7, 6])
+    genuine, impostor = naive.attempts_multi(RECT, PROBES, GALLERY, fusion="mean")
+    assert (genuine, impostor) == ([2.5, 0.0], [3.0, 2.0, 8.0, 7.0])
+
+    claims = (np.array([0, 0, 2]), np.array(["x", "y", "x"]))
+    assert naive.attempts_multi(RECT, PROBES, GALLERY, claims=claims) == ([2], [1, 7])
+    assert naive.attempts_single(RECT, PROBES, GALLERY, claims=claims) == ([3, 2], [1, 5, 7, 9])
+    with pytest.raises(ValueError, match="not enrolled"):
+        naive.attempts_multi(RECT, PROBES, GALLERY, claims=["x", "z", "z"])
+    found = naive.attempts_multi(
+        RECT, PROBES, GALLERY, claims=["x", "z", "z"], unenrolled_claims="skip"
+    )
+    assert found == ([2], [])
+    assert naive.skipped_claims(RECT, PROBES, GALLERY, claims=["x", "z", "z"]) == 2
+
+
+def test_claim_emptied_by_self_exclusion_is_no_attempt():
+    assert naive.attempts_multi(SQUARE, NAMES, claims=["a", "a", "b", "b", "c"])[0] == [
+        0.2,
+        0.1,
+        0.5,
+        0.2,
+    ]
+    assert naive.attempts_single(SQUARE, NAMES, claims=([4], ["c"])) == ([], [])
+
+
+def test_gallery_ranks():
+    def of(**options):
+        return [r.rank for r in naive.ranks(RECT, PROBES, GALLERY, **options)]
+
+    assert of() == [2, 2, None]
+    assert of(ties="optimistic") == [2, 1, None]
+    assert of(ties="stable") == [2, 1, None]  # y stands in column 1, before column 2
+    # Three tied places, two of them mates: first with 2/3, second with 1/3.
+    assert of(ties="expected") == [{2: F(1)}, {1: F(2, 3), 2: F(1, 3)}, None]
+    # By subject there are two tied: x (first best in column 2) and y (in column 1).
+    assert of(unit="subject", ties="expected") == [{2: F(1)}, {1: F(1, 2), 2: F(1, 2)}, None]
+    assert of(unit="subject", ties="stable") == [2, 1, None]
+    # Fused by mean: x = 2.5 and 2, y = 3 and 0.
+    assert of(unit="subject", fusion="mean") == [1, 1, None]
+
+
+@pytest.mark.parametrize(
+    ("impostors", "e"),
+    [
+        ("auto", [6]),
+        ("unenrolled", [6]),
+        ("leave-subject-out", [1, 0]),
+        ("both", [1, 0, 6]),
+    ],
+)
+def test_gallery_impostor_roles(impostors, e):
+    found = naive.open_set(
+        RECT, PROBES, GALLERY, thresholds=[0, 1, 6], max_rank=2, impostors=impostors
+    )
+    assert (found.genuine_attempts, found.impostor_attempts) == (2, len(e))
+    assert found.fa == [sum(x <= t for x in e) for t in (0, 1, 6)]
+    assert found.di == [[0, 1], [0, 1], [0, 2]]
+    assert found.ttr == [F(1, 2), 1, 1] and found.ttr_identity == [F(1, 2), F(1, 2), 1]
+    assert found.ftr == [0, 0, 1]
+
+
+def test_auto_leaves_subjects_out_when_all_are_enrolled():
+    found = naive.open_set(RECT[:2], PROBES[:2], GALLERY, thresholds=[0, 1])
+    assert found.fa == [1, 2] and found.impostor_attempts == 2
+    assert all(math.isnan(x) for x in found.ftr)
+
+
+def test_gallery_closed_set_promises_enrolment():
+    with pytest.raises(ValueError, match="without a mate"):
+        naive.closed_set(RECT, PROBES, GALLERY)
+    found = naive.closed_set(RECT, PROBES, GALLERY, unmated="skip")
+    assert (found.attempts, found.skipped, found.cms_count) == (2, 1, [0, 2, 2, 2])
+
+
+def test_a_class_without_attempts_is_nan():
+    found = naive.open_set([[1, 2]], ["z"], ["x", "y"], thresholds=[1])
+    assert math.isnan(found.dir[0][0]) and math.isnan(found.frr[0]) and found.far == [1]
+    found = naive.open_set([[1, 2]], ["x"], ["x", "x"], thresholds=[1])
+    assert math.isnan(found.far[0]) and found.dir[0][0] == 1
+    assert naive.open_set_points([[1, 2]], ["x"], ["x", "x"]) == []
+
+
+# --- NaN, infinities, fusion ---------------------------------------------------------------------
+
+
+def test_nan_policies():
+    values = [[NAN, 2.0, 1.0], [NAN, NAN, 0.5]]
+    case = {"values": values, "probe_labels": ["x", "x"], "gallery_labels": ["x", "x", "y"]}
+    with pytest.raises(ValueError, match=r"NaN at \(0, 0\)"):
+        naive.attempts_single(**case)
+    assert naive.attempts_single(**case, nan="reject") == ([INF, 2.0, INF, INF], [1.0, 0.5])
+    assert naive.attempts_single(**case, nan="exclude") == ([2.0], [1.0, 0.5])
+    assert naive.attempts_single(**case, nan="reject", kind="similarity")[0] == [
+        -INF,
+        2.0,
+        -INF,
+        -INF,
+    ]
+    assert naive.attempts_multi(**case, nan="reject", fusion="mean")[0] == [INF, INF]
+    assert naive.attempts_multi(**case, nan="exclude", fusion="mean")[0] == [2.0]
+
+    # Excluded: the second probe stays PG but has no usable mate; it still plays the impostor,
+    # still counts in the denominator of TTR.
+    found = naive.open_set(**case, nan="exclude", thresholds=[0.5, 2, INF], max_rank=2)
+    assert (found.genuine_attempts, found.impostor_attempts) == (1, 2)
+    assert found.dir == [[0, 0], [0, 1], [0, 1]]
+    assert found.ttr == [F(1, 2), 1, 1] and found.ttr_identity == [0, F(1, 2), F(1, 2)]
+    # Rejected: it is a genuine attempt at infinity.
+    found = naive.open_set(**case, nan="reject", thresholds=[0.5, 2, INF], max_rank=2)
+    assert found.genuine_attempts == 2 and found.di == [[0, 0], [0, 1], [0, 2]]
+    with pytest.raises(ValueError, match="without a mate"):
+        naive.closed_set(**case, nan="exclude")
+
+
+def test_a_rejected_mate_ties_a_rejected_stranger():
+    found = naive.ranks([[NAN, INF, 1.0]], ["x"], ["x", "y", "z"], nan="reject")[0]
+    assert (found.best_mate, found.rank, found.tied) == (INF, 3, True)
+
+
+def test_the_diagonal_is_never_read():
+    values = [[NAN, 1.0], [0.0, -INF]]
+    assert naive.attempts_single(values, [1, 1]) == ([1.0, 0.0], [])
+
+
+@pytest.mark.parametrize(
+    ("group", "fusion", "wanted"),
+    [
+        ([3, 1, 2], "min", 1),
+        ([3, 1, 2], "max", 3),
+        ([3, 1, 2], "median", 2),
+        ([3, 1, 2, 8], "median", 2.5),
+        ([3, 1, 2], "mean", 2.0),
+        ([3, 1, 2], "kth:3", 3),
+        ([3, 1], "kth:3", None),
+        ([], "min", None),
+        ([1.0, INF], "mean", INF),
+        ([-INF, INF], "mean", INF),
+        ([-INF, 1.0], "mean", -INF),
+        ([-INF, INF], "median", INF),
+        ([0.1, 0.2, 0.3], "mean", (0.1 + 0.2 + 0.3) / 3),
+    ],
+)
+def test_fusion(group, fusion, wanted):
+    assert naive.fuse(group, fusion) == wanted
+
+
+def test_similarity_is_the_mirror_image():
+    # Unsigned scores are never negated in their own width.
+    values = np.array([[0, 255], [3, 7]], dtype=np.uint8)
+    genuine, impostor = naive.attempts_single(values, ["x", "y"], ["x", "y"], kind="similarity")
+    assert (genuine, impostor) == ([0, 7], [255, 3])
+    assert naive.verification_counts(genuine, impostor, [4, 7], "similarity") == (
+        [1, 1],
+        [1, 1],
+        [1, 1],
+        [1, 1],
+    )
+    assert [r.rank for r in naive.ranks(values, "xy", "xy", kind="similarity")] == [2, 1]
+    genuine, _ = naive.attempts_multi(
+        [[1, 5, 3]], ["x"], ["x"] * 3, kind="similarity", fusion="kth:2"
+    )
+    assert genuine == [3]  # the second closest
+
+
+# --- Masks and parts of a square matrix ----------------------------------------------------------
+
+
+def test_mask_in_place_of_labels():
+    values, mask = [[1, 2, 3], [4, NAN, 6]], [[2, 1, 0], [1, 0, 2]]
+    assert naive.attempts_single(values, mask=mask) == ([1, 6], [2, 4])
+    assert [r.rank for r in naive.ranks(values, mask=mask)] == [1, 2]
+
+
+def test_a_part_of_a_square_matrix_still_excludes_itself():
+    # Rows 0, 2, 4 against columns 1, 0, 4 of the square example.
+    rows, columns = [0, 2, 4], [1, 0, 4]
+    part = {
+        "values": [[SQUARE[i][j] for j in columns] for i in rows],
+        "probe_labels": [NAMES[i] for i in rows],
+        "gallery_labels": [NAMES[j] for j in columns],
+        "probe_ids": rows,
+        "gallery_ids": columns,
+    }
+    genuine, impostor = naive.attempts_single(**part)
+    assert (genuine, impostor) == ([0.2], [0.9, 0.7, 0.6, 0.5, 0.3, 0.8])
+    found = naive.ranks(**part)
+    assert [r.rank for r in found] == [1, None, None]
+    # Only itself stands for c: nobody of that name is enrolled against probe 4.
+    assert [r.enrolled for r in found] == [True, False, False]
+    assert naive.open_set(**part, thresholds=[0.4, 0.5]).fa == [1, 2]
+
+
+# --- Operating points ----------------------------------------------------------------------------
+
+
+def test_roc_points_and_eer_by_hand():
+    genuine, impostor = [0.1, 0.2, 0.2, 0.6], [0.2, 0.5, 0.7, 0.7, 0.9]
+    points = naive.roc_points(genuine, impostor, "distance")
+    assert [(p.threshold, p.far, p.frr) for p in points] == [
+        (-INF, 0, 1),
+        (0.1, 0, F(3, 4)),
+        (0.2, F(1, 5), F(1, 4)),
+        (0.5, F(2, 5), F(1, 4)),
+        (0.6, F(2, 5), 0),
+        (0.7, F(4, 5), 0),
+        (0.9, 1, 0),
+    ]
+    # Point 0 at 0.2 (gap .05), point 1 at 0.5 (gap -.15): lambda 1/4, FRR is flat there.
+    found = naive.eer(genuine, impostor, "distance")
+    assert found.value == F(1, 4)
+    # max is .25 at 0.2, .4 at 0.5; sums .45 and .65.
+    assert (found.threshold, found.far_at_eer, found.frr_at_eer) == (0.2, F(1, 5), F(1, 4))
+    assert (found.low, found.high) == (F(1, 5), F(1, 4))
+    # Hull vertices (0, 1), (1/5, 1/4), (2/5, 0), (1, 0): the second and third cross at 2/9.
+    assert naive.eer_hull(genuine, impostor, "distance") == F(2, 9)
+    assert naive.frr_at_far(genuine, impostor, "distance", 0.4) == (0, 0.6)
+    assert naive.frr_at_far(genuine, impostor, "distance", 0.1) == (F(3, 4), 0.1)
+    assert naive.threshold_at_far(genuine, impostor, "distance", 0.2) == 0.2
+    assert naive.zero_far(genuine, impostor, "distance") == F(3, 4)
+    assert naive.zero_frr(genuine, impostor, "distance") == F(2, 5)
+    # 20 pairs: .1 beats 5; each .2 beats 4 and ties 1; .6 beats 3.
+    assert naive.auc(genuine, impostor, "distance") == F(2 * (5 + 4 + 4 + 3) + 2, 40)
+    # Equal weights: (FAR + FRR) / 2 is least at 0.6.
+    assert naive.min_hter(genuine, impostor, "distance") == (F(1, 5), 0.6)
+    # A miss at 1, a false accept at 10, half genuine: 3/8 at 0.1; next 1/8 + 1 at 0.2.
+    assert naive.min_cost(genuine, impostor, "distance", 0.5, 1, 10) == (F(3, 8), 0.1)
+
+    mirrored = [-x for x in genuine], [-x for x in impostor], "similarity"
+    assert [(p.far, p.frr) for p in naive.roc_points(*mirrored)] == [(p.far, p.frr) for p in points]
+    assert naive.roc_points(*mirrored)[0].threshold == INF
+    assert naive.eer(*mirrored).threshold == -0.2
+
+
+def test_the_bracket_follows_the_sum_and_the_threshold_the_maximum():
+    # FAR 0, FRR 1/2 at 1 against FAR 3/5, FRR 0 at 3: both choose the first.
+    genuine = [1, 3]
+    found = naive.eer(genuine, [3, 3, 3, 4, 5], "distance")
+    assert (found.threshold, found.low, found.high) == (1, 0, F(1, 2))
+    # FAR 1/2 at 3 instead: a tie, and the stricter threshold is taken.
+    found = naive.eer(genuine, [3, 4], "distance")
+    assert found.value == F(1, 4) and found.threshold == 1
+    assert (found.far_at_eer, found.frr_at_eer) == (0, F(1, 2))
+    # FAR 1/3, FRR 1/2 against FAR 2/3, FRR 0: the maximum chooses the first, the sum the second.
+    found = naive.eer([1, 2, 5, 5], [1, 5, 6], "distance")
+    assert (found.threshold, found.far_at_eer, found.frr_at_eer) == (2, F(1, 3), F(1, 2))
+    assert (found.low, found.high) == (0, F(2, 3))
+
+
+def test_an_exact_crossing_is_its_own_bracket():
+    found = naive.eer([0, 0, 0, 2], [0, 3, 4, 5], "distance")
+    assert found.value == found.low == found.high == found.far_at_eer == F(1, 4)
+    assert found.threshold == 0
+
+
+def test_perfect_and_worthless_scores():
+    assert naive.eer([0, 1], [2, 3], "distance").value == 0
+    assert naive.eer_hull([0, 1], [2, 3], "distance") == 0
+    assert naive.auc([0, 1], [2, 3], "distance") == 1
+    assert naive.auc([2, 2], [2, 2], "distance") == F(1, 2)
+    # All equal: reject all, then accept all; the crossing is half way, the stricter is taken.
+    found = naive.eer([2, 2], [2], "distance")
+    assert (found.value, found.threshold, found.frr_at_eer) == (F(1, 2), -INF, 1)
+    assert naive.eer_hull([2, 2], [2], "distance") == F(1, 2)
+    # Upside down: at 0 FAR 1 and FRR 1.
+    found = naive.eer([1], [0], "distance")
+    assert found.value == 1 and naive.eer_hull([1], [0], "distance") == F(1, 2)
+
+
+def test_the_reject_all_threshold_may_be_taken():
+    points = naive.roc_points([-INF, 1.0], [2.0], "distance")
+    assert math.isnan(points[0].threshold) and points[1].threshold == -INF
+    points = naive.roc_points([-INF, 1.0], [2.0], "similarity")
+    assert points[0].threshold == INF and points[-1].threshold == -INF
+
+
+def test_operating_points_need_both_classes():
+    for genuine, impostor in (([], [1]), ([1], []), ([], [])):
+        assert math.isnan(naive.eer(genuine, impostor, "distance").value)
+        assert math.isnan(naive.eer_hull(genuine, impostor, "distance"))
+        assert math.isnan(naive.frr_at_far(genuine, impostor, "distance", 0.1)[0])
+        assert math.isnan(naive.threshold_at_far(genuine, impostor, "distance", 0.1))
+        assert math.isnan(naive.zero_far(genuine, impostor, "distance"))
+        assert math.isnan(naive.zero_frr(genuine, impostor, "distance"))
+        assert math.isnan(naive.auc(genuine, impostor, "distance"))
+        assert math.isnan(naive.d_prime(genuine, impostor))
+        assert math.isnan(naive.min_cost(genuine, impostor, "distance")[0])
+
+
+def test_a_target_means_the_float_that_was_typed():
+    # 0.3 as a float is a little less than 3/10; the rate 3/10 as a float is that same 0.3.
+    impostor = list(range(10))
+    assert naive.threshold_at_far([20], impostor, "distance", 0.3) == 2
+
+
+def test_d_prime():
+    # Means 1 and 5, variances 1 and 4.
+    assert naive.d_prime([0, 2], [3, 7]) == pytest.approx(4 / math.sqrt(2.5))
+    assert naive.d_prime([0, 2, INF], [3, 7, -INF]) == pytest.approx(4 / math.sqrt(2.5))
+    assert math.isnan(naive.d_prime([1, 1], [2, 2]))
+    assert math.isnan(naive.d_prime([INF], [2, 3]))
+    assert naive.d_prime([1, 1], [2, 4]) == pytest.approx(2 / math.sqrt(0.5))
+
+
+# --- Properties ----------------------------------------------------------------------------------
+
+
+def test_expected_ties_are_the_mean_over_all_orders():
+    for mates in range(1, 4):
+        for others in range(0, 4):
+            labels = ["x"] * mates + ["y"] * others + ["z"]
+            values = [[1] * (mates + others) + [0]]  # one stranger is closer
+            firsts = Counter(
+                2 + min(order.index(i) for i in range(mates))
+                for order in itertools.permutations(range(mates + others))
+            )
+            total = sum(firsts.values())
+            wanted = {rank: F(count, total) for rank, count in firsts.items()}
+            assert naive.ranks(values, ["x"], labels, ties="expected")[0].rank == wanted
+
+
+@st.composite
+def identification(draw):
+    """Draw a case, the naive arguments and the identification options."""
+    case = draw(strategies.matrices(masks=("none", "none", "labelled")))
+    options = {
+        "unit": draw(st.sampled_from(strategies.UNITS)),
+        "fusion": draw(st.sampled_from(strategies.FUSIONS)),
+    }
+    return case, options
+
+
+@given(identification())
+def test_tie_rules_are_ordered(drawn):
+    case, options = drawn
+    curves = {
+        ties: naive.closed_set(**case.naive(), **options, ties=ties, unmated="skip").cms_count
+        for ties in strategies.TIES
+    }
+    for low, middle, stable, high in zip(
+        curves["pessimistic"],
+        curves["expected"],
+        curves["stable"],
+        curves["optimistic"],
+        strict=True,
+    ):
+        assert low <= middle <= high and low <= stable <= high
+
+
+@given(identification(), st.sampled_from(strategies.TIES))
+def test_closed_set_is_open_set_at_the_loosest_threshold(drawn, ties):
+    case, options = drawn
+    loosest = -INF if case.kind == "similarity" else INF
+    closed = naive.closed_set(**case.naive(), **options, ties=ties, unmated="skip")
+    opened = naive.open_set(**case.naive(), **options, ties=ties, thresholds=[loosest])
+    assert opened.genuine_attempts == closed.attempts and opened.tied == closed.tied
+    if closed.attempts:
+        assert opened.dir[0] == closed.cms
+    assert opened.fa == [opened.impostor_attempts]
+
+
+@given(st.data())
+def test_negated_scores_are_the_mirror_image(data):
+    case = data.draw(strategies.matrices(dtypes=strategies.FLOATS, kinds=("distance",)))
+    options = {
+        "unit": data.draw(st.sampled_from(strategies.UNITS)),
+        "fusion": data.draw(st.sampled_from(strategies.FUSIONS)),
+        "ties": data.draw(st.sampled_from(strategies.TIES)),
+        "impostors": data.draw(st.sampled_from(strategies.IMPOSTORS)),
+    }
+    thresholds = data.draw(strategies.thresholds(case))
+    mirror = dict(case.naive(), values=(-case.values).tolist(), kind="similarity")
+    # Compared as text, where nan equals nan.
+    assert repr(naive.open_set(**case.naive(), **options, thresholds=thresholds)) == repr(
+        naive.open_set(**mirror, **options, thresholds=-thresholds)
+    )
+    fusion = options["fusion"]
+    for ours, theirs in zip(
+        naive.attempts_multi(**case.naive(), fusion=fusion),
+        naive.attempts_multi(**mirror, fusion=fusion),
+        strict=True,
+    ):
+        assert ours == [-x for x in theirs]
+
+
+@given(st.data())
+def test_a_part_equals_the_matrix_with_those_cells(data):
+    case = data.draw(strategies.matrices(layouts=("square",), nans=("exclude",)))
+    rows, columns = data.draw(strategies.selections(case))
+    part = case.naive(rows, columns)
+    genuine, impostor = naive.attempts_single(**part)
+    # By hand: blank the diagonal, cut, and let NaN be excluded.
+    blank = case.values.astype(np.float64)
+    np.fill_diagonal(blank, np.nan)
+    labels = np.asarray(case.probe_labels)
+    wanted = naive.attempts_single(
+        blank[np.ix_(rows, columns)],
+        labels[rows],
+        labels[columns],
+        kind=case.kind,
+        nan="exclude",
+    )
+    assert (genuine, impostor) == wanted
+
+
+@given(strategies.attempts())
+def test_operating_points_bracket_each_other(drawn):
+    genuine, impostor, kind = drawn
+    points = naive.roc_points(genuine, impostor, kind)
+    if not points:
+        return
+    assert (points[-1].far, points[-1].frr) == (1, 0)
+    for strict, loose in itertools.pairwise(points):
+        assert strict.far <= loose.far and strict.frr >= loose.frr
+    found = naive.eer(genuine, impostor, kind)
+    assert found.low <= found.value <= found.high
+    assert naive.eer_hull(genuine, impostor, kind) <= found.value
+    assert (
+        naive.zero_far(genuine, impostor, kind) == naive.frr_at_far(genuine, impostor, kind, 0)[0]
+    )
+    # The area under the interpolated points is the share of ordered pairs.
+    area = sum((b.far - a.far) * (2 - a.frr - b.frr) / 2 for a, b in itertools.pairwise(points))
+    assert area == naive.auc(genuine, impostor, kind)
+
+
+@given(st.data())
+def test_strategies_keep_their_word(data):
+    case = data.draw(strategies.matrices(masks=("none", "labelled", "alone")))
+    m, n = case.values.shape
+    assert case.scores()["values"] is case.values
+    assert set(case.naive()) == set(case.scores())
+    off = ~np.eye(m, dtype=bool) if case.square else np.ones((m, n), dtype=bool)
+    if case.nan == "raise":
+        assert not np.isnan(case.values[off].astype(np.float64)).any()
+    thresholds = data.draw(strategies.thresholds(case))
+    assert (np.diff(thresholds) > 0).all() if len(thresholds) > 1 else len(thresholds) == 1
+    naive.attempts_single(**case.naive())
+    if case.probe_labels is not None:
+        drawn = data.draw(strategies.claims(case, unenrolled=True))
+        naive.attempts_multi(**case.naive(), claims=drawn, unenrolled_claims="skip")
+
+
+@pytest.mark.parametrize("order", strategies.ORDERS)
+def test_arranged_arrays_hold_the_same_numbers(order):
+    values = np.arange(6, dtype=np.int16).reshape(2, 3)
+    arranged = strategies.arrange(values, order)
+    assert arranged.dtype == values.dtype and (arranged == values).all()
+    assert arranged.flags.writeable == (order != "readonly")
+
+
+def test_labels_may_be_any_hashable():
+    values = [[0, 1], [1, 0]]
+    assert naive.attempts_single(values, [("p", 1), ("p", 1)]) == ([1, 1], [])

@@ -1,0 +1,177 @@
+"""What a user installs: wheel, sdist and editable all carry the cards, the link and the command."""
+
+from __future__ import annotations
+
+import shutil
+import site
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+NOT_THE_PROJECT = shutil.ignore_patterns(
+    ".git", ".venv*", "venv", "dist", "build", "*cache*", ".hypothesis", "*.egg-info", "_build"
+)
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def build(tree: Path, out: Path, kind: str) -> Path:
+    run(sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", out, cwd=tree)
+    (built,) = out.glob("*.whl" if kind == "wheel" else "*.tar.gz")
+    return built
+
+
+def names_in_wheel(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+def names_in_sdist(sdist: Path) -> list[str]:
+    with tarfile.open(sdist) as archive:
+        return [name.partition("/")[2] for name in archive.getnames()]
+
+
+def cards_in(names: list[str]) -> set[str]:
+    return {
+        Path(name).name
+        for name in names
+        if name.startswith("bioeval/protocols/") and name.endswith(".toml")
+    }
+
+
+@pytest.fixture(scope="module")
+def cards(root) -> set[str]:
+    found = {path.name for path in (root / "protocols").glob("*.toml")}
+    assert found, "no cards in protocols/"
+    return found
+
+
+@pytest.fixture(scope="module")
+def tree(root, tmp_path_factory) -> Path:
+    """A copy of the project to build from, so that nothing is written into the checkout."""
+    copy = tmp_path_factory.mktemp("tree") / "bioeval"
+    shutil.copytree(root, copy, symlinks=True, ignore=NOT_THE_PROJECT)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(tree, tmp_path_factory) -> Path:
+    return build(tree, tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+@pytest.fixture(scope="module")
+def sdist(tree, tmp_path_factory) -> Path:
+    return build(tree, tmp_path_factory.mktemp("sdist"), "sdist")
+
+
+def clean_environment(where: Path) -> Path:
+    """Make an environment without bioeval, which borrows the dependencies of this one.
+
+    No network is needed; and since ``.pth`` files are read in an environment's own directory
+    only, an editable bioeval that this one may hold is not seen there.
+    """
+    venv.create(where, with_pip=False, symlinks=sys.platform != "win32")
+    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    library = Path(run(python_of(where), "-c", ask, cwd=where).strip())
+    borrowed = "\n".join(path for path in site.getsitepackages() if Path(path).is_dir())
+    (library / "borrowed.pth").write_text(borrowed + "\n", encoding="utf-8")
+    return where
+
+
+def scripts_of(environment: Path) -> Path:
+    return environment / ("Scripts" if sys.platform == "win32" else "bin")
+
+
+def python_of(environment: Path) -> Path:
+    return scripts_of(environment) / "python"
+
+
+def install(environment: Path, *what: str | Path) -> None:
+    run(
+        sys.executable, "-m", "pip", "--python", python_of(environment), "install", "--quiet",
+        "--disable-pip-version-check", "--no-index", "--no-deps", "--no-build-isolation", *what,
+        cwd=environment,
+    )  # fmt: skip
+
+
+def check_installed(environment: Path, cards: set[str], where: Path, empty: Path) -> None:
+    """Ask the installed package, from a directory that holds nothing."""
+    found = run(
+        python_of(environment), "-c", "import bioeval; print(bioeval.__file__)", cwd=empty
+    ).strip()
+    assert Path(found).resolve().is_relative_to(where.resolve())
+    version = run(
+        python_of(environment),
+        "-c",
+        "import bioeval, importlib.metadata as m; print(bioeval.__version__, m.version('bioeval'))",
+        cwd=empty,
+    ).split()
+    assert version[0] == version[1]
+    listed = run(scripts_of(environment) / "bioeval", "protocols", cwd=empty)
+    missing = {card for card in cards if card.removesuffix(".toml") not in listed}
+    assert not missing, listed
+
+
+def test_wheel_contents(wheel, cards):
+    names = names_in_wheel(wheel)
+    assert cards_in(names) == cards
+    assert "bioeval/py.typed" in names
+    assert "bioeval/cli/__init__.py" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert any(name.endswith("licenses/NOTICE") for name in names)
+    outside = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
+    assert outside == {"bioeval"}  # neither tests nor scripts land in site-packages
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_sdist_contents(sdist, cards):
+    names = names_in_sdist(sdist)
+    assert cards_in(names) == cards
+    assert {"bioeval/py.typed", "pyproject.toml", "LICENSE", "NOTICE", "README.md"} <= set(names)
+    assert {"tests/conftest.py", "scripts/_environment", "requirements.lock"} <= set(names)
+
+
+def test_the_sdist_makes_the_same_wheel(sdist, wheel, tmp_path):
+    how = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in Python 3.11.2
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "unpacked", **how)
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    again = build(unpacked, tmp_path / "out", "wheel")
+    assert sorted(names_in_wheel(again)) == sorted(names_in_wheel(wheel))
+
+
+def test_the_wheel_works_in_a_clean_environment(wheel, cards, tmp_path):
+    environment = clean_environment(tmp_path / "env")
+    (tmp_path / "empty").mkdir()
+    install(environment, wheel)
+    check_installed(environment, cards, environment, tmp_path / "empty")
+
+
+def test_the_editable_install_works(tree, cards, tmp_path):
+    environment = clean_environment(tmp_path / "env")
+    (tmp_path / "empty").mkdir()
+    install(environment, "--editable", tree)
+    check_installed(environment, cards, tree, tmp_path / "empty")
+
+
+def test_a_deleted_card_does_not_linger(tree, cards, tmp_path):
+    copy = tmp_path / "bioeval"
+    shutil.copytree(tree, copy, symlinks=True)
+    build(copy, tmp_path / "before", "wheel")
+    gone = sorted(cards)[0]
+    (copy / "protocols" / gone).unlink()
+    after = build(copy, tmp_path / "after", "wheel")
+    assert cards_in(names_in_wheel(after)) == cards - {gone}

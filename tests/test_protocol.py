@@ -1,0 +1,689 @@
+"""Protocol cards: the shipped ones, what the reader refuses and how it says so."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval import protocol
+from bioeval.cards import toml_text
+from bioeval.cards.model import EVERY_LAYOUT, Field, Interval, matches_choice
+from bioeval.cards.reference import reference
+from bioeval.cards.schema import LAYOUTS, SECTIONS
+from bioeval.errors import BioevalError, CardError
+
+ROOT = Path(__file__).resolve().parents[1]
+COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
+
+CARD = """\
+schema = 1
+name = "mine"
+title = "My protocol"
+summary = "A card for the tests."
+layout = "probe-against-gallery"
+
+[source]
+text = "nobody"
+
+[verification]
+templates = ["single"]
+
+[open_set]
+ties = "optimistic"
+rank_unit = "subject"
+fusion = "kth:2"
+
+[report]
+far_targets = [0.5]
+"""
+
+
+def problems(text: str) -> list[str]:
+    """The lines of the error that a card makes."""
+    with pytest.raises(CardError) as caught:
+        protocol.parse(text, "mine.toml")
+    return str(caught.value).splitlines()
+
+
+def changed(old: str, new: str, card: str = CARD) -> str:
+    assert card.count(old) == 1
+    return card.replace(old, new)
+
+
+# --- the shipped cards ----------------------------------------------------------------------
+
+
+def test_the_shipped_cards():
+    assert protocol.available() == [*COURSE, "pairs"]
+    for name in protocol.available():
+        card = protocol.load(name)
+        assert card.name == name
+        assert card.path.endswith(f"{name}.toml")
+        assert protocol.for_layout(card.layout) is card
+    assert {protocol.load(name).layout for name in protocol.available()} == set(LAYOUTS)
+
+
+def test_the_shipped_cards_are_the_files_of_the_repository():
+    assert {path.stem for path in (ROOT / "protocols").glob("*.toml")} == set(protocol.available())
+    assert protocol.load(ROOT / "protocols" / "pairs.toml") == protocol.load("pairs")
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_a_course_card_is_the_lecture(name):
+    """What the lecture fixes: single and multi, the nearest template, template ranks."""
+    tasks = protocol.load(name).tasks
+    assert list(tasks) == ["verification", "open_set", "closed_set"]
+    assert tasks["verification"]["templates"] == ("single", "multi")
+    assert tasks["verification"]["fusion"] == "min"
+    for task in ("open_set", "closed_set"):
+        assert tasks[task]["rank_unit"] == "template"
+        assert tasks[task]["ties"] == "pessimistic"
+        assert tasks[task]["max_rank"] is None
+    assert tasks["closed_set"]["unmated"] == "auto"
+
+
+def test_who_plays_the_impostor_in_the_course_cards():
+    roles = {name: protocol.load(name).tasks["open_set"]["impostors"] for name in COURSE}
+    assert roles == {
+        "course-all-vs-all": "leave-subject-out",
+        "course-probe-vs-gallery": "auto",
+    }
+
+
+def test_a_pair_list_is_single_template_verification_and_nothing_else():
+    card = protocol.for_layout("pairs")
+    assert list(card.tasks) == ["verification"]
+    assert card.tasks["verification"]["templates"] == ("single",)
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
+    card = protocol.parse(CARD)
+    assert (card.name, card.title, card.layout) == ("mine", "My protocol", "probe-against-gallery")
+    assert card.path is None
+    assert card.not_said == ()
+    assert card.source == {"text": "nobody", "year": None, "section": None, "url": None}
+    assert list(card.tasks) == ["verification", "open_set"]
+    assert card.tasks["verification"] == {
+        "templates": ("single",),
+        "fusion": "min",
+        "unenrolled_claims": "raise",
+    }
+    assert card.tasks["open_set"] == {
+        "impostors": "auto",
+        "rank_unit": "subject",
+        "fusion": "kth:2",
+        "ties": "optimistic",
+        "max_rank": None,
+    }
+    assert card.thresholds == {"count": 1000, "values": None}
+    assert card.report == {"far_targets": (0.5,), "ranks": (1, 5, 10)}
+
+
+def test_an_empty_section_is_a_task_with_its_defaults():
+    card = protocol.parse(CARD + "\n[closed_set]\n")
+    assert card.tasks["closed_set"]["ties"] == "pessimistic"
+
+
+def test_the_default_templates_are_those_of_the_layout():
+    card = changed('"probe-against-gallery"', '"pairs"')
+    card = changed('templates = ["single"]', "", card[: card.index("[open_set]")])
+    assert protocol.parse(card).tasks["verification"]["templates"] == ("single",)
+
+
+def test_thresholds_are_a_number_or_values():
+    card = protocol.parse(CARD + "\n[thresholds]\nvalues = [-inf, 0, 0.5, +inf]\n")
+    assert card.thresholds == {"count": None, "values": (-float("inf"), 0.0, 0.5, float("inf"))}
+    card = protocol.parse(CARD + "\n[thresholds]\ncount = 2\n")
+    assert card.thresholds == {"count": 2, "values": None}
+
+
+def test_a_protocol_cannot_be_changed():
+    card = protocol.load("pairs")
+    with pytest.raises(AttributeError):
+        card.name = "other"
+    with pytest.raises(TypeError):
+        card.tasks["verification"]["fusion"] = "max"
+
+
+@pytest.mark.parametrize("text", [CARD, *(ROOT.glob("protocols/*.toml"))], ids=str)
+def test_a_protocol_travels(text):
+    """To another process, and back to a card that says the same."""
+    text = text if isinstance(text, str) else text.read_text(encoding="utf-8")
+    card = protocol.parse(text)
+    assert pickle.loads(pickle.dumps(card)) == card
+    assert copy.deepcopy(card) == card
+    assert hash(copy.deepcopy(card)) == hash(card)
+    assert protocol.parse(card.to_toml()) == card
+    assert protocol.parse(CARD.replace('"mine"', '"other"')) != card
+
+
+def test_load_takes_a_name_a_path_or_a_protocol(tmp_path, monkeypatch):
+    path = tmp_path / "mine.toml"
+    path.write_text(CARD, encoding="utf-8")
+    card = protocol.load(path)
+    assert card == protocol.load(str(path)) == protocol.parse(CARD)
+    assert card.path == str(path)
+    assert protocol.load(card) is card
+    monkeypatch.chdir(tmp_path)
+    assert protocol.load("mine.toml") == card
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        CARD.encode("utf-8-sig"),
+        CARD.replace("\n", "\r\n").encode(),
+        CARD.replace("nobody", "Łukasz и 王").encode(),
+    ],
+    ids=["byte order mark", "Windows line ends", "other scripts"],
+)
+def test_cards_as_editors_save_them(tmp_path, raw):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(raw)
+    assert protocol.load(path).name == "mine"
+
+
+# --- cards that are not there ---------------------------------------------------------------
+
+
+def test_an_unknown_name_lists_the_names_and_the_nearest():
+    with pytest.raises(CardError) as caught:
+        protocol.load("course-all-vs-al")
+    message = str(caught.value)
+    assert all(name in message for name in protocol.available())
+    assert "Did you mean 'course-all-vs-all'?" in message
+    assert ".toml" in message
+
+
+def test_an_unknown_layout():
+    with pytest.raises(CardError, match="Did you mean 'all-against-all'"):
+        protocol.for_layout("all-vs-all")
+
+
+@pytest.mark.parametrize("card", [None, 3, b"pairs", ["pairs"]])
+def test_a_card_is_named_by_a_text(card):
+    with pytest.raises(CardError, match="name or the path of a card"):
+        protocol.load(card)
+
+
+def test_a_file_that_is_no_card(tmp_path):
+    def refusal(path):
+        with pytest.raises(CardError) as caught:
+            protocol.load(path)
+        assert str(path) in str(caught.value)
+        return str(caught.value)
+
+    assert "no such file" in refusal(tmp_path / "none.toml")
+    assert "no such file" in refusal(f"{tmp_path}/none")
+    assert "a folder" in refusal(tmp_path)
+
+    huge = tmp_path / "huge.toml"
+    huge.write_bytes(b"#" * (protocol.MAX_BYTES + 1))
+    assert "larger than 1024 KiB" in refusal(huge)
+
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes("# one\n# two\n# três\n".encode("latin-1"))
+    assert "line 3: the byte 0xea is not UTF-8" in refusal(latin)
+
+    assert refusal(tmp_path / ("x" * 300 + ".toml"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_a_device_is_no_card():
+    with pytest.raises(CardError, match="not a regular file"):
+        protocol.load("/dev/zero")
+
+
+# --- cards that are wrong -------------------------------------------------------------------
+
+
+def test_a_misspelt_word_has_its_line_what_is_accepted_and_the_nearest():
+    (problem,) = problems(changed('"optimistic"', '"pesimistic"'))
+    assert problem == (
+        'mine.toml, line 14: [open_set] ties = "pesimistic"; expected one of "pessimistic", '
+        '"optimistic", "stable", "expected". Did you mean \'pessimistic\'?'
+    )
+
+
+WRONG = {
+    # what is replaced, by what, the line, what the message holds
+    "schema of another version": (
+        "schema = 1", "schema = 2", 1, "schema = 2; expected 1, the version of the card format"
+    ),
+    "schema is a text": ("schema = 1", 'schema = "1"', 1, 'schema = "1"; expected an integer'),
+    "schema is true": ("schema = 1", "schema = true", 1, "schema = true; expected an integer"),
+    "no name": ('name = "mine"', "", 0, "name is missing; expected a text of lower-case"),
+    "bad name": ('"mine"', '"My card"', 2, 'name = "My card"; expected a text of lower-case'),
+    "empty title": ('"My protocol"', '" "', 3, 'title = " "; expected a text that is not empty'),
+    "unknown layout": (
+        '"probe-against-gallery"', '"probes-against-gallery"', 5,
+        "Did you mean 'probe-against-gallery'?",
+    ),
+    "unknown section": (
+        "[open_set]", "[openset]", 13,
+        "[openset] is not a section of a card; expected one of [source], [verification],",
+    ),
+    "unknown section, nearest": ("[report]", "[reports]", 18, "Did you mean 'report'?"),
+    "unknown field": (
+        'ties = "optimistic"', 'tie = "optimistic"', 14,
+        '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of impostors, ',
+    ),
+    "unknown field, nearest": ("far_targets", "far_target", 19, "Did you mean 'far_targets'?"),
+    "field of another section": (
+        "[report]", "[report]\nties = 1", 19, "ties is a field of [open_set] and [closed_set]."
+    ),
+    "field above the sections": (
+        'summary = "', 'fusion = "max"\nsummary = "', 4,
+        "fusion is a field of [verification] and [open_set] and [closed_set].",
+    ),
+    "head field in a section": (
+        "[report]", "[report]\nnot_said = []", 19, "not_said belongs above the first section."
+    ),
+    "section twice in a list": (
+        "[report]", "[[report]]", 18, "[[report]] is a list of sections; expected one, [report]"
+    ),
+    "value for a section": (
+        "schema = 1", "schema = 1\nclosed_set = 3", 2,
+        "closed_set = 3; expected a section, [closed_set]",
+    ),
+    "a text for a list": (
+        '["single"]', '"single"', 11,
+        'templates = "single"; expected a list of words among "single", "multi". '
+        'Did you mean ["single"]?',
+    ),
+    "a list for a text": ('"kth:2"', '["min"]', 16, 'fusion = ["min"]; expected one of "min"'),
+    "an empty list": ('["single"]', "[]", 11, "templates = []; expected a list of words among"),
+    "a word in a list": (
+        '["single"]', '["single", "mutli"]', 11, "templates holds \"mutli\"; expected a list of"
+    ),
+    "a word in a list, nearest": ('["single"]', '["mutli"]', 11, "Did you mean 'multi'?"),
+    "a word twice": ('["single"]', '["single", "single"]', 11, 'templates holds "single" twice'),
+    "kth 0": ('"kth:2"', '"kth:0"', 16, 'fusion = "kth:0"; expected one of "min"'),
+    "kth without a number": ('"kth:2"', '"kth:K"', 16, 'fusion = "kth:K"; expected one of'),
+    "not a number": ("[0.5]", '["0.5"]', 19, "far_targets holds \"0.5\"; expected a list of numbers"),
+    "too small": (
+        "[0.5]", "[0.5, 0.0]", 19, "far_targets holds 0.0; expected a list of numbers > 0 and <= 1"
+    ),
+    "too large": ("[0.5]", "[10]", 19, "far_targets holds 10; expected a list of numbers > 0"),
+    "nan": ("[0.5]", "[nan]", 19, "far_targets holds nan; expected a list of numbers > 0"),
+    "a truth value for a number": ("[0.5]", "[true]", 19, "far_targets holds true; expected"),
+    "a number twice": ("[0.5]", "[0.5, 0.5]", 19, "far_targets holds 0.5 twice; expected a list"),
+    "a fraction for an integer": (
+        "[report]", "max_rank = 1.0\n\n[report]", 18, "max_rank = 1.0; expected an integer >= 1"
+    ),
+    "rank 0": (
+        "[report]", "max_rank = 0\n\n[report]", 18, "max_rank = 0; expected an integer >= 1"
+    ),
+    "too few thresholds": (
+        "[report]", "[thresholds]\ncount = 1\n\n[report]", 19,
+        "[thresholds] count = 1; expected an integer >= 2 and <= 1000000",
+    ),
+    "count and values": (
+        "[report]", "[thresholds]\nvalues = [1]\ncount = 5\n\n[report]", 20,
+        "[thresholds] holds count and values; expected only one",
+    ),
+    "thresholds that fall": (
+        "[report]", "[thresholds]\nvalues = [1, 3, 2]\n\n[report]", 19,
+        "values holds 3.0 before 2.0; expected a list of numbers, in increasing order",
+    ),
+    "a number that is no float": (
+        "[report]", f"[thresholds]\nvalues = [1{'0' * 400}]\n\n[report]", 19,
+        "within the range of a float64",
+    ),
+    "a date": ('"nobody"', "2020-01-01", 8, "[source] text = 2020-01-01; expected a text"),
+    "no source": ('[source]\ntext = "nobody"', "", 0, "[source] is missing; expected a section"),
+    "no text of the source": (
+        'text = "nobody"', "year = 2020", 7, "[source] text is missing; expected a text: the paper"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_card_says_where_what_and_what_was_expected(case):
+    old, new, line, expected = case
+    (problem,) = problems(changed(old, new))
+    start = f"mine.toml, line {line}: " if line else "mine.toml: "
+    assert problem.startswith(start)
+    assert expected in problem
+
+
+def test_no_task():
+    text = CARD[: CARD.index("[verification]")]
+    (problem,) = problems(text)
+    assert problem == (
+        "mine.toml: the card has no task; expected at least one of [verification], [open_set], "
+        "[closed_set]"
+    )
+    (problem,) = problems(changed('"probe-against-gallery"', '"pairs"', text))
+    assert problem.endswith("expected at least one of [verification]")
+
+
+def test_an_identification_of_pairs():
+    problem, multi = problems(
+        changed('"probe-against-gallery"', '"pairs"').replace('["single"]', '["multi"]')
+    )[::-1]
+    assert problem == (
+        'mine.toml, line 13: [open_set] has no meaning with layout = "pairs"; expected layout = '
+        '"all-against-all" or "probe-against-gallery"'
+    )
+    assert multi == (
+        'mine.toml, line 11: [verification] templates holds "multi"; expected a list of words '
+        'among "single" with layout = "pairs".'
+    )
+
+
+def test_a_word_that_the_layout_does_not_know():
+    text = changed('"probe-against-gallery"', '"all-against-all"')
+    (problem,) = problems(changed("[open_set]", '[open_set]\nimpostors = "both"', text))
+    assert problem == (
+        'mine.toml, line 14: [open_set] impostors = "both"; expected one of "auto", '
+        '"leave-subject-out" with layout = "all-against-all".'
+    )
+
+
+def test_a_field_that_the_layout_does_not_know():
+    text = changed('"probe-against-gallery"', '"pairs"')[: CARD.index("[open_set]") - 16]
+    (problem,) = problems(text + 'fusion = "mean"\n')
+    assert 'fusion has no meaning with layout = "pairs"' in problem
+
+
+def test_all_problems_at_once_in_the_order_of_the_lines():
+    text = changed('"mine"', '"My card"')
+    text = changed('"optimistic"', '"pesimistic"', text)
+    text = changed("[0.5]", "[2]", text)
+    text = changed('text = "nobody"', "", text)
+    found = problems(text)
+    assert len(found) == 4
+    lines = [int(re.match(r"mine.toml, line (\d+): ", problem)[1]) for problem in found]
+    assert lines == [2, 7, 14, 19]
+
+
+def test_the_error_is_a_value_error_of_bioeval():
+    assert issubclass(CardError, BioevalError) and issubclass(CardError, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("schema = 1", "schema 1", "mine.toml, line 1: not valid TOML: Expected '='"),
+        ('"mine"', '"mine', "mine.toml, line 2: not valid TOML: Illegal character"),
+        ("[open_set]", "[verification]", "mine.toml, line 13: not valid TOML: Cannot declare"),
+        ("[0.5]", "[0.5", "mine.toml, line 19: not valid TOML: Unclosed array, at the end"),
+        ("[0.5]", "[" * 20000, "mine.toml: not valid TOML: brackets are nested too deeply"),
+        ("schema = 1", f"schema = {'1' * 5000}", "mine.toml: not valid TOML: "),
+    ],
+    ids=["no equal sign", "open quote", "section twice", "open bracket", "deep", "endless digits"],
+)
+def test_a_syntax_error_has_its_line(old, new, expected):
+    (problem,) = problems(changed(old, new))
+    assert problem.startswith(expected)
+    assert "(at " not in problem
+
+
+def test_a_long_value_is_cut():
+    (problem,) = problems(changed('"optimistic"', f'"{"x" * 5000}"'))
+    assert len(problem) < 300
+    (problem,) = problems(changed("[0.5]", f"[0x{'f' * 9000}]"))  # not to be written in decimals
+    assert len(problem) < 300
+
+
+# --- lines ----------------------------------------------------------------------------------
+
+TRICKY = '''\
+# [not_a_section]
+name = "a = b # no comment [x]" # a comment with "quotes
+"quoted key" = 1
+summary = """
+[not.a.section]
+ties = "in a text \\""" still in it
+# no comment"""
+literal = \'\'\'
+x = 1\'\'\'
+not_said = [ # a list of many lines
+  "one [",
+  'two ]',
+]
+dotted.inner . key = 2
+
+  [ source ] # indented
+  text = "t"
+inline = { ties = "x", nested = { deep = [1,
+  2] } }
+
+[open_set]
+ties = """x"""
+other = """two quotes at the end"""""
+last = 1
+[[list]]
+item = 1'''
+
+
+def test_lines_of_sections_and_fields():
+    toml_text.read(TRICKY, "tricky")  # it is valid
+    lines = {".".join(place): line for place, line in toml_text.locate(TRICKY).items()}
+    assert lines == {
+        "name": 2,
+        "quoted key": 3,
+        "summary": 4,
+        "literal": 8,
+        "not_said": 10,
+        "dotted": 14,
+        "dotted.inner": 14,
+        "dotted.inner.key": 14,
+        "source": 16,
+        "source.text": 17,
+        "source.inline": 18,
+        "open_set": 21,
+        "open_set.ties": 22,
+        "open_set.other": 23,
+        "open_set.last": 24,
+        "list": 25,
+        "list.item": 26,
+    }
+
+
+def test_a_dotted_field_and_an_inline_section_have_their_line():
+    head = CARD[: CARD.index("[source]")]
+    text = head + 'source.text = "t"\nverification = {}\nopen_set.ties = "x"\n'
+    (problem,) = problems(text)
+    assert problem.startswith("mine.toml, line 9: [open_set] ties")
+    text = head + 'source.text = "t"\nverification = {}\nopen_set = { max_rank = 3, ties = "x" }\n'
+    (problem,) = problems(text)
+    assert problem.startswith("mine.toml, line 9: [open_set] ties")
+
+
+VALUES = st.recursive(
+    st.text(st.characters(exclude_categories=["Cs"]))
+    | st.integers()
+    | st.booleans()
+    | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text("ab\"'.= #[]é\n"), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text("abc-_.\"' =#[]\n"), VALUES, max_size=6))
+def test_values_are_written_so_that_they_read_back(values):
+    """And each field is found on its line, whatever stands around it."""
+    lines = [f"{toml_text.write_key(key)} = {toml_text.write(v)}" for key, v in values.items()]
+    text = "\n".join(lines)
+    assert toml_text.read(text, "values") == values
+    places = toml_text.locate(text)
+    assert places == {(key,): number for number, key in enumerate(values, start=1)}
+
+
+@given(st.text())
+def test_any_text_is_a_card_or_a_card_error(text):
+    with pytest.raises(CardError):
+        protocol.parse(text)
+
+
+@given(st.sampled_from(list(SECTIONS)), st.data())
+def test_any_value_of_any_field_is_taken_or_refused(section, data):
+    key = data.draw(st.sampled_from(list(SECTIONS[section].fields)))
+    value = data.draw(VALUES)
+    table = {"": {}, "source": {"text": "t"}, "open_set": {}, "verification": {}}
+    head = {"schema": 1, "name": "x", "title": "x", "summary": "x", "layout": "pairs"}
+    (head if section == "" else table.setdefault(section, {}))[key] = value
+    text = "".join(f"{k} = {toml_text.write(v)}\n" for k, v in head.items())
+    for name, fields in table.items():
+        text += f"\n[{name}]\n" * bool(name)
+        text += "".join(f"{k} = {toml_text.write(v)}\n" for k, v in fields.items() if name)
+    with pytest.raises(CardError):  # [open_set] of pairs, at least
+        protocol.parse(text)
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+def all_fields():
+    for name, section in SECTIONS.items():
+        for key, field in section.fields.items():
+            yield f"[{name}] {key}", field
+
+
+@pytest.mark.parametrize(("place", "field"), all_fields(), ids=lambda x: str(x)[:40])
+def test_the_table_is_sound(place, field: Field):
+    assert field.kind in ("text", "integer", "number")
+    assert field.doc and not field.doc.endswith(".")
+    assert not field.choices or field.kind == "text"
+    assert field.required or field.default is None or field.many == isinstance(field.default, tuple)
+    if field.choices and field.default is not None:
+        defaults = field.default if field.many else (field.default,)
+        assert all(field.choice(word) for word in defaults)
+    for layout in field.layouts:
+        assert not field.choices or field.words(layout)
+    for choice in field.choices.values():
+        assert choice.doc
+        assert set(choice.says) <= set(choice.layouts) <= set(EVERY_LAYOUT)
+
+
+@pytest.mark.parametrize("task", [name for name, section in SECTIONS.items() if section.task])
+def test_every_task_says_what_an_attempt_is_and_what_divides_what(task):
+    section = SECTIONS[task]
+    assert section.rates
+    for layout in section.layouts:
+        said = [section.says.get(layout, {})]
+        said += [
+            c.says.get(layout, {}) for f in section.fields.values() for c in f.choices.values()
+        ]
+        labels = {label for says in said for label in says}
+        assert {"An attempt", "Genuine", "Impostor"} <= labels
+
+
+@pytest.mark.parametrize(
+    ("word", "taken"),
+    [("kth:1", 1), ("kth:12", 1), ("kth:0", 0), ("kth:01", 0), ("kth:", 0), ("kth:²", 0), (2, 0)],
+)
+def test_kth(word, taken):
+    assert matches_choice(word, "kth:K") == bool(taken)
+
+
+def test_intervals():
+    half_open = Interval(0, 1, low_open=True)
+    assert [number in half_open for number in (0, 1e-9, 1, 1.5)] == [False, True, True, False]
+    assert str(half_open) == "> 0 and <= 1"
+    assert 10**400 in Interval(1) and str(Interval(1)) == ">= 1"
+
+
+# --- words ----------------------------------------------------------------------------------
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", [*COURSE, "pairs"])
+def test_an_explanation_has_all_that_matters(name):
+    card = protocol.load(name)
+    lines = protocol.explain(card)
+    assert max(map(len, lines.splitlines())) <= 92
+    text = words(lines)
+    assert text.startswith(f"{name} {card.title}")
+    assert words(card.summary) in text
+    assert f"{card.layout}: {LAYOUTS[card.layout]}" in text
+    assert card.source["text"] in text
+    for said in card.not_said:
+        assert words(said) in text
+    for task in card.tasks:
+        assert SECTIONS[task].doc in text
+        for rate, formula in SECTIONS[task].rates.items():
+            assert f"{rate} {formula}" in text
+    assert "never by all attempts" in text
+    assert "is NaN" in text
+
+
+def test_the_explanation_of_all_against_all():
+    text = words(protocol.explain(protocol.load("course-all-vs-all")))
+    assert "every ordered pair (i, j) of two different templates" in text
+    assert "TI = n^2 - the sum over subjects of S^2" in text
+    assert "once as a genuine probe" in text and "once as an impostor" in text
+    assert "ties pessimistic: a non-mate exactly as close as the mate ranks before it" in text
+    assert "rank_unit template: the candidate list holds every template" in text
+    assert 'fusion not used here (only with rank_unit = "subject")' in text
+    assert "n*m" not in text and "PG)" not in text
+
+
+def test_the_explanation_of_probes_against_a_gallery():
+    text = words(protocol.explain(protocol.load("course-probe-vs-gallery")))
+    assert "every cell of the matrix" in text
+    assert "TI = m*N - TG" in text
+    assert "impostors auto: the probes that are not enrolled (PN) if there are any" in text
+
+
+def test_the_explanation_of_pairs():
+    text = words(protocol.explain(protocol.load("pairs")))
+    assert "every pair of the list" in text
+    assert "(2007)" in text
+    assert "multi" not in text and "fusion" not in text and "Open-set" not in text
+    assert "ranks shown" not in text
+
+
+def test_the_explanation_of_other_choices():
+    text = CARD + "\n[thresholds]\nvalues = [0.25, 0.5]\n"
+    said = words(protocol.explain(protocol.parse(changed('ties = "optimistic"', "", text))))
+    assert "fusion kth:2: the K-th closest of the subject's templates decides" in said
+    assert "values 0.25, 0.5: these thresholds" in said
+    assert "about this many thresholds" not in said
+    assert 'fusion not used here (only with templates = "multi")' in said
+    assert "max_rank not fixed" in said
+    assert "What this card does not say" not in said
+
+
+def test_the_page_on_cards_has_the_fields_of_the_table():
+    page = (ROOT / "docs" / "protocol-cards.md").read_text(encoding="utf-8")
+    assert reference() in page, (
+        "docs/protocol-cards.md is not what the table says; put the output of "
+        "`python -m bioeval.cards.reference` into its reference"
+    )
+
+
+def test_the_cards_of_the_page_are_valid():
+    page = (ROOT / "docs" / "protocol-cards.md").read_text(encoding="utf-8")
+    cards = re.findall(r"^```toml\n(schema = .*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert cards
+    for card in cards:
+        assert protocol.parse(card, "docs/protocol-cards.md")
+
+
+def test_the_import_is_light(tmp_path):
+    code = (
+        "import sys; import bioeval.protocol; "
+        "print([name for name in ('numpy', 'xarray', 'tomllib', 'importlib.resources') "
+        "if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60
+    )
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr

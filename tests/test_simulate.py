@@ -1,0 +1,602 @@
+"""Simulated populations, and the closed forms that say what their rates are."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from bioeval.closed_forms import GaussianEmbeddings, GaussianScores
+from bioeval.draws import Stream, inverse_normal, seed_sequence
+from bioeval.errors import DataError
+from bioeval.simulation import simulate, simulate_embeddings
+
+# Seeds are fixed; a simulated rate may be this many standard errors from its closed form.
+SIGMAS = 4.0
+
+# Made by this library, once: another number means that every seeded population has changed.
+GOLDEN_NORMALS = ["0x1.9475b8a6a96f8p+0", "-0x1.e96ff4b3d0f87p-2", "0x1.2dfc346da0385p-1"]
+GOLDEN_DIGEST = "dd4e0d7d06946a10eba77fa2c2e48785d153ff5c00e08a3e858e35d4a873d4b0"
+GOLDEN_SCORES = [
+    [-1.47269, -2.1638825, -0.58730936, 0.16421027],
+    [-1.4896623, -1.841113, 0.2561758, -1.0738161],
+    [0.41876048, 0.544965, -1.8514303, -1.7585125],
+    [-0.080865346, 0.43284383, -1.2556852, -2.1356661],
+]
+GOLDEN_EMBEDDINGS = [
+    [1.4861594, -0.04185225, -1.879666],
+    [0.39681318, -1.3025916, -1.0009642],
+    [0.22747, 0.6781426, -0.8420636],
+]
+
+
+def close_to(rates, truth, attempts):
+    """Whether rates over independent attempts fit their truth within sampling error."""
+    truth = np.asarray(truth)
+    error = np.sqrt(truth * (1 - truth) / attempts)
+    return (np.abs(rates - truth) <= SIGMAS * error + 1e-12).all()
+
+
+def genuine_cells(scores):
+    """Genuine and impostor cells, as boolean matrices; a template's own cell is neither."""
+    genuine = scores.probe_labels[:, None] == scores.gallery_labels
+    used = np.ones(scores.shape, dtype=bool)
+    if scores.layout == "all-against-all":
+        np.fill_diagonal(used, False)
+    return genuine & used, ~genuine & used
+
+
+# ------------------------------------------------------------------------------- draws
+
+
+def test_inverse_normal_is_the_normal_quantile_over_its_whole_range():
+    powers = 2.0 ** -np.arange(1, 37)
+    p = np.concatenate([powers, 1 - powers, np.linspace(0.001, 0.999, 1999)])
+    np.testing.assert_allclose(inverse_normal(p), special.ndtri(p), rtol=2e-15, atol=1e-16)
+
+
+def test_uniforms_stay_inside_the_open_interval_and_symmetric():
+    class Extremes:
+        def random_raw(self, count):
+            return np.array([0, 2**64 - 1], dtype=np.uint64)
+
+    stream = Stream(seed_sequence(0), 0)
+    stream._bits = Extremes()
+    assert stream.uniforms(2).tolist() == [2.0**-36, 1 - 2.0**-36]
+    low, high = stream.normals(2)
+    assert low == -high
+    assert 6.6 < high < 6.7
+
+
+def test_normals_have_the_moments_of_the_normal_distribution():
+    z = Stream(seed_sequence(1), 0).normals(200_000)
+    for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
+        assert abs((z**power).mean() - moment) < SIGMAS * math.sqrt(variance / len(z))
+
+
+def test_integers_cover_a_range_evenly():
+    drawn = Stream(seed_sequence(2), 0).integers(3, 7, 50_000)
+    values, counts = np.unique(drawn, return_counts=True)
+    assert values.tolist() == [3, 4, 5, 6, 7]
+    assert close_to(counts / len(drawn), 0.2, len(drawn))
+
+
+def test_a_stream_does_not_depend_on_how_it_is_read():
+    whole = Stream(seed_sequence(3), 5).normals(200_000)
+    stream = Stream(seed_sequence(3), 5)
+    parts = np.concatenate([stream.normals(7), stream.normals(199_993)])
+    assert np.array_equal(whole, parts)
+
+
+def test_golden_numbers_are_the_same_bit_for_bit():
+    """Drawn with additions, multiplications, divisions and square roots only: no tolerance."""
+    z = Stream(seed_sequence(0), 0).normals(100_000)
+    digest = hashlib.sha256(z.astype("<f8").tobytes()).hexdigest()
+    assert [x.hex() for x in z[:3].tolist()] == GOLDEN_NORMALS
+    assert digest == GOLDEN_DIGEST
+    scores = simulate(2, 2, model="gaussian-scores", genuine_sd=0.5, random_state=7)
+    assert np.array_equal(scores.values, np.array(GOLDEN_SCORES, dtype=np.float32))
+    population = simulate_embeddings(2, (1, 2), dimensions=3, sessions=2, cameras=2, random_state=7)
+    assert np.array_equal(population.embeddings, np.array(GOLDEN_EMBEDDINGS, dtype=np.float32))
+
+
+# ------------------------------------------------------------------------------- populations
+
+
+def test_the_same_seed_gives_the_same_scores_and_another_seed_does_not():
+    for model in ("gaussian-scores", "gaussian-embeddings"):
+        first, again, other = (
+            simulate(5, 3, model=model, random_state=seed).values for seed in (4, 4, 5)
+        )
+        assert np.array_equal(first, again)
+        assert not np.array_equal(first, other)
+
+
+def test_every_kind_of_random_state_is_taken():
+    def values(state):
+        return simulate(3, 2, model="gaussian-scores", random_state=state).values
+
+    assert np.array_equal(values(11), values(np.int64(11)))
+    sequence = np.random.SeedSequence(11)
+    assert np.array_equal(values(11), values(sequence))
+    assert np.array_equal(values(11), values(sequence))  # it is not used up
+    assert sequence.n_children_spawned == 0
+    generator = np.random.default_rng(11)
+    assert not np.array_equal(values(generator), values(generator))  # it is advanced
+    assert not np.array_equal(values(None), values(None))
+
+
+def test_parts_of_a_population_do_not_depend_on_each_other():
+    plain = simulate_embeddings(4, 3, random_state=1)
+    larger = simulate_embeddings(
+        6, 5, within=2.0, sessions=2, cameras=3, layout="probe-against-gallery", random_state=1
+    )
+    assert np.array_equal(plain.centres, larger.centres[:4])
+
+
+@pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
+def test_layouts_shapes_and_labels(model):
+    square = simulate(4, 3, model=model)
+    assert square.layout == "all-against-all"
+    assert square.shape == (12, 12)
+    assert square.probe_labels.tolist() == np.repeat([1, 2, 3, 4], 3).tolist()
+    assert square.probe_meta == {}
+    oblong = simulate(4, 3, model=model, layout="probe-against-gallery", probes=2)
+    assert oblong.layout == "probe-against-gallery"
+    assert oblong.shape == (8, 12)
+    assert simulate(4, 1, model=model, layout="probe-against-gallery").shape == (20, 4)
+    assert np.isfinite(square.values).all()
+    assert np.isfinite(oblong.values).all()
+
+
+@pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
+@pytest.mark.parametrize(("unenrolled", "strangers"), [(0, 0), (3, 3), (0.25, 2), (0.01, 1)])
+def test_unenrolled_people_probe_and_are_never_in_the_gallery(model, unenrolled, strangers):
+    scores = simulate(
+        8, 2, model=model, layout="probe-against-gallery", probes=3, unenrolled=unenrolled
+    )
+    assert set(scores.gallery_labels) == set(range(1, 9))
+    assert set(scores.probe_labels) == set(range(1, 9 + strangers))
+    assert scores.shape == (3 * (8 + strangers), 16)
+
+
+def test_numbers_of_templates_and_probes_may_differ_between_people():
+    listed = simulate_embeddings(3, [1, 4, 2])
+    assert np.bincount(listed.labels).tolist() == [0, 1, 4, 2]
+    ranged = simulate_embeddings(200, (2, 5))
+    counts = np.bincount(ranged.labels)[1:]
+    assert set(counts) == {2, 3, 4, 5}
+    assert np.array_equal(ranged.labels, simulate_embeddings(200, (2, 5)).labels)
+    oblong = simulate(
+        3,
+        np.array([1, 2, 3]),
+        layout="probe-against-gallery",
+        probes=[2, 0, 1, 4],
+        unenrolled=1,
+    )
+    assert oblong.gallery_labels.tolist() == [1, 2, 2, 3, 3, 3]
+    assert oblong.probe_labels.tolist() == [1, 1, 3, 4, 4, 4, 4]
+
+
+@pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
+def test_sessions_and_cameras_are_crossed(model):
+    scores = simulate(2, 6, model=model, sessions=2, cameras=3)
+    assert set(scores.probe_meta) == {"session", "camera"}
+    pairs = list(zip(scores.probe_meta["session"], scores.probe_meta["camera"], strict=True))
+    assert len(pairs) == 12
+    assert sorted(pairs[:6]) == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
+    assert pairs[6:] == pairs[:6]
+
+
+def test_session_one_enrols_and_the_later_ones_probe():
+    scores = simulate(
+        3,
+        [1, 2, 3],
+        layout="probe-against-gallery",
+        probes=4,
+        unenrolled=1,
+        sessions=3,
+        cameras=2,
+    )
+    assert set(scores.gallery_meta["session"]) == {1}
+    assert scores.probe_meta["session"].tolist() == [2, 3, 2, 3] * 4
+    assert scores.gallery_meta["camera"].tolist() == [1, 1, 2, 1, 2, 1]
+    assert scores.probe_meta["camera"].tolist() == [2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2]
+    one = simulate(3, 2, layout="probe-against-gallery", sessions=1)
+    assert set(one.probe_meta["session"]) == {1}
+    assert set(one.probe_meta) == set(one.gallery_meta) == {"session"}
+
+
+def test_population_scores_are_those_of_simulate():
+    arguments = {"layout": "probe-against-gallery", "unenrolled": 2, "cameras": 2}
+    population = simulate_embeddings(4, 3, **arguments)
+    assert population.embeddings.dtype == np.float32
+    assert population.embeddings.shape == (4 * 3 + 6 * 5, 16)
+    assert population.enrolled.sum() == 12
+    assert len(population.labels) == len(population.meta["camera"]) == 42
+    assert population.centres.shape == (6, 16)
+    made, same = population.scores("l1"), simulate(4, 3, metric="l1", **arguments)
+    assert np.array_equal(made.values, same.values)
+    assert np.array_equal(made.probe_labels, same.probe_labels)
+    assert np.array_equal(made.probe_meta["camera"], same.probe_meta["camera"])
+
+
+def test_the_parts_of_an_embedding_have_their_standard_deviations():
+    arguments = {"dimensions": 8, "between": 2.0, "random_state": 5}
+    plain = simulate_embeddings(400, 4, within=0.5, **arguments)
+    assert plain.centres.std() == pytest.approx(2.0, rel=SIGMAS / math.sqrt(2 * 400 * 8))
+    noise = plain.embeddings - plain.centres[plain.labels - 1]
+    assert noise.std() == pytest.approx(0.5, rel=SIGMAS / math.sqrt(2 * noise.size))
+
+    days = simulate_embeddings(400, 4, within=0.0, sessions=2, session_sd=0.7, **arguments)
+    offset = days.embeddings - days.centres[days.labels - 1]
+    assert np.allclose(offset[0::4], offset[2::4], atol=1e-5)  # the same person and day
+    independent = 400 * 2 * 8
+    assert offset.std() == pytest.approx(0.7, rel=SIGMAS / math.sqrt(2 * independent))
+
+    views = simulate_embeddings(400, 4, within=0.0, cameras=2, camera_sd=3.0, **arguments)
+    offset = views.embeddings - views.centres[views.labels - 1]
+    first = views.meta["camera"] == 1
+    assert np.allclose(offset[first], offset[first][0], atol=1e-5)  # the same for everyone
+    assert not np.allclose(offset[first][0], offset[~first][0], atol=0.1)
+
+
+def test_within_may_be_each_persons_own():
+    goats = simulate_embeddings(3, 500, within=[0.0, 1.0, 5.0])
+    noise = goats.embeddings - goats.centres[goats.labels - 1]
+    spread = [noise[goats.labels == person].std() for person in (1, 2, 3)]
+    assert spread == pytest.approx([0.0, 1.0, 5.0], abs=1e-6, rel=SIGMAS / math.sqrt(16_000))
+
+
+def test_similarities_are_the_mirror_image_of_distances():
+    arguments = {"model": "gaussian-scores", "d_prime": 1.5, "genuine_sd": 0.7}
+    distances = simulate(5, 3, **arguments)
+    similarities = simulate(5, 3, kind="similarity", **arguments)
+    assert similarities.kind == "similarity"
+    assert np.array_equal(similarities.values, -distances.values)
+    truth = GaussianScores(1.5, 0.7)
+    mirrored = GaussianScores(1.5, 0.7, kind="similarity")
+    t = np.linspace(-4, 3, 9)
+    for name in ("gar", "far", "frr", "grr"):
+        assert np.array_equal(getattr(truth, name)(t), getattr(mirrored, name)(-t))
+    assert mirrored.eer == truth.eer
+    assert mirrored.eer_threshold == -truth.eer_threshold
+    assert mirrored.genuine_mean == -truth.genuine_mean
+    assert np.array_equal(truth.dir(t, [1, 2], 5), mirrored.dir(-t, [1, 2], 5))
+    assert mirrored.threshold_at_far(0.01) == -truth.threshold_at_far(0.01)
+
+
+# ------------------------------------------------------------------------------- Gaussian scores
+
+
+def test_equal_variances_are_the_textbook_case():
+    for d_prime in (0.0, 0.5, 2.0, 4.0):
+        truth = GaussianScores(d_prime, kind="similarity")
+        assert truth.eer == pytest.approx(stats.norm.cdf(-d_prime / 2), rel=1e-13)
+        assert truth.eer_threshold == d_prime / 2
+        assert truth.auc == pytest.approx(stats.norm.cdf(d_prime / math.sqrt(2)), rel=1e-13)
+        assert truth.far(1.0) == pytest.approx(stats.norm.sf(1.0), rel=1e-13)
+        assert truth.gar(1.0) == pytest.approx(stats.norm.sf(1.0, loc=d_prime), rel=1e-13)
+
+
+@pytest.mark.parametrize("genuine_sd", [0.3, 1.0, 2.5])
+def test_verification_truth_is_consistent(genuine_sd):
+    truth = GaussianScores(1.7, genuine_sd)
+    assert truth.far(truth.eer_threshold) == pytest.approx(truth.frr(truth.eer_threshold))
+    t = np.linspace(-5, 5, 11)
+    np.testing.assert_allclose(truth.gar(t) + truth.frr(t), 1.0)
+    np.testing.assert_allclose(truth.far(t) + truth.grr(t), 1.0)
+    x = np.array([0.0, 1e-6, 0.1, 1.0])
+    np.testing.assert_allclose(truth.far(truth.threshold_at_far(x)), x, rtol=1e-12)
+    # The AUC is the area under GAR over FAR.
+    area = integrate.quad(lambda far: truth.gar(truth.threshold_at_far(far)), 0, 1, epsabs=1e-9)
+    assert area[0] == pytest.approx(truth.auc, abs=1e-7)
+    # d' of the two distributions is the one that was asked for.
+    variance = (genuine_sd**2 + 1) / 2
+    assert abs(truth.genuine_mean) / math.sqrt(variance) == pytest.approx(1.7)
+
+
+def rank_distribution_by_hand(d_prime, subjects, k):
+    """CMS(k) of similarities, one template each: a sum of binomial terms on a fine grid."""
+    z = np.linspace(-10, 10, 20_001)
+    closer = stats.norm.sf(d_prime + z)  # an impostor above the mate's score d' + z
+    n = subjects - 1
+    inside = sum(math.comb(n, j) * closer**j * (1 - closer) ** (n - j) for j in range(k))
+    return integrate.trapezoid(stats.norm.pdf(z) * inside, z)
+
+
+def test_cms_is_the_integral_over_the_mates_score():
+    truth = GaussianScores(1.3, kind="similarity")
+    by_hand = [rank_distribution_by_hand(1.3, 20, k) for k in (1, 2, 5, 19, 20)]
+    np.testing.assert_allclose(truth.cms([1, 2, 5, 19, 20], 20), by_hand, atol=1e-10)
+
+
+def test_dir_is_the_integral_up_to_the_threshold():
+    truth = GaussianScores(1.3, 0.6)
+    x = np.linspace(-12, -0.9, 100_001)
+    for templates, unit, n, p in (
+        (1, "template", 9, stats.norm.cdf(x)),
+        (3, "template", 27, stats.norm.cdf(x)),
+        (3, "subject", 9, 1 - stats.norm.sf(x) ** 3),
+    ):
+        density = stats.norm.pdf(x, -truth.shift, 0.6)
+        beyond = stats.norm.sf(x, -truth.shift, 0.6)
+        density = 2 * density * beyond  # the nearer of two mates
+        by_hand = integrate.trapezoid(density * stats.binom.cdf(1, n, p), x)
+        rate = truth.dir(-0.9, 2, 10, templates=templates, mates=2, rank_unit=unit)
+        assert rate == pytest.approx(by_hand, abs=1e-8)
+
+
+def test_identification_truth_is_consistent():
+    truth = GaussianScores(1.0, 1.4)
+    ranks = np.arange(1, 31)
+    cms = truth.cms(ranks, 10, templates=3, mates=2)
+    assert (np.diff(cms) >= 0).all()
+    assert cms[-3:] == pytest.approx(1.0)  # 27 others, so rank 28 is the last
+    assert (cms[:27] < 1).all()
+    # Of two subjects, the mate is the nearer with the probability of the AUC.
+    assert truth.cms(1, 2) == pytest.approx(truth.auc, abs=1e-11)
+    # A single subject is always found.
+    assert truth.cms(1, 1) == pytest.approx(1.0)
+    # Without ranks DIR is multi-template GAR, without thresholds CMS; at d' = 0 it is chance.
+    t = np.array([-np.inf, -3.0, -1.0, 0.0, 2.0, np.inf])
+    full = truth.dir(t, [1, 28], 10, templates=3, mates=2)
+    assert full.shape == (6, 2)
+    np.testing.assert_allclose(full[:, 1], truth.gar(t, templates=2), atol=1e-11)
+    assert full[-1, 0] == cms[0]
+    assert (np.diff(full, axis=0) >= -1e-12).all()  # separate integrals
+    np.testing.assert_allclose(GaussianScores(0.0).cms([1, 3, 50], 50), [0.02, 0.06, 1], atol=1e-9)
+    # Ranks by subject are never worse than ranks by template.
+    by_subject = truth.cms(ranks[:10], 10, templates=3, mates=2, rank_unit="subject")
+    assert (by_subject >= cms[:10]).all()
+    assert by_subject[-1] == pytest.approx(1.0)
+    # Very large galleries.
+    large = GaussianScores(5.0).cms([1, 10, 10**6], 10**6)
+    assert 0 < large[0] < large[1] < large[2] == pytest.approx(1.0)
+
+
+def test_open_set_far_is_any_of_many():
+    truth = GaussianScores(2.0)
+    t = np.array([-np.inf, -8.0, -3.0, 0.0, np.inf])
+    one = stats.norm.cdf(t)
+    np.testing.assert_allclose(truth.open_set_far(t, 20, 5), 1 - (1 - one) ** 100, atol=1e-14)
+    np.testing.assert_allclose(truth.open_set_far(t, 1), truth.far(t), rtol=1e-13)
+    np.testing.assert_allclose(truth.open_set_far(-20.0, 10), 10 * stats.norm.cdf(-20), rtol=1e-9)
+    assert (truth.open_set_far(t, 0) == 0).all()
+
+
+def test_a_threshold_that_is_not_a_number_has_no_rate():
+    truth = GaussianScores()
+    rates = truth.dir([np.nan, 0.0], 1, 5), truth.far([np.nan, 0.0]), truth.gar([np.nan, 0.0], 3)
+    for rate in rates:
+        assert np.isnan(rate).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("genuine_sd", [1.0, 0.5])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_simulated_verification_fits_the_truth(genuine_sd, kind):
+    truth = GaussianScores(1.5, genuine_sd, kind)
+    scores = simulate(60, 8, model="gaussian-scores", d_prime=1.5, genuine_sd=genuine_sd, kind=kind)
+    genuine, impostor = genuine_cells(scores)
+    assert genuine.sum() == 60 * 8 * 7
+    sign = 1 if kind == "distance" else -1
+    d = sign * scores.values
+    for t in (-1.5, truth.eer_threshold * sign, 0.3):
+        assert close_to((d[genuine] <= t).mean(), truth.gar(sign * t), genuine.sum())
+        assert close_to((d[impostor] <= t).mean(), truth.far(sign * t), impostor.sum())
+    # The standard error of the AUC is at most that of the smaller class alone.
+    auc = stats.mannwhitneyu(d[impostor], d[genuine]).statistic / genuine.sum() / impostor.sum()
+    assert close_to(auc, truth.auc, genuine.sum())
+    assert d[genuine].mean() == pytest.approx(
+        sign * truth.genuine_mean, abs=SIGMAS * genuine_sd / math.sqrt(genuine.sum())
+    )
+    # Fused over the 7 mates, and over the 8 templates of each other subject.
+    mates = np.where(genuine, d, np.inf).min(axis=1)
+    others = np.where(impostor, d, np.inf).reshape(480, 60, 8).min(axis=2)
+    others = others[np.isfinite(others)]
+    assert close_to((mates <= -2.0).mean(), truth.gar(-2.0 * sign, templates=7), 480)
+    assert close_to((others <= -2.0).mean(), truth.far(-2.0 * sign, templates=8), len(others))
+
+
+def template_and_subject_ranks(scores):
+    """Return each probe's best mate and its two ranks, by comparing everything with it."""
+    genuine, impostor = genuine_cells(scores)
+    mate = np.where(genuine, scores.values, np.inf).min(axis=1)
+    closer = impostor & (scores.values < mate[:, None])
+    by_template = 1 + closer.sum(axis=1)
+    subjects = np.unique(scores.gallery_labels)
+    by_subject = 1 + sum(closer[:, scores.gallery_labels == s].any(axis=1) for s in subjects)
+    return mate, by_template, by_subject
+
+
+@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
+@pytest.mark.parametrize("genuine_sd", [1.0, 1.8])
+def test_simulated_identification_fits_the_truth(layout, genuine_sd):
+    square = layout == "all-against-all"
+    subjects, templates = (250, 4) if square else (40, 3)
+    scores = simulate(
+        subjects,
+        templates,
+        model="gaussian-scores",
+        layout=layout,
+        probes=None if square else 40,
+        unenrolled=0 if square else 30,
+        d_prime=2.0,
+        genuine_sd=genuine_sd,
+        random_state=3,
+    )
+    truth = GaussianScores(2.0, genuine_sd)
+    enrolled = np.isin(scores.probe_labels, scores.gallery_labels)
+    mate, by_template, by_subject = (x[enrolled] for x in template_and_subject_ranks(scores))
+    ranks = np.array([1, 2, 5, 20, 40])
+    gallery = {"templates": templates, "mates": 3}
+    for unit, rank in (("template", by_template), ("subject", by_subject)):
+        cms = truth.cms(ranks, subjects, rank_unit=unit, **gallery)
+        assert close_to((rank[:, None] <= ranks).mean(axis=0), cms, len(rank))
+        for t in (-4.0, -2.5):
+            dir_ = truth.dir(t, ranks, subjects, rank_unit=unit, **gallery)
+            simulated = ((rank[:, None] <= ranks) & (mate[:, None] <= t)).mean(axis=0)
+            assert close_to(simulated, dir_, len(rank))
+    # Impostors: the own subject left out, or people who are not enrolled.
+    _, impostor = genuine_cells(scores)
+    nearest = np.where(impostor, scores.values, np.inf).min(axis=1)
+    nearest = nearest if square else nearest[~enrolled]
+    present = subjects - 1 if square else subjects
+    for t in (-4.0, -3.0, -2.5):
+        expected = truth.open_set_far(t, present, templates)
+        assert close_to((nearest <= t).mean(), expected, len(nearest))
+
+
+# ------------------------------------------------------------------------------- embeddings
+
+
+def test_embedding_truth_is_that_of_chi_square_distances():
+    truth = GaussianEmbeddings(dimensions=5, between=1.2, within=0.7)
+    for t in (0.5, 2.0, 4.0):
+        for rate, scale in ((truth.gar, 0.7 * math.sqrt(2)), (truth.far, math.sqrt(2 * 1.93))):
+            # Surface of the sphere times the Gaussian density, integrated over the radius.
+            surface = 2 * math.pi**2.5 / math.gamma(2.5)
+            density = (2 * math.pi * scale**2) ** -2.5
+            by_hand = integrate.quad(
+                lambda r, s=scale, c=surface * density: c * r**4 * math.exp(-(r**2) / (2 * s**2)),
+                0,
+                t,
+            )
+            assert rate(t) == pytest.approx(by_hand[0], abs=1e-10)
+    assert truth.far(truth.eer_threshold) == pytest.approx(truth.frr(truth.eer_threshold))
+    x = np.array([0.0, 1e-6, 0.1, 1.0])
+    np.testing.assert_allclose(truth.far(truth.threshold_at_far(x)), x, rtol=1e-9)
+    area = integrate.quad(lambda far: truth.gar(truth.threshold_at_far(far)), 0, 1, epsabs=1e-9)
+    assert area[0] == pytest.approx(truth.auc, abs=1e-7)
+    t = np.linspace(0, 9, 10)
+    np.testing.assert_allclose(truth.gar(t) + truth.frr(t), 1.0)
+    np.testing.assert_allclose(truth.far(t) + truth.grr(t), 1.0)
+
+
+def test_people_who_do_not_differ_are_told_apart_by_chance():
+    chance = GaussianEmbeddings(between=0.0)
+    assert chance.eer == pytest.approx(0.5)
+    assert chance.auc == pytest.approx(0.5)
+    assert chance.d_prime == 0.0
+
+
+def test_simulated_embeddings_fit_the_truth():
+    """Attempts of one person are correlated: the standard error is taken over populations."""
+    truth = GaussianEmbeddings(dimensions=6, between=1.0, within=0.5)
+    t = np.array([1.0, truth.eer_threshold, 2.5])
+    runs = []
+    for seed in range(30):
+        scores = simulate(
+            60, 4, dimensions=6, between=1.0, within=0.5, random_state=seed, metric="l2"
+        )
+        genuine, impostor = genuine_cells(scores)
+        g, i = scores.values[genuine], scores.values[impostor]
+        auc = stats.mannwhitneyu(i, g).statistic / len(g) / len(i)
+        d_prime = (i.mean() - g.mean()) / math.sqrt((i.var() + g.var()) / 2)
+        rates = [*(g[:, None] <= t).mean(axis=0), *(i[:, None] <= t).mean(axis=0)]
+        runs.append([*rates, auc, d_prime])
+    runs = np.array(runs)
+    expected = [*truth.gar(t), *truth.far(t), truth.auc, truth.d_prime]
+    error = runs.std(axis=0, ddof=1) / math.sqrt(len(runs))
+    assert (np.abs(runs.mean(axis=0) - expected) < SIGMAS * error).all()
+
+
+def test_sessions_add_in_quadrature():
+    truth = GaussianEmbeddings(dimensions=6, within=math.hypot(0.5, 0.4))
+    arguments = {"dimensions": 6, "within": 0.5, "session_sd": 0.4, "sessions": 2}
+    rates = []
+    for seed in range(30):
+        scores = simulate(
+            60, 2, layout="probe-against-gallery", probes=2, random_state=seed, **arguments
+        )
+        genuine, impostor = genuine_cells(scores)
+        rates.append([(scores.values[cells] <= 2.0).mean() for cells in (genuine, impostor)])
+    error = np.std(rates, axis=0, ddof=1) / math.sqrt(len(rates))
+    expected = [truth.gar(2.0), truth.far(2.0)]
+    assert (np.abs(np.mean(rates, axis=0) - expected) < SIGMAS * error).all()
+
+
+# ------------------------------------------------------------------------------- bad arguments
+
+OBLONG = {"layout": "probe-against-gallery"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"subjects": 0}, ["subjects", "0", ">= 1"]),
+        ({"subjects": 2.5}, ["subjects", "2.5", "integer"]),
+        ({"subjects": True}, ["subjects", "True", "integer"]),
+        ({"templates": 0}, ["templates", "0", ">= 1"]),
+        ({"templates": (3, 2)}, ["templates", "(3, 2)", "backwards"]),
+        ({"templates": [1, 2]}, ["templates", "2 counts", "list of 5 counts"]),
+        ({"templates": [1, 2, 3, 4, 0]}, ["templates", ">= 1"]),
+        ({"templates": [1.5] * 5}, ["templates", "1.5", "integer"]),
+        ({"templates": "many"}, ["templates", "'many'", "integer"]),
+        ({"templates": [[1] * 5]}, ["templates", "[[1", "list of 5 counts"]),
+        ({"model": "gaussian"}, ["model", "'gaussian-embeddings'", "'gaussian-scores'"]),
+        ({"layout": "square"}, ["layout", "'all-against-all'"]),
+        ({"kind": "order"}, ["kind", "'order'", "'distance'"]),
+        ({"kind": "similarity"}, ["kind", "'similarity'", "gaussian-scores"]),
+        ({"probes": 3}, ["probes", "3", "probe-against-gallery"]),
+        ({"probes": -1, **OBLONG}, ["probes", "-1", ">= 0"]),
+        ({"probes": 0, **OBLONG}, ["probes", "at least one"]),
+        ({"probes": [1] * 5, "unenrolled": 2, **OBLONG}, ["probes", "list of 7 counts"]),
+        ({"unenrolled": 3}, ["unenrolled", "3", "probe-against-gallery"]),
+        ({"unenrolled": -1, **OBLONG}, ["unenrolled", "-1", "(0, 1)"]),
+        ({"unenrolled": 1.5, **OBLONG}, ["unenrolled", "1.5", "(0, 1)"]),
+        ({"unenrolled": "two", **OBLONG}, ["unenrolled", "'two'", "(0, 1)"]),
+        ({"dimensions": 0}, ["dimensions", "0", ">= 1"]),
+        ({"between": -1}, ["between", "-1", "[0, inf)"]),
+        ({"between": "wide"}, ["between", "'wide'", "[0, inf)"]),
+        ({"within": math.nan}, ["within", "nan", "[0, inf)"]),
+        ({"within": [0.1, 0.2]}, ["within", "2 values", "5"]),
+        ({"within": "wide"}, ["within", "'wide'", "[0, inf)"]),
+        ({"sessions": 0}, ["sessions", "0", ">= 1"]),
+        ({"cameras": 1.0}, ["cameras", "1.0", "integer"]),
+        ({"session_sd": 0.2}, ["session_sd", "0.2", "sessions"]),
+        ({"cameras": 2, "camera_sd": -0.2}, ["camera_sd", "-0.2", "[0, inf)"]),
+        ({"metric": "l3"}, ["metric", "'l3'", "l2"]),
+        ({"d_prime": 2.0}, ["d_prime", "2.0", "'gaussian-scores'"]),
+        ({"model": "gaussian-scores", "within": 1.0}, ["within", "1.0", "gaussian-embeddings"]),
+        ({"model": "gaussian-scores", "d_prime": -1.0}, ["d_prime", "-1.0", "[0, inf)"]),
+        ({"model": "gaussian-scores", "genuine_sd": 0}, ["genuine_sd", "0", "(0, inf)"]),
+        ({"random_state": -1}, ["random_state", "-1", ">= 0"]),
+        ({"random_state": "seed"}, ["random_state", "'seed'", ">= 0"]),
+        ({"random_state": True}, ["random_state", "True"]),
+    ],
+)
+def test_bad_arguments_are_named_with_what_was_expected(arguments, words):
+    with pytest.raises(DataError) as caught:
+        simulate(**{"subjects": 5, "templates": 2, **arguments})
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: GaussianScores(d_prime=-1), "d_prime"),
+        (lambda: GaussianScores(genuine_sd=math.inf), "genuine_sd"),
+        (lambda: GaussianScores(kind="order"), "kind"),
+        (lambda: GaussianScores().cms(0, 5), "rank"),
+        (lambda: GaussianScores().cms(1.5, 5), "rank"),
+        (lambda: GaussianScores().cms(1, 0), "subjects"),
+        (lambda: GaussianScores().cms(1, 5, templates=0), "templates"),
+        (lambda: GaussianScores().cms(1, 5, mates=0), "mates"),
+        (lambda: GaussianScores().cms(1, 5, rank_unit="person"), "rank_unit"),
+        (lambda: GaussianScores().far(0.0, templates=0), "templates"),
+        (lambda: GaussianScores().open_set_far(0.0, -1), "subjects"),
+        (lambda: GaussianScores().threshold_at_far(1.5), "far"),
+        (lambda: GaussianEmbeddings(dimensions=0), "dimensions"),
+        (lambda: GaussianEmbeddings(between=-1), "between"),
+        (lambda: GaussianEmbeddings(within=0), "within"),
+        (lambda: GaussianEmbeddings().threshold_at_far([0.1, math.nan]), "far"),
+    ],
+)
+def test_closed_forms_refuse_what_is_no_model(call, word):
+    with pytest.raises(DataError, match=word):
+        call()

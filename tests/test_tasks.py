@@ -1,0 +1,183 @@
+"""Every task against its slow twin, on small cases with everything that goes wrong in them."""
+
+from __future__ import annotations
+
+import contextlib
+
+import naive
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bioeval as be
+
+RELAXED = settings(
+    max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def floats(values) -> np.ndarray:
+    """Fractions and counts as float64."""
+    return np.array([[float(x) for x in row] if isinstance(row, list) else float(row)
+                     for row in values])  # fmt: skip
+
+
+def check_verification(ds, genuine, impostor, thresholds, kind) -> None:
+    ga, fr, fa, gr = naive.verification_counts(genuine, impostor, thresholds, kind)
+    assert ds.genuine_attempts == len(genuine)
+    assert ds.impostor_attempts == len(impostor)
+    np.testing.assert_array_equal(ds.threshold, thresholds)
+    for name, counts in {"ga": ga, "fr": fr, "fa": fa, "gr": gr}.items():
+        assert ds[name].dtype == np.int64
+        np.testing.assert_array_equal(ds[name], counts)
+    for rate, counts, attempts in (
+        ("gar", ga, genuine), ("frr", fr, genuine), ("far", fa, impostor), ("grr", gr, impostor),
+    ):  # fmt: skip
+        expected = [naive.rate(c, len(attempts)) for c in counts]
+        np.testing.assert_allclose(ds[rate], floats(expected), rtol=0, atol=1e-15)
+
+
+@RELAXED
+@given(st.data())
+def test_verification_single_equals_the_definition(data):
+    case = data.draw(cases.matrices(masks=("none", "labelled", "alone")))
+    t = data.draw(cases.thresholds(case))
+    ds = be.verification(be.Scores(**case.scores()), thresholds=t)
+    check_verification(ds, *naive.attempts_single(**case.naive()), t, case.kind)
+
+
+@RELAXED
+@given(st.data(), st.sampled_from(cases.FUSIONS))
+def test_verification_multi_equals_the_definition(data, fusion):
+    case = data.draw(cases.matrices(masks=("none", "labelled")))
+    genuine, impostor = naive.attempts_multi(**case.naive(), fusion=fusion)
+    t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
+    ds = be.verification(
+        be.Scores(**case.scores()), templates="multi", fusion=fusion, thresholds=t
+    )
+    check_verification(ds, genuine, impostor, t, case.kind)
+
+
+@RELAXED
+@given(st.data(), st.sampled_from(("single", "multi")), st.sampled_from(cases.FUSIONS))
+def test_explicit_claims_equal_the_definition(data, templates, fusion):
+    case = data.draw(cases.matrices())
+    claims = data.draw(cases.claims(case, unenrolled=data.draw(st.booleans())))
+    options = {"claims": claims, "unenrolled_claims": "skip"}
+    if templates == "single":
+        attempts = naive.attempts_single(**case.naive(), **options)
+    else:
+        attempts = naive.attempts_multi(**case.naive(), **options, fusion=fusion)
+    t = data.draw(cases.thresholds(case, extra=[*attempts[0], *attempts[1]]))
+    scores = be.Scores(**case.scores())
+    ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=t, **options)
+    check_verification(ds, *attempts, t, case.kind)
+    skipped = naive.skipped_claims(**case.naive(), claims=claims)
+    assert ds.skipped_claims == skipped
+    if skipped:
+        with pytest.raises(be.DataError, match="not enrolled"):
+            be.verification(scores, claims=claims, thresholds=t)
+
+
+@RELAXED
+@given(
+    st.data(),
+    st.sampled_from(cases.UNITS),
+    st.sampled_from(cases.FUSIONS),
+    st.sampled_from(cases.TIES),
+    st.sampled_from(cases.IMPOSTORS),
+)
+def test_open_set_equals_the_definition(data, unit, fusion, ties, impostors):
+    case = data.draw(cases.matrices(masks=("none", "labelled")))
+    t = data.draw(cases.thresholds(case))
+    ds = be.open_set(
+        be.Scores(**case.scores()), thresholds=t, rank_unit=unit, fusion=fusion, ties=ties,
+        impostors=impostors, max_rank=7,
+    )  # fmt: skip
+    expected = naive.open_set(
+        **case.naive(), thresholds=t, max_rank=7, unit=unit, fusion=fusion, ties=ties,
+        impostors=impostors,
+    )  # fmt: skip
+    assert ds.genuine_attempts == expected.genuine_attempts
+    assert ds.impostor_attempts == expected.impostor_attempts
+    assert ds.tied == expected.tied
+    for name in ("di", "dir"):
+        np.testing.assert_allclose(ds[name], floats(getattr(expected, name)), rtol=0, atol=1e-12)
+    for name in ("fa", "gr"):
+        np.testing.assert_array_equal(ds[name], getattr(expected, name))
+    for name in ("far", "grr", "frr", "ttr", "ttr_identity", "ftr"):
+        np.testing.assert_allclose(ds[name], floats(getattr(expected, name)), rtol=0, atol=1e-12)
+
+
+@RELAXED
+@given(
+    st.data(),
+    st.sampled_from(cases.UNITS),
+    st.sampled_from(cases.FUSIONS),
+    st.sampled_from(cases.TIES),
+)
+def test_closed_set_equals_the_definition(data, unit, fusion, ties):
+    case = data.draw(cases.matrices(masks=("none", "labelled")))
+    scores = be.Scores(**case.scores())
+    options = {"ties": ties, "fusion": fusion, "unmated": "skip", "max_rank": 6}
+    ds = be.closed_set(scores, rank_unit=unit, **options)
+    expected = naive.closed_set(**case.naive(), unit=unit, **options)
+    assert (ds.attempts, ds.skipped, ds.tied) == (
+        expected.attempts, expected.skipped, expected.tied,
+    )  # fmt: skip
+    np.testing.assert_allclose(ds.cms_count, floats(expected.cms_count), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ds.cms, floats(expected.cms), rtol=0, atol=1e-12)
+
+
+@RELAXED
+@given(st.data(), st.sampled_from(cases.TIES))
+def test_a_mask_alone_identifies_templates_where_it_is_consistent(data, ties):
+    case = data.draw(cases.matrices(masks=("alone",)))
+    scores = be.Scores(**case.scores())
+    with contextlib.suppress(be.ProtocolError):
+        ds = be.closed_set(scores, ties=ties, unmated="skip", max_rank=6)
+        expected = naive.closed_set(**case.naive(), ties=ties, unmated="skip", max_rank=6)
+        np.testing.assert_allclose(ds.cms_count, floats(expected.cms_count), rtol=0, atol=1e-12)
+        return
+    assert not scores.derives_subjects
+
+
+@RELAXED
+@given(st.data(), st.sampled_from(cases.UNITS), st.sampled_from(cases.TIES))
+def test_a_selection_equals_the_definition_on_its_cells(data, unit, ties):
+    case = data.draw(cases.matrices(masks=("none", "labelled")))
+    rows, columns = data.draw(cases.selections(case))
+    view = be.Scores(**case.scores()).select(probes=rows, gallery=columns)
+    given = case.naive(rows, columns)
+    t = data.draw(cases.thresholds(case))
+    ds = be.verification(view, thresholds=t)
+    check_verification(ds, *naive.attempts_single(**given), t, case.kind)
+    multi = be.verification(view, thresholds=t, templates="multi")
+    check_verification(multi, *naive.attempts_multi(**given), t, case.kind)
+    options = {"ties": ties, "unmated": "skip", "max_rank": 6}
+    closed = be.closed_set(view, rank_unit=unit, **options)
+    expected = naive.closed_set(**given, unit=unit, **options)
+    assert closed.attempts == expected.attempts
+    np.testing.assert_allclose(closed.cms_count, floats(expected.cms_count), rtol=0, atol=1e-12)
+
+
+@RELAXED
+@given(st.data(), st.sampled_from(cases.UNITS), st.sampled_from(("stable", "expected")))
+def test_ranks_equal_the_definition(data, unit, ties):
+    case = data.draw(cases.matrices())
+    ds = be.ranks(be.Scores(**case.scores()), rank_unit=unit, ties=ties)
+    for i, probe in enumerate(naive.ranks(**case.naive(), unit=unit, ties=ties)):
+        at = ds.isel(probe=i)
+        assert bool(at.enrolled) == probe.enrolled
+        for name, expected in (("mate_distance", probe.best_mate),
+                               ("nearest_other", probe.nearest_other)):  # fmt: skip
+            assert np.isnan(at[name]) if expected is None else at[name] == expected
+        if probe.rank is None:
+            assert np.isnan(at.identification_rank)
+        elif isinstance(probe.rank, dict):
+            mean = sum(rank * float(p) for rank, p in probe.rank.items())
+            assert float(at.identification_rank) == pytest.approx(mean)
+        else:
+            assert at.identification_rank == probe.rank
