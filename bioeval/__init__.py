@@ -26,6 +26,7 @@ _HOMES = {
     "open_set": "bioeval.pipeline",
     "closed_set": "bioeval.pipeline",
     "ranks": "bioeval.pipeline",
+    "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
     "DataError": "bioeval.errors",
@@ -60,7 +61,15 @@ if TYPE_CHECKING:
         MergeError,
         ProtocolError,
     )
-    from bioeval.pipeline import closed_set, evaluate, open_set, ranks, tally, verification
+    from bioeval.pipeline import (
+        closed_set,
+        evaluate,
+        open_set,
+        ranks,
+        refine_tally,
+        tally,
+        verification,
+    )
     from bioeval.formats import load, save
     from bioeval.protocol import Protocol
     from bioeval.scores import PairScores, Scores

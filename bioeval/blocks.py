@@ -16,6 +16,7 @@ import numpy as np
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
+from bioeval.labels import _plain
 from bioeval.scores import GENUINE, IGNORE, IMPOSTOR, Scores
 
 Progress = Callable[[int, int], None]
@@ -142,6 +143,11 @@ class BlockReader:
     """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
 
     def __init__(self, scores: Scores):
+        if not isinstance(scores, Scores):
+            raise DataError(
+                f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
+                "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
+            )
         self.scores = scores
 
     @cached_property
@@ -173,11 +179,11 @@ class BlockReader:
         scores, gallery = self.scores, self.gallery
         position = gallery.self_position[low:high]
         raw = scores.read_rows(low, high, gallery.order)
-        values = as_distances(raw, scores.kind)
         mask = None
         if scores._mask is not None:
             mask = scores.read_mask(low, high, gallery.order)
             self._check_mask(mask, low)
+        values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
         values = self._without_nan(values, raw, position, mask, low)
         if mask is not None and (mask == IGNORE).any():
             values = _own_copy(values, raw)
@@ -205,12 +211,13 @@ class BlockReader:
         wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
         if wrong.any():
             row, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            column = int(self.gallery.columns[0, position])
+            probe, gallery = self.scores.probe_labels, self.scores.gallery_labels
             raise DataError(
-                f"the mask contradicts the labels, first at row {low + row}, column "
-                f"{self.gallery.columns[0, position]} (mask {mask[row, position]}, labels "
-                f"{self.scores.probe_labels[low + row]!r} and "
-                f"{self.scores.gallery_labels[self.gallery.columns[0, position]]!r}); mark what "
-                "to leave out with 0, or give the mask without labels"
+                f"the mask contradicts the labels, first at row {low + row}, column {column} "
+                f"(mask {mask[row, position]}, labels {_plain(probe[low + row])!r} and "
+                f"{_plain(gallery[column])!r}); mark what to leave out with 0, or give the mask "
+                "without labels"
             )
 
     def _without_nan(
@@ -228,7 +235,7 @@ class BlockReader:
         kernel_count.nan_per_row(values, position, counts)
         if not counts.any() or self.scores.nan == "exclude":
             return values
-        failed = np.isnan(values)
+        failed = np.isnan(values) & ~_unread(values.shape, position, None)
         if self.scores.nan == "raise":
             if mask is None or (failed & (mask != IGNORE)).any():
                 self._raise_nan()
@@ -260,8 +267,28 @@ class BlockReader:
         )
 
 
-def as_distances(raw: np.ndarray, kind: str) -> np.ndarray:
+def _unread(
+    shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None
+) -> np.ndarray:
+    """Return the cells that are never read: a template against itself, and ignored ones."""
+    unread = np.zeros(shape, dtype=bool) if mask is None else mask == IGNORE
+    rows = np.nonzero(position >= 0)[0]
+    unread[rows, position[rows]] = True
+    return unread
+
+
+def as_distances(
+    raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
+) -> np.ndarray:
     """Return values as C-contiguous float32 or float64 distances, exactly.
+
+    Parameters
+    ----------
+    raw : ndarray, shape (b, n)
+    kind : str
+        Similarities are negated.
+    unread : callable, optional
+        Returns the cells that need not be exact; it is asked only where a value is not.
 
     Raises
     ------
@@ -270,9 +297,12 @@ def as_distances(raw: np.ndarray, kind: str) -> np.ndarray:
     """
     small = raw.dtype.kind in "biuf" and raw.dtype.itemsize <= 2
     target = np.float32 if small or raw.dtype == np.float32 else np.float64
-    values = np.ascontiguousarray(raw, dtype=target)
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(raw, dtype=target)
     if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
         inexact = _inexact(raw, values)
+        if inexact.any() and unread is not None:
+            inexact &= ~unread()
         if inexact.any():
             row, column = np.unravel_index(int(np.argmax(inexact)), inexact.shape)
             raise DataError(
@@ -288,7 +318,7 @@ def as_distances(raw: np.ndarray, kind: str) -> np.ndarray:
 def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
     if raw.dtype.kind == "f":
         return (values != raw) & (raw == raw)
-    return raw > 2**53 if raw.dtype.kind == "u" else np.abs(values) > 2**53
+    return raw > 2**53 if raw.dtype.kind == "u" else (raw > 2**53) | (raw < -(2**53))
 
 
 def _own_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:

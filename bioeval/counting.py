@@ -6,7 +6,7 @@ of jobs over the same sweep. What the classes are is said in ``docs/definitions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numba
@@ -22,18 +22,25 @@ from bioeval.tallies import (
     About,
     CellCounts,
     IdentificationTally,
+    Moments,
     TaskTally,
     ThresholdCounts,
     VerificationTally,
 )
 from bioeval.thresholds import check_thresholds, linear_grid, to_internal, with_infinities
 
+# Impostor scores: a block of values, and where each row's own subject starts and stops.
+ImpostorBlock = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 RANK_UNITS = ("template", "subject")
 TEMPLATES = ("single", "multi")
 UNENROLLED_CLAIMS = ("raise", "skip")
 
-# Places of the guide into the user's thresholds.
-GUIDE = 1 << 12
+# Places of the guide into thresholds: at least this many, and about four a threshold.
+LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
+
+# Cells compared to tell whether a square matrix is symmetric, for the rules of support.
+SYMMETRY_SAMPLE = 2048
 
 
 class Job(Protocol):
@@ -149,7 +156,7 @@ class ThresholdCounter:
     def __init__(self, thresholds: np.ndarray):
         self.thresholds = thresholds
         self.counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
-        self.base, self.scale, self.guide = _guide(thresholds)
+        self.base, self.scale, self.guide = guide_to(thresholds)
 
     def add(self, values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray) -> None:
         """Count the scores of a block, the rows' own subjects left out."""
@@ -164,17 +171,39 @@ class ThresholdCounter:
         return ThresholdCounts(self.thresholds, self.counts)
 
 
-def _guide(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
+def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return base, scale and first threshold of each place; see ``count_thresholds``."""
+    places = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
     finite = thresholds[np.isfinite(thresholds)]
     base = float(finite[0]) if len(finite) else 0.0
     with np.errstate(all="ignore"):
-        scale = float(np.float64(GUIDE - 1) / (finite[-1] - base)) if len(finite) > 1 else 1.0
-        places = (thresholds - base) * scale
+        scale = float(np.float64(places - 1) / (finite[-1] - base)) if len(finite) > 1 else 1.0
+        place = (thresholds - base) * scale
     if not np.isfinite(scale):
-        scale, places = 0.0, np.zeros(len(thresholds))
-    places = np.where(places > 0, np.minimum(places, GUIDE - 1), 0).astype(np.int64)
-    return base, scale, np.searchsorted(places, np.arange(GUIDE + 1))
+        scale, place = 0.0, np.zeros(len(thresholds))
+    place = np.where(place > 0, np.minimum(place, places - 1), 0).astype(np.int64)
+    return base, scale, np.searchsorted(place, np.arange(places + 1))
+
+
+class MomentCounter:
+    """Mean and variance of the finite scores, row by row, so that threads change nothing."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def add(self, values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray) -> None:
+        """Take in the finite scores of a block, the rows' own subjects left out."""
+        count = np.empty(len(values), dtype=np.int64)
+        mean, squares = np.empty(len(values)), np.empty(len(values))
+        kernel_count.row_moments(values, own_start, own_stop, count, mean, squares)
+        self.rows.append((count, mean, squares))
+
+    def result(self) -> Moments:
+        """Return the moments of all rows."""
+        if not self.rows:
+            return Moments()
+        count, mean, squares = (np.concatenate(x) for x in zip(*self.rows, strict=True))
+        return Moments.of(count, mean, squares)
 
 
 # ------------------------------------------------------------------------- verification
@@ -219,89 +248,100 @@ class VerificationJob:
         if claims is not None:
             self.claims, self.skipped = parse_claims(scores, reader, claims, unenrolled_claims)
         self.genuine: list[np.ndarray] = []
-        given = check_thresholds(thresholds)
-        self.requested = given if isinstance(given, int) else None
-        if isinstance(given, int):
-            low, high, infinite = self._range(reader)
-            grid = with_infinities(linear_grid(low, high, given), infinite[0], infinite[1])
-            self.counter: CellCounter | ThresholdCounter = ThresholdCounter(grid)
-        elif given is not None:
-            self.counter = ThresholdCounter(to_internal(given, scores.kind))
-        else:
-            self.counter = CellCounter()
+        self.cells, self.moments = CellCounter(), MomentCounter()
+        self.given: ThresholdCounter | None = None
+        self.requested: int | None = None
+        thresholds = check_thresholds(thresholds)
+        if isinstance(thresholds, int):
+            self.requested = thresholds
+            self.given = ThresholdCounter(self._linear_grid(reader, thresholds))
+        elif thresholds is not None:
+            self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
 
-    def _range(self, reader: BlockReader) -> tuple[float, float, tuple[bool, bool]]:
-        """Find the range of all attempts in a pass of its own, for a given number of thresholds."""
-        self.counter = CellCounter()
-        first = self.about_and_count(reader)
-        self.genuine = []
-        cells, genuine = first.impostor, first.genuine
-        assert isinstance(cells, CellCounts)
-        finite = genuine[np.isfinite(genuine)]
-        low = min([cells.low, *finite[:1].tolist()])
-        high = max([cells.high, *finite[-1:].tolist()])
-        infinite = (
-            cells.negative_infinite > 0 or bool((genuine == -np.inf).any()),
-            cells.positive_infinite > 0 or bool((genuine == np.inf).any()),
+    def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
+        """Find the range of all attempts in a sweep of its own."""
+        cells = CellCounter()
+        genuine = []
+        for mine, impostors in self.attempts(reader):
+            genuine.append(mine)
+            for block in impostors:
+                cells.add(*block)
+        counted = cells.result()
+        own = np.concatenate(genuine)
+        finite = own[np.isfinite(own)].astype(np.float64)
+        low = min(counted.low, float(finite.min(initial=np.inf)))
+        high = max(counted.high, float(finite.max(initial=-np.inf)))
+        return with_infinities(
+            linear_grid(low, high, number),
+            counted.negative_infinite > 0 or bool((own == -np.inf).any()),
+            counted.positive_infinite > 0 or bool((own == np.inf).any()),
         )
-        return low, high, infinite
 
-    def about_and_count(self, reader: BlockReader) -> VerificationTally:
-        """Count everything in a sweep of its own."""
+    # -- what is an attempt
+
+    def attempts(self, reader: BlockReader) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
+        """Yield the genuine scores and the blocks of impostor scores of a sweep of its own."""
         if isinstance(self.scores, PairScores):
-            self.add_pairs()
-        else:
-            for block in reader:
-                self.add(block)
-        return self.result()
+            yield self.of_pairs()
+            return
+        for block in reader:
+            yield self.of_block(block)
 
-    def add_pairs(self) -> None:
-        """Count fixed trials."""
+    def of_pairs(self) -> tuple[np.ndarray, list[ImpostorBlock]]:
+        """Return the attempts of fixed trials."""
         scores = self.scores
         assert isinstance(scores, PairScores)
         row = as_row(scores.values, scores.kind, scores.nan)[0]
-        self._add_values(row[scores.genuine], row[~scores.genuine])
+        return _listed(row[scores.genuine], row[~scores.genuine])
 
-    def add(self, block: Block) -> None:
-        """Count the attempts of a block of rows."""
+    def of_block(self, block: Block) -> tuple[np.ndarray, list[ImpostorBlock]]:
+        """Return the attempts of a block of rows."""
         if not self.scores.labelled:
-            self._add_masked(block)
-            return
+            assert block.mask is not None
+            return _listed(
+                block.values[block.mask == GENUINE], block.values[block.mask == IMPOSTOR]
+            )
         if self.templates == "multi":
             block = block.fused(self.fusion)
         if self.claims is not None:
-            self._add_claims(block)
-            return
-        self.counter.add(block.values, block.own_start, block.own_stop)
+            return _listed(*self._claimed(block))
         out = np.empty(int((block.own_stop - block.own_start).sum()), dtype=block.values.dtype)
         filled = kernel_count.gather_own(
             block.values, block.own_start, block.own_stop, block.self_position, out
         )
-        self.genuine.append(out[:filled])
+        return out[:filled], [(block.values, block.own_start, block.own_stop)]
 
-    def _add_masked(self, block: Block) -> None:
-        for row, mask in zip(block.values, block.mask):  # type: ignore[arg-type]
-            self._add_values(row[mask == GENUINE], row[mask == IMPOSTOR])
-
-    def _add_claims(self, block: Block) -> None:
+    def _claimed(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         assert self.claims is not None
-        probes, subjects = self.claims
+        probes, groups = self.claims
         low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
-        rows, groups = probes[low:high] - block.low, subjects[low:high]
-        sizes = np.diff(block.starts)[groups]
-        dtype = block.values.dtype
-        genuine, impostor = np.empty(sizes.sum(), dtype), np.empty(sizes.sum(), dtype)
+        rows, groups = probes[low:high] - block.low, groups[low:high]
+        number = int(np.diff(block.starts)[groups].sum())
+        genuine = np.empty(number, block.values.dtype)
+        impostor = np.empty(number, block.values.dtype)
         g, i = kernel_count.gather_claims(
             block.values, block.starts, block.self_position, rows, groups, block.own,
             genuine, impostor,
         )  # fmt: skip
-        self._add_values(genuine[:g], impostor[:i])
+        return genuine[:g], impostor[:i]
 
-    def _add_values(self, genuine: np.ndarray, impostor: np.ndarray) -> None:
-        self.genuine.append(genuine[genuine == genuine])
-        if len(impostor):
-            none = np.zeros(1, dtype=np.int64)
-            self.counter.add(np.ascontiguousarray(impostor)[None], none, none)
+    # -- counting
+
+    def add(self, block: Block) -> None:
+        """Count the attempts of a block of rows."""
+        self._count(*self.of_block(block))
+
+    def add_pairs(self) -> None:
+        """Count fixed trials."""
+        self._count(*self.of_pairs())
+
+    def _count(self, genuine: np.ndarray, impostors: list[ImpostorBlock]) -> None:
+        self.genuine.append(genuine)
+        for block in impostors:
+            self.cells.add(*block)
+            self.moments.add(*block)
+            if self.given is not None:
+                self.given.add(*block)
 
     def result(self) -> VerificationTally:
         """Return the tally."""
@@ -312,10 +352,41 @@ class VerificationJob:
             fusion=self.fusion if self.templates == "multi" else "none",
             claims="all" if self.claims is None else "explicit",
             genuine=np.sort(genuine),
-            impostor=self.counter.result(),
+            impostor=self.cells.result(),
+            moments=self.moments.result(),
+            given=None if self.given is None else self.given.result(),
             skipped_claims=self.skipped,
             requested=self.requested,
         )
+
+    def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
+        """Yield the blocks of impostor scores again, for refinement."""
+        for _, impostors in self.attempts(reader):
+            yield from impostors
+
+
+def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list[ImpostorBlock]]:
+    """Return listed scores as attempts: NaN left out, the impostor scores one row."""
+    genuine = genuine[genuine == genuine]
+    if not len(impostor):
+        return genuine, []
+    none = np.zeros(1, dtype=np.int64)
+    return genuine, [(np.ascontiguousarray(impostor)[None], none, none)]
+
+
+def is_symmetric(scores: Scores) -> bool:
+    """Say whether a square matrix seems symmetric: the same both ways at sampled cells.
+
+    Only the rules of support use it: in a symmetric matrix each pair of templates is counted
+    twice, so that half as many attempts are of their own.
+    """
+    n = scores.shape[0]
+    if isinstance(scores, PairScores) or scores.probe_ids is not scores.gallery_ids or n < 2:
+        return False
+    rng = np.random.default_rng(0)
+    i = rng.integers(0, n, SYMMETRY_SAMPLE)
+    j = (i + rng.integers(1, n, SYMMETRY_SAMPLE)) % n
+    return scores.same_both_ways(i, j)
 
 
 def parse_claims(

@@ -16,6 +16,10 @@ import numpy as np
 from bioeval.errors import DataError, nearest_name
 
 
+# Python types of labels that numpy holds as they are, and its kinds of dtype for them.
+_NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
+
+
 def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values.
 
@@ -59,9 +63,10 @@ def _one_dimensional(labels: Any, what: str) -> np.ndarray:
     else:
         # A list of mixed types (1, "1") must not be turned into strings, nor tuples into rows.
         array = np.empty(len(labels), dtype=object)
-        array[:] = list(labels) if not _all_tuples(labels) else [tuple(x) for x in labels]
+        for i, label in enumerate(labels):
+            array[i] = label
         kinds = {type(x) for x in array}
-        if len(kinds) == 1 and next(iter(kinds)) in (int, str, float, bool):
+        if len(kinds) == 1 and next(iter(kinds)) in _NARROW:
             array = _narrow(array)
     if array.ndim != 1:
         raise DataError(f"{what} has shape {array.shape}; expected one dimension")
@@ -75,11 +80,8 @@ def _narrow(array: np.ndarray) -> np.ndarray:
     plain = np.array(list(array))
     if plain.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
         return array  # numpy strips trailing NULs, which would join different labels
-    return plain if plain.dtype.kind in "biufU" else array
-
-
-def _all_tuples(labels: Sequence) -> bool:
-    return any(isinstance(x, tuple) for x in labels)
+    # Whole numbers that only float64 could hold together would be rounded.
+    return plain if plain.dtype.kind in _NARROW[type(array[0])] else array
 
 
 def _missing(array: np.ndarray) -> np.ndarray:
@@ -91,7 +93,10 @@ def _missing(array: np.ndarray) -> np.ndarray:
 
 
 def _is_nan(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and bool(value != value)
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return True
+    scalar = isinstance(value, (float, complex, np.generic))
+    return scalar and bool(value != value)
 
 
 class Codes:

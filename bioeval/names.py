@@ -35,7 +35,7 @@ class Name:
 COORDINATES = {
     "threshold": Name("decision threshold", "score", "threshold T"),
     "rank": Name("rank", "1", "rank R"),
-    "far_target": Name("largest false accept rate allowed"),
+    "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
     "probe": Name("probe, by its row"),
 }
 
@@ -53,7 +53,45 @@ VERIFICATION = {
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
 }
 
+EQUAL_ERROR = {
+    "eer": Name("equal error rate, interpolated where FAR and FRR cross"),
+    "eer_threshold": Name("attainable threshold with the smallest larger rate there", "score"),
+    "far_at_eer": Name("FAR at the EER threshold"),
+    "frr_at_eer": Name("FRR at the EER threshold"),
+    "eer_low": Name("lower end of the EER bracket (FVC)"),
+    "eer_high": Name("upper end of the EER bracket (FVC)"),
+}
+
+VERIFICATION |= {
+    **EQUAL_ERROR,
+    "eer_hull": Name("EER on the convex hull of the ROC (ROCCH)"),
+    "auc": Name("share of genuine-impostor pairs of scores in the right order, ties one half"),
+    "d_prime": Name("distance of the class means over the root mean variance"),
+    "zero_far": Name("smallest FRR without any false accept (ZeroFMR)", iso="FNMR at FMR 0"),
+    "zero_far_threshold": Name("loosest threshold without any false accept", "score"),
+    "zero_frr": Name("smallest FAR without any false reject (ZeroFNMR)", iso="FMR at FNMR 0"),
+    "zero_frr_threshold": Name("strictest threshold without any false reject", "score"),
+    "frr_at_far": Name("smallest FRR with FAR at most the target", iso="FNMR at FMR"),
+    "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
+    "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
+    "min_cost": Name("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost"),
+    "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),
+    "cost_prior": Name("share p of genuine attempts expected in use"),
+    "cost_miss": Name("cost c_miss of a false reject", "cost"),
+    "cost_false_accept": Name("cost c_fa of a false accept", "cost"),
+    "eer_at_least": Name("lower bound of the EER, from counts alone"),
+    "eer_at_most": Name("upper bound of the EER, from counts alone"),
+    "auc_at_least": Name("lower bound of the AUC, from counts alone"),
+    "auc_at_most": Name("upper bound of the AUC, from counts alone"),
+}
+
 OPEN_SET = {
+    **EQUAL_ERROR,
+    "dir_at_far": Name(
+        "largest DIR with FAR at most the target", iso="TPIR(N, R, T) at FPIR"
+    ),
+    "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
+    "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "dir": Name(
         "detection and identification rate: share of the genuine attempts whose mate is within "
         "the threshold and at the rank or better",

@@ -6,18 +6,30 @@ built, so that counting alone stays light.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bioeval.blocks import BlockReader, Progress
-from bioeval.counting import IdentificationJob, VerificationJob, count
+from bioeval.counting import (
+    IdentificationJob,
+    ImpostorBlock,
+    VerificationJob,
+    count,
+    is_symmetric,
+    require_values,
+)
 from bioeval.errors import DataError, ProtocolError
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
 from bioeval.metrics.ranks import ranks_dataset
 from bioeval.metrics.verification import verification_dataset
+from bioeval.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
+from bioeval.refinement import refine
 from bioeval.scores import PairScores, Scores
+from bioeval.tallies import VerificationTally
 from bioeval.tally_bundle import Part, Tally
 
 if TYPE_CHECKING:
@@ -32,6 +44,8 @@ def verification(
     thresholds: Any = None,
     claims: Any = None,
     unenrolled_claims: str = "raise",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    costs: Sequence[tuple[float, float, float]] = COSTS,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate verification: is the probe who it claims to be?
@@ -53,6 +67,11 @@ def verification(
         Explicit claims instead of all: one claimed subject for each probe, or any list.
     unenrolled_claims : {"raise", "skip"}
         Whether a claim of a subject without templates is an error, or is left out and counted.
+    far_targets : sequence of float
+        For each, the smallest FRR with FAR at most the target, and its threshold.
+    costs : sequence of (prior, c_miss, c_fa)
+        For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
+        half total error rate.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -61,7 +80,12 @@ def verification(
     xarray.Dataset
         Over ``threshold``: rates ``gar frr`` (of the genuine attempts) and ``far grr`` (of the
         impostor attempts), counts ``ga fr fa gr``; scalars ``genuine_attempts``,
-        ``impostor_attempts``, ``skipped_claims``.
+        ``impostor_attempts``, ``skipped_claims``. Operating points, exact at the scores
+        themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
+        eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
+        ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over ``cost``:
+        ``min_cost min_cost_threshold``. Targets that the number of impostor attempts cannot
+        support are named in the attribute ``warnings``.
 
     Raises
     ------
@@ -94,8 +118,12 @@ def verification(
         claims=claims,
         unenrolled_claims=unenrolled_claims,
     )
-    (part,) = _run(scores, reader, {"verification": (job, {})}, progress).values()
-    return verification_dataset(part.tally)
+    targets, weights = check_far_targets(far_targets), check_costs(costs)
+    (result,) = _run(scores, reader, [job], progress)
+    result.points = refine(
+        result, lambda: job.sweep(reader), targets, weights, is_symmetric(scores)
+    )
+    return verification_dataset(result)
 
 
 def open_set(
@@ -107,6 +135,7 @@ def open_set(
     fusion: str = "min",
     ties: str = "pessimistic",
     impostors: str = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: who is it, if anyone that is enrolled?
@@ -133,6 +162,8 @@ def open_set(
         enrolled, each enrolled probe with its own subject taken out of the gallery, or both.
         ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all is
         always leave-subject-out.
+    far_targets : sequence of float
+        For each, the largest DIR with FAR at most the target, at every rank.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -141,7 +172,9 @@ def open_set(
     xarray.Dataset
         ``dir di`` over ``threshold, rank``; ``far grr fa gr frr ttr ttr_identity ftr`` over
         ``threshold``; scalars ``genuine_attempts impostor_attempts tied target_probes
-        non_target_probes``.
+        non_target_probes``, ``eer`` (where FAR and 1 - DIR at rank 1 cross) with ``eer_threshold
+        far_at_eer frr_at_eer eer_low eer_high``; ``dir_at_far threshold_at_far`` over
+        ``far_target, rank``, exact at the scores themselves.
 
     Notes
     -----
@@ -163,10 +196,15 @@ def open_set(
     """
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
-    _require_thresholds(scores, "open-set identification")
-    (part,) = _run(scores, reader, {"open_set": (job, {})}, progress).values()
+    require_values(scores, "open-set identification")
+    (result,) = _run(scores, reader, [job], progress)
     return open_set_dataset(
-        part.tally, thresholds=thresholds, max_rank=max_rank, ties=ties, impostors=impostors
+        result,
+        thresholds=thresholds,
+        max_rank=max_rank,
+        ties=ties,
+        impostors=impostors,
+        far_targets=far_targets,
     )
 
 
@@ -215,8 +253,8 @@ def closed_set(
     """
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
-    (part,) = _run(scores, reader, {"closed_set": (job, {})}, progress).values()
-    return closed_set_dataset(part.tally, max_rank=max_rank, ties=ties, unmated=unmated)
+    (result,) = _run(scores, reader, [job], progress)
+    return closed_set_dataset(result, max_rank=max_rank, ties=ties, unmated=unmated)
 
 
 def ranks(
@@ -250,8 +288,8 @@ def ranks(
     """
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
-    (part,) = _run(scores, reader, {"ranks": (job, {})}, progress).values()
-    return ranks_dataset(part.tally, ties)
+    (result,) = _run(scores, reader, [job], progress)
+    return ranks_dataset(result, ties)
 
 
 def tally(
@@ -260,6 +298,7 @@ def tally(
     *,
     thresholds: Any = None,
     max_rank: int | None = None,
+    far_targets: Sequence[float] | None = None,
     progress: Progress | None = None,
 ) -> Tally:
     """Count everything that a protocol asks for, in one sweep, as counts that merge.
@@ -270,7 +309,7 @@ def tally(
     protocol : str or Protocol
         The name of a shipped card, the path of a card, a parsed card, or ``"auto"``: the course
         card of the layout.
-    thresholds, max_rank
+    thresholds, max_rank, far_targets
         Instead of the card's.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
@@ -278,7 +317,9 @@ def tally(
     Returns
     -------
     Tally
-        Merges with the tally of other probes, is saved and loaded, and gives the results.
+        Merges with the tally of other probes, is saved and loaded, and gives the results: all
+        counts and rates; the operating points of verification need another look at the scores
+        (:func:`refine_tally`), until then they are reported as bounds.
 
     Examples
     --------
@@ -293,37 +334,144 @@ def tally(
     >>> a.merge(b).dataset("closed_set").equals(whole.dataset("closed_set"))
     True
     """
-    card = _resolve(scores, protocol)
-    reader = BlockReader(scores)
-    chosen = card.settings["thresholds"] if thresholds is None else {}
-    if thresholds is None:
-        thresholds = _card_thresholds(chosen)
-    jobs: dict[str, tuple[Any, dict[str, Any]]] = {}
-    shared: dict[tuple[str, str], IdentificationJob] = {}
-    for task, options in card.tasks.items():
-        options = dict(options)
-        if task == "verification":
-            for templates in options["templates"]:
-                job = VerificationJob(
-                    scores,
-                    reader,
-                    templates=templates,
-                    fusion=options["fusion"],
-                    thresholds=thresholds,
-                    unenrolled_claims=options["unenrolled_claims"],
-                )
-                jobs[f"verification/{templates}"] = (job, {})
+    plan = _Plan(scores, protocol, thresholds, max_rank, far_targets)
+    return plan.count(progress)
+
+
+def refine_tally(
+    counted: Tally,
+    scores: Scores | Sequence[Scores],
+    *,
+    far_targets: Sequence[float] | None = None,
+    costs: Sequence[tuple[float, float, float]] = COSTS,
+) -> Tally:
+    """Add the operating points of verification to a tally, by another look at the scores.
+
+    Parameters
+    ----------
+    counted : Tally
+        As :func:`tally`, :meth:`Tally.merge` or :meth:`Tally.load` gave it.
+    scores : Scores or sequence of Scores
+        The very scores that were counted; for a merged tally, all parts.
+    far_targets, costs
+        As for :func:`verification`; the default targets are the protocol's.
+
+    Returns
+    -------
+    Tally
+
+    Raises
+    ------
+    MergeError
+        If the scores are not those that were counted, as far as the number of attempts tells.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 4, random_state=1)
+    >>> counted = be.tally(scores)
+    >>> "eer" in counted.dataset("verification/single")
+    False
+    >>> "eer" in be.refine_tally(counted, scores).dataset("verification/single")
+    True
+    """
+    parts = [scores] if isinstance(scores, Scores) else list(scores)
+    given = None if far_targets is None else check_far_targets(far_targets)
+    weights = check_costs(costs)
+    readers = [BlockReader(part) for part in parts]
+    refined = {}
+    for node, part in counted.parts.items():
+        old = part.tally
+        if not isinstance(old, VerificationTally):
+            refined[node] = part
             continue
-        unit, fusion = options.pop("rank_unit"), options.pop("fusion")
-        if (unit, fusion) not in shared:
-            shared[unit, fusion] = IdentificationJob(scores, reader, rank_unit=unit, fusion=fusion)
-        if max_rank is not None:
-            options["max_rank"] = max_rank
-        if task == "open_set":
-            _require_thresholds(scores, "open-set identification")
-            options["thresholds"] = thresholds
-        jobs[task] = (shared[unit, fusion], options)
-    return Tally(card.name, _run(scores, reader, jobs, progress))
+        options = {"templates": old.templates}
+        if old.templates == "multi":
+            options["fusion"] = old.fusion
+        jobs = [VerificationJob(s, r, **options) for s, r in zip(parts, readers, strict=True)]
+
+        def sweep(jobs: list[VerificationJob] = jobs) -> Iterator[ImpostorBlock]:
+            for job, reader in zip(jobs, readers, strict=True):
+                yield from job.sweep(reader)
+
+        targets = counted.far_targets if given is None else given
+        symmetric = len(parts) == 1 and is_symmetric(parts[0])
+        points = refine(old, sweep, targets, weights, symmetric)
+        refined[node] = Part(replace(old, points=points), part.options)
+    return Tally(counted.protocol, refined, counted.far_targets)
+
+
+class _Plan:
+    """The jobs of a protocol over some scores, and the options of their results."""
+
+    def __init__(
+        self,
+        scores: Scores,
+        protocol: str | Protocol,
+        thresholds: Any,
+        max_rank: int | None,
+        far_targets: Sequence[float] | None,
+    ):
+        self.scores, self.reader = scores, BlockReader(scores)
+        self.card = card = _resolve(scores, protocol)
+        if thresholds is None:
+            thresholds = _card_thresholds(card.settings["thresholds"])
+        if far_targets is None:
+            far_targets = card.settings["report"]["far_targets"]  # type: ignore[assignment]
+        self.far_targets = check_far_targets(far_targets)
+        self.jobs: dict[str, tuple[Any, dict[str, Any]]] = {}
+        shared: dict[tuple[str, str], IdentificationJob] = {}
+        for task, given in card.tasks.items():
+            options: dict[str, Any] = dict(given)
+            if task == "verification":
+                self._add_verification(options, thresholds)
+                continue
+            unit, fusion = options.pop("rank_unit"), options.pop("fusion")
+            if (unit, fusion) not in shared:
+                shared[unit, fusion] = IdentificationJob(
+                    scores, self.reader, rank_unit=unit, fusion=fusion
+                )
+            if max_rank is not None:
+                options["max_rank"] = max_rank
+            if task == "open_set":
+                require_values(scores, "open-set identification")
+                options["thresholds"] = thresholds
+                options["far_targets"] = self.far_targets
+            self.jobs[task] = (shared[unit, fusion], options)
+
+    def _add_verification(self, options: dict[str, Any], thresholds: Any) -> None:
+        for templates in options["templates"]:
+            job = VerificationJob(
+                self.scores,
+                self.reader,
+                templates=templates,
+                fusion=options.get("fusion") or "min",
+                thresholds=thresholds,
+                unenrolled_claims=options.get("unenrolled_claims") or "raise",
+            )
+            self.jobs[f"verification/{templates}"] = (job, {})
+
+    def count(self, progress: Progress | None) -> Tally:
+        """Count all tasks in one sweep."""
+        distinct: list[Any] = list(dict.fromkeys(job for job, _ in self.jobs.values()))
+        results = _run(self.scores, self.reader, distinct, progress)
+        by_job = dict(zip(distinct, results, strict=True))
+        parts = {node: Part(by_job[job], options) for node, (job, options) in self.jobs.items()}
+        return Tally(self.card.name, parts, self.far_targets)
+
+    def refine(self, counted: Tally) -> None:
+        """Find the operating points of verification, in a sweep for each."""
+        symmetric = is_symmetric(self.scores)
+        for node, (job, _) in self.jobs.items():
+            found = counted.parts[node].tally
+            if isinstance(found, VerificationTally):
+                found.points = refine(
+                    found,
+                    functools.partial(job.sweep, self.reader),
+                    self.far_targets,
+                    check_costs(COSTS),
+                    symmetric,
+                )
 
 
 def evaluate(
@@ -332,6 +480,7 @@ def evaluate(
     *,
     thresholds: Any = None,
     max_rank: int | None = None,
+    far_targets: Sequence[float] | None = None,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol, in one sweep over the scores.
@@ -340,7 +489,7 @@ def evaluate(
     ----------
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
-    protocol, thresholds, max_rank, progress
+    protocol, thresholds, max_rank, far_targets, progress
         As for :func:`tally`.
 
     Returns
@@ -356,30 +505,28 @@ def evaluate(
     >>> sorted(node.path for node in tree.leaves)
     ['/closed_set', '/open_set', '/verification/multi', '/verification/single']
     """
+    given = (protocol, thresholds, max_rank, far_targets)
     if isinstance(scores, Mapping):
-        return _evaluate_systems(scores, protocol, thresholds, max_rank, progress)
-    given = {"thresholds": thresholds, "max_rank": max_rank, "progress": progress}
-    return tally(scores, protocol, **given).tree()
+        return _evaluate_systems(scores, given, progress)
+    plan = _Plan(scores, *given)
+    counted = plan.count(progress)
+    plan.refine(counted)
+    return counted.tree()
 
 
 def _evaluate_systems(
-    systems: Mapping[str, Scores],
-    protocol: str | Protocol,
-    thresholds: Any,
-    max_rank: int | None,
-    progress: Progress | None,
+    systems: Mapping[str, Scores], given: tuple, progress: Progress | None
 ) -> xr.DataTree:
     import xarray as xr
 
     if not systems:
         raise DataError("no systems are given; expected a mapping of name to Scores")
-    trees = {}
-    for name, scores in systems.items():
+    for name in systems:
         if not isinstance(name, str) or not name or "/" in name:
             raise DataError(f"the system's name is {name!r}; expected a word without '/'")
-        trees[name] = evaluate(
-            scores, protocol, thresholds=thresholds, max_rank=max_rank, progress=progress
-        )
+    names = ("protocol", "thresholds", "max_rank", "far_targets")
+    options = dict(zip(names, given, strict=True))
+    trees = {k: evaluate(v, progress=progress, **options) for k, v in systems.items()}
     return xr.DataTree(children=trees)
 
 
@@ -412,25 +559,12 @@ def _card_thresholds(section: Mapping[str, Any]) -> Any:
     return None if number in (None, 1000) else number
 
 
-def _require_thresholds(scores: Scores, task: str) -> None:
-    from bioeval.counting import require_values
-
-    require_values(scores, task)
-
-
 def _run(
-    scores: Scores,
-    reader: BlockReader,
-    jobs: Mapping[str, tuple[Any, dict[str, Any]]],
-    progress: Progress | None,
-) -> dict[str, Part]:
-    """Run the distinct jobs over one sweep and return each node's tally and options."""
-    distinct: Sequence[Any] = list(dict.fromkeys(job for job, _ in jobs.values()))
+    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None
+) -> list[Any]:
+    """Run jobs over one sweep and return their tallies."""
     if isinstance(scores, PairScores):
-        for job in distinct:
+        for job in jobs:
             job.add_pairs()
-        results = [job.result() for job in distinct]
-    else:
-        results = count(scores, distinct, reader, progress)
-    by_job = dict(zip(distinct, results))
-    return {node: Part(by_job[job], options) for node, (job, options) in jobs.items()}
+        return [job.result() for job in jobs]
+    return count(scores, jobs, reader, progress)

@@ -85,7 +85,11 @@ class Protocol:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Read-only mappings do not pickle, and protocols travel to worker processes.
-        return _rebuild, ({item.name: _thaw(getattr(self, item.name)) for item in fields(self)},)
+        return _rebuild, (self.as_dict(),)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the protocol as plain dictionaries, for JSON and the like."""
+        return {item.name: _thaw(getattr(self, item.name)) for item in fields(self)}
 
     def to_toml(self) -> str:
         """Return the card as text, with every default written out; it reads back as equal."""

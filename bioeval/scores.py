@@ -386,6 +386,15 @@ class Scores:
     def _base_columns(self, index: np.ndarray) -> np.ndarray:
         return index if self._columns is None else self._columns[index]
 
+    def same_both_ways(self, i: np.ndarray, j: np.ndarray) -> bool:
+        """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values (NaN counts as equal)."""
+        if not isinstance(self._base, np.ndarray):
+            return False
+        rows, columns = self._base_rows(i), self._base_columns(j)
+        back_rows, back_columns = self._base_rows(j), self._base_columns(i)
+        a, b = self._base[rows, columns], self._base[back_rows, back_columns]
+        return bool(((a == b) | ((a != a) & (b != b))).all())
+
     # ---------------------------------------------------------------- reading
 
     def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
@@ -598,13 +607,13 @@ def _as_index(index: Any, length: int, what: str) -> np.ndarray:
         )
     if array.size == 0:
         raise DataError(f"{what} is empty; expected at least one index")
-    array = array.astype(np.int64)
     wrong = (array < -length) | (array >= length)
     if wrong.any():
         raise DataError(
             f"{what} has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
             f"{int(array[np.argmax(wrong)])}"
         )
+    array = array.astype(np.int64)
     return np.where(array < 0, array + length, array)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.errors import MergeError
+from bioeval.points import VerificationPoints
 from bioeval.thresholds import cell_exponent, cell_of, cells_of
 
 
@@ -143,29 +144,66 @@ class ThresholdCounts:
 
 
 @dataclass
+class Moments:
+    """Number, mean and sum of squared deviations of finite scores."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    @classmethod
+    def of(cls, count: np.ndarray, mean: np.ndarray, squares: np.ndarray) -> Moments:
+        """Join the moments of parts, one an entry."""
+        total = int(count.sum())
+        if not total:
+            return cls()
+        middle = float(np.dot(count, mean) / total)
+        return cls(total, middle, float((squares + count * (mean - middle) ** 2).sum()))
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of both."""
+        parts = zip(*((m.count, m.mean, m.squares) for m in (self, other)), strict=True)
+        return Moments.of(*(np.array(part) for part in parts))
+
+
+@dataclass
 class VerificationTally:
-    """Counts of verification: genuine scores kept (they are few), impostor scores counted."""
+    """Counts of verification: genuine scores kept (they are few), impostor scores counted.
+
+    `given` holds the counts at thresholds of the user's; `points` the operating points, where
+    the scores have been looked at again to find them.
+    """
 
     about: About
     templates: str
     fusion: str
     claims: str
     genuine: np.ndarray
-    impostor: CellCounts | ThresholdCounts
+    impostor: CellCounts
+    moments: Moments
+    given: ThresholdCounts | None = None
     skipped_claims: int = 0
     requested: int | None = None
+    points: VerificationPoints | None = None
 
     def merge(self, other: VerificationTally) -> VerificationTally:
-        """Count the attempts of both; they must be of the same kind, over the same thresholds."""
+        """Count the attempts of both; they must be of the same kind, over the same thresholds.
+
+        Operating points do not merge: they need the scores again.
+        """
         _same(self, other, ("templates", "fusion", "claims", "requested"))
-        if type(self.impostor) is not type(other.impostor):
+        if (self.given is None) != (other.given is None):
             raise MergeError("one tally has thresholds of its own, the other the default grid")
         return replace(
             self,
             about=self.about.merge(other.about),
             genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
-            impostor=self.impostor.merge(other.impostor),  # type: ignore[arg-type]
+            impostor=self.impostor.merge(other.impostor),
+            moments=self.moments.merge(other.moments),
+            given=None if self.given is None or other.given is None
+            else self.given.merge(other.given),
             skipped_claims=self.skipped_claims + other.skipped_claims,
+            points=None,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,12 @@ from bioeval.formats.files import existing_file, replacing
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
 from bioeval.metrics.verification import verification_dataset
+from bioeval.points import FAR_TARGETS, EqualError, VerificationPoints
 from bioeval.tallies import (
     About,
     CellCounts,
     IdentificationTally,
+    Moments,
     TaskTally,
     ThresholdCounts,
     VerificationTally,
@@ -31,7 +34,16 @@ SCHEMA = 1
 
 _CLASSES = {
     c.__name__: c
-    for c in (About, CellCounts, ThresholdCounts, VerificationTally, IdentificationTally)
+    for c in (
+        About,
+        CellCounts,
+        EqualError,
+        IdentificationTally,
+        Moments,
+        ThresholdCounts,
+        VerificationPoints,
+        VerificationTally,
+    )
 }
 
 
@@ -54,9 +66,12 @@ class Tally:
         The counts of each node, such as ``"verification/single"``.
     """
 
-    def __init__(self, protocol: str, parts: dict[str, Part]):
+    def __init__(
+        self, protocol: str, parts: dict[str, Part], far_targets: Sequence[float] = FAR_TARGETS
+    ):
         self.protocol = protocol
         self.parts = parts
+        self.far_targets = np.asarray(far_targets, dtype=np.float64)
 
     def __repr__(self) -> str:
         about = next(iter(self.parts.values())).tally.about
@@ -87,7 +102,7 @@ class Tally:
             if key not in merged:
                 merged[key] = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
             parts[node] = Part(merged[key], part.options)
-        return Tally(self.protocol, parts)
+        return Tally(self.protocol, parts, self.far_targets)
 
     def dataset(self, node: str | None = None) -> xr.Dataset:
         """Return the result of one task; `node` may be left out where there is only one."""
@@ -130,6 +145,7 @@ class Tally:
         header = {
             "bioeval_tally": SCHEMA,
             "protocol": self.protocol,
+            "far_targets": self.far_targets.tolist(),
             "nodes": nodes,
             "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
         }
@@ -166,7 +182,7 @@ class Tally:
             }
         except (KeyError, TypeError, IndexError) as error:
             raise DataError(f"{path}: the tally lacks {error}; it is damaged") from None
-        return Tally(header["protocol"], parts)
+        return Tally(header["protocol"], parts, header["far_targets"])
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ thresholds with them. :func:`to_internal` and :func:`to_user` are the only place
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,8 @@ def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
 
 def to_user(values: Any, kind: str) -> Any:
     """Turn a distance back into the user's units (a scalar or an array, order kept)."""
-    return 0.0 - values if kind == "similarity" else values
+    # Adding 0.0 turns the other zero into plain 0.
+    return 0.0 - values if kind == "similarity" else 0.0 + values
 
 
 def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
@@ -116,8 +118,11 @@ def cells_of(values: np.ndarray, exponent: int) -> np.ndarray:
         return k + (np.ldexp(k, exponent) < values)
 
 
-def default_grid(low: float, high: float, exponent: int | None, count: int) -> np.ndarray:
+def default_grid(low: float, high: float, count: int) -> np.ndarray:
     """Return about `count` evenly spaced thresholds that lie on cell edges.
+
+    The cells are those of the whole range; any counts over a part of it have cells that divide
+    these, so that their counts are exact here.
 
     The first lies just below the smallest score, so that nothing is accepted there; the last is
     not below the largest, so that everything finite is.
@@ -126,26 +131,27 @@ def default_grid(low: float, high: float, exponent: int | None, count: int) -> n
     ----------
     low, high : float
         Smallest and largest finite score; nothing finite at all if ``low > high``.
-    exponent : int, optional
-        Of the cells whose edges may be used; None if any value will do.
     count : int
         The number wished for.
     """
     if not low <= high:
         return np.empty(0)
-    if exponent is None:
-        exponent = cell_exponent(low, high)
+    exponent = cell_exponent(low, high)
     first, last = cell_of(low, exponent) - 1, cell_of(high, exponent)
     step = max(1, round((last - first) / (count - 1)))
     numbers = [first + step * i for i in range(-(-(last - first) // step) + 1)]
-    return np.array([edge_of(k, exponent) for k in numbers])
+    grid = np.array([edge_of(k, exponent) for k in numbers])
+    # Past the largest float there is no finite edge, nor a finite score.
+    return np.minimum(grid, sys.float_info.max)
 
 
 def linear_grid(low: float, high: float, count: int) -> np.ndarray:
     """Return `count` thresholds evenly spaced from the smallest to the largest finite score."""
     if not low <= high:
         return np.empty(0)
-    grid = np.linspace(low, high, count)
+    # Halves, whose difference is finite, only where the range is not.
+    half = 1.0 if math.isfinite(high - low) else 0.5
+    grid = np.linspace(half * low, half * high, count) / half
     grid[-1] = high
     return np.unique(grid)
 
@@ -153,7 +159,7 @@ def linear_grid(low: float, high: float, count: int) -> np.ndarray:
 def with_infinities(grid: np.ndarray, negative: bool, positive: bool) -> np.ndarray:
     """Add the infinite thresholds where scores are infinite, or where there is no other."""
     parts = [grid]
-    if negative:
+    if negative and not (len(grid) and grid[0] == -np.inf):
         parts.insert(0, np.array([-np.inf]))
     if positive or (not negative and len(grid) == 0):
         parts.append(np.array([np.inf]))

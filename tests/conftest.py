@@ -16,9 +16,9 @@ matplotlib.use("Agg")
 
 # Compilation makes the first example of a test slow, which is nobody's fault: no deadline.
 hypothesis.settings.register_profile(
-    "ci", derandomize=True, deadline=None, database=None, print_blob=True
+    "ci", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=100
 )
-hypothesis.settings.register_profile("dev", deadline=None)
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=30)
 hypothesis.settings.load_profile("ci" if CI else "dev")
 
 

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 import bioeval as be
 
-RELAXED = settings(
-    max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def floats(values) -> np.ndarray:

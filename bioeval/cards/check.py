@@ -95,16 +95,17 @@ class _UnexpectedValue(Exception):
         self.found = found
 
 
+def _with_hint(message: str, hint: str) -> str:
+    return f"{message}.{hint}" if hint else message
+
+
 def _brackets(names: list[str] | Mapping[str, object]) -> str:
     return ", ".join(f"[{name}]" for name in names)
 
 
 def _unknown_section(name: str) -> str:
-    hint = nearest_name(name, _TABLES)
-    return (
-        f"[{write_key(name)}] is not a section of a card; expected one of "
-        f"{_brackets(_TABLES)}.{hint}"
-    )
+    message = f"[{write_key(name)}] is not a section of a card; expected one of "
+    return _with_hint(message + _brackets(_TABLES), nearest_name(name, _TABLES))
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:
@@ -117,10 +118,8 @@ def _unknown_field(section: str, key: str, value: object) -> str:
     else:
         hint = nearest_name(key, fields)
     what = f"a field of [{section}]" if section else "a field above the sections"
-    return (
-        f"{_label(section)}{write_key(key)} = {shorten(value)} is not {what}; expected one of "
-        f"{', '.join(fields)}.{hint}"
-    )
+    message = f"{_label(section)}{write_key(key)} = {shorten(value)} is not {what}"
+    return _with_hint(f"{message}; expected one of {', '.join(fields)}", hint)
 
 
 def _label(section: str) -> str:
@@ -153,7 +152,7 @@ def _check_section(
     for key, value in data.items():
         if key not in section.fields:
             problems.add((*prefix, key), _unknown_field(name, key, value))
-    given = [key for key in section.only_one_of if key in data]
+    given = [key for key in data if key in section.only_one_of]
     if len(given) > 1:
         problems.add(
             (*prefix, given[-1]), f"{_label(name)}holds {' and '.join(given)}; expected only one"
@@ -235,7 +234,7 @@ def _check_text(field: Field, value: object, layout: str | None, expected: str) 
     if field.choices:
         words = field.words(layout)
         if not any(matches_choice(value, word) for word in words):
-            raise _UnexpectedValue(f"{expected}.{nearest_name(value, words)}")
+            raise _UnexpectedValue(_with_hint(expected, nearest_name(value, words)))
     elif field.pattern and not re.fullmatch(field.pattern, value):
         raise _UnexpectedValue(expected)
     elif not value.strip():

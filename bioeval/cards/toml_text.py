@@ -119,8 +119,8 @@ def write(value: object) -> str:
     if isinstance(value, Mapping):
         items = (f"{write_key(key)} = {write(item)}" for key, item in value.items())
         return f"{{ {', '.join(items)} }}"
-    if isinstance(value, int) and abs(value) >= 1 << 64:
-        return hex(value)  # Python refuses to write a huge integer in decimals
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return hex(value)  # Python refuses to write so many decimals
     return str(value)
 
 

@@ -110,18 +110,28 @@ def load(
         nan=nan,
     )
     place = existing_file(path)
-    found = _recognise(place)
+    try:
+        return _read(place, options)
+    except DataError as error:
+        if str(place) in str(error):
+            raise
+        raise DataError(f"{place}: {error}") from None
+
+
+def _read(path: Path, options: Options) -> Scores:
+    """Read a file by the format that its content shows."""
+    found = _recognise(path)
     if found == "zip":
         from bioeval.formats.npz import read_npz
 
-        return read_npz(place, options)
+        return read_npz(path, options)
     if found == "npy":
         from bioeval.formats.npy import read_npy
 
-        return read_npy(place, options)
+        return read_npy(path, options)
     from bioeval.formats.pairs import read_pair_csv
 
-    return read_pair_csv(place, options)
+    return read_pair_csv(path, options)
 
 
 def _recognise(path: Path) -> str:

@@ -65,10 +65,10 @@ class Archive:
         return key in self.headers
 
     def listing(self) -> str:
-        """Return every array with its shape and dtype, the likely ones first."""
-        keys = sorted(self.headers, key=lambda key: ("/" in key, self.headers[key].is_pickled))
+        """Return the arrays with shape and dtype; those in folders are only counted."""
+        keys = [key for key in self.headers if "/" not in key] or list(self.headers)
         listed = [f"{k} {self.headers[k].shape} {self.headers[k].dtype}" for k in keys[:LISTED]]
-        more = len(keys) - len(listed)
+        more = len(self.headers) - len(listed)
         return "; ".join(listed) + (f"; and {more} more" if more > 0 else "")
 
     def require(self, option: str, key: str) -> None:

@@ -124,6 +124,8 @@ def _as_columns(path: Path, rows: list[tuple[int, list[str]]], headerless: str |
     if not rows:
         raise DataError(f"{path}: has a header but no rows")
     for line, cells in rows:
+        if not any(cells):
+            raise DataError(f"{path}: line {line}: is blank")
         if len(cells) != len(header):
             raise DataError(
                 f"{path}: line {line}: {len(cells)} cells; expected {len(header)} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,8 +50,11 @@ def existing_file(path: str | os.PathLike[str], what: str = "the file") -> Path:
 
 def content(path: Path) -> str:
     """Tell ``"npy"``, ``"zip"``, ``"text"`` or, in words, what else the first bytes look like."""
-    with open(path, "rb") as file:
-        head = file.read(512)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(512)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     if head.startswith(NPY_MAGIC):
         return "npy"
     if head.startswith(ZIP_MAGIC):
@@ -66,6 +69,25 @@ def content(path: Path) -> str:
     return "an unknown binary file" if b"\x00" in head else "text"
 
 
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if a file can be written there; raise before anything is computed if not."""
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected the name of a file to write")
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: is not a regular file; expected the name of a file to write")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise DataError(f"{path}: the folder {path.parent} may not be written to")
+    return path
+
+
+def part_of(path: Path) -> Path:
+    """Return a new name beside `path` for what is not yet whole."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path` that takes its place when the block ends well.
@@ -73,26 +95,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     When the block fails, or is interrupted, the temporary file is removed and whatever was at
     `path` stays as it was.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; expected the name of a file to write")
-    if not path.parent.is_dir():
-        raise DataError(f"{path}: there is no folder {path.parent}; make it first")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    part = Path(name)
+    path = check_target(path).resolve()
+    part = part_of(path)
     try:
-        part.chmod(0o666 & ~_umask())
+        part.touch(exist_ok=False)
         yield part
         with open(part, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """Return the mask that files newly made by this process get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

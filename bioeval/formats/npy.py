@@ -169,9 +169,9 @@ def _sidecar(path: Path) -> dict[str, Any]:
 
 def write_npy_with_csv(scores: Scores, path: Path) -> None:
     """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
-    square = is_square(scores)
     if isinstance(scores, PairScores):
         raise DataError(f"{path}: a list of pairs is no matrix; save it as .npz")
+    square = is_square(scores)
     if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
         raise DataError(
             f"{path}: some templates of this selection stand on both sides, which CSV labels "
@@ -181,11 +181,10 @@ def write_npy_with_csv(scores: Scores, path: Path) -> None:
     files: list[str] = []
     with ExitStack() as stack:
         part = stack.enter_context(replacing(path))
-        labelled = scores.labelled or scores.derives_subjects
         sides = [("labels" if square else "probe", scores.probe_labels, scores.probe_meta)]
         if not square:
             sides.append(("gallery", scores.gallery_labels, scores.gallery_meta))
-        for name, label, meta in sides if labelled else ():
+        for name, label, meta in sides if scores.labelled else ():
             place = sibling(path, f"{name}.csv")
             write_labels(stack.enter_context(replacing(place)), label, meta, named=place)
             files.append(name)

@@ -269,6 +269,7 @@ class _Reader:
             {} if probe is None else dict(probe.meta),
             {} if gallery is None else dict(gallery.meta),
         )
+        foreign = self.options.names_arrays
         for key, header in self.file.headers.items():
             if key in RESERVED | self.used or len(header.shape) != 1:
                 continue
@@ -278,13 +279,16 @@ class _Reader:
             if side is None:
                 if plain and fits and not header.is_pickled:
                     both[0][key] = self.file.read(key)
-            elif fits and not (self.options.names_arrays and header.is_pickled):
+            elif fits and not (foreign and header.is_pickled):
                 both[side][key.partition("_")[2]] = self.file.read(key)
-            elif not self.options.names_arrays:
+            elif not foreign and side == 1 and square:
+                raise DataError(
+                    f"{self.file.path}: there are gallery metadata, {key!r}, but no gallery_labels"
+                )
+            elif not foreign:
                 raise DataError(
                     f"{self.file.path}: the metadata {key!r} have shape {header.shape}; expected "
-                    + (f"({count},)" if not (side == 1 and square) else "no gallery metadata, ")
-                    + ("" if not (side == 1 and square) else "as there are no gallery labels")
+                    f"({count},), one a template"
                 )
         if not (square and (self.options.labels or self.options.probe_labels)):
             for name, key in self.options.meta.items():
@@ -386,7 +390,12 @@ class _Reader:
             per_column = [k for k, h in shapes.items() if h.shape == (n,) and "/" not in k]
             option = "scores_key" if per_row and (m == n or per_column) else "embeddings_key"
             hint = f"say, for instance, {say(option, key)}"
-            if per_row:
+            if option == "scores_key" and m != n:
+                hint += (
+                    f" with {say('probe_labels_key', per_row[0])} and "
+                    f"{say('gallery_labels_key', per_column[0])}"
+                )
+            elif per_row:
                 hint += f" with {say('labels_key', per_row[0])}"
         return (
             f"{self.file.path}: no array 'scores' or 'embeddings'; {hint}. It holds: "

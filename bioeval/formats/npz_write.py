@@ -41,9 +41,7 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
     """Return labels, metadata and, where they matter, template identities."""
     arrays: dict[str, np.ndarray] = {}
     square = is_square(scores)
-    derived = scores.mask is not None and not scores.labelled
-    # The subjects that a whole mask implies are not all implied by a part of it.
-    if scores.labelled or derived and scores.derives_subjects:
+    if scores.labelled:
         arrays["probe_labels"] = scores.probe_labels
         if not square:
             arrays["gallery_labels"] = scores.gallery_labels
@@ -58,7 +56,10 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
                     "has for itself; rename it"
                 )
             arrays[f"{side}_{name}"] = column
-    if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
+    # Without labels, a mask of equal sides is taken for a square one.
+    m, n = scores.shape
+    shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
+    if not square and (shared or not scores.labelled and m == n):
         arrays["probe_ids"] = scores.probe_ids
         arrays["gallery_ids"] = scores.gallery_ids
     return arrays
@@ -66,12 +67,11 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
 
 def is_square(scores: Scores) -> bool:
     """Whether the same templates stand on both sides, in the same order, described the same."""
-    if not np.array_equal(scores.probe_ids, scores.gallery_ids) or not scores.labelled:
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
-    return all(
-        np.array_equal(column, scores.gallery_meta.get(name))
-        for name, column in scores.probe_meta.items()
-    ) and set(scores.probe_meta) == set(scores.gallery_meta)
+    rows, columns = scores.probe_meta, scores.gallery_meta
+    same = all(np.array_equal(rows[name], columns[name]) for name in rows if name in columns)
+    return same and set(rows) == set(columns)
 
 
 def storable(array: Any, what: str, path: Path) -> np.ndarray:

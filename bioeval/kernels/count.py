@@ -31,6 +31,33 @@ def finite_range(block, own_start, own_stop, low, high):
 
 
 @njit(parallel=True, cache=True)
+def row_moments(block, own_start, own_stop, count, mean, squares):
+    """Write number, mean and sum of squared deviations of each row's finite impostor scores."""
+    for i in prange(block.shape[0]):
+        row = block[i]
+        n = np.int64(0)
+        total = 0.0
+        for side in range(2):
+            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+            for j in range(len(part)):
+                x = np.float64(part[j])
+                if abs(x) < np.inf:
+                    n += 1
+                    total += x
+        middle = total / n if n > 0 else 0.0
+        spread = 0.0
+        for side in range(2):
+            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+            for j in range(len(part)):
+                x = np.float64(part[j])
+                if abs(x) < np.inf:
+                    spread += (x - middle) * (x - middle)
+        count[i] = n
+        mean[i] = middle
+        squares[i] = spread
+
+
+@njit(parallel=True, cache=True)
 def count_cells(block, own_start, own_stop, width, inverse, first, tables, infinite):
     """Count impostor scores into cells ``((k - 1) * width, k * width]``, k from `first`.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,16 @@ import xarray as xr
 from bioeval.errors import require_choice
 from bioeval.metrics.datasets import about_attrs, build, max_ranks, rate
 from bioeval.metrics.ranks import check_max_rank, rank_weights
+from bioeval.metrics.support import equal_error_variables, support_warnings
 from bioeval.names import OPEN_SET
+from bioeval.points import (
+    FAR_TARGETS,
+    Curve,
+    EqualError,
+    allowed_false_accepts,
+    check_far_targets,
+    equal_error,
+)
 from bioeval.tallies import IdentificationTally
 from bioeval.thresholds import (
     DEFAULT_COUNT,
@@ -55,6 +66,7 @@ def open_set_dataset(
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
 ) -> xr.Dataset:
     """Return DIR over thresholds and ranks, FAR over thresholds.
 
@@ -89,10 +101,16 @@ def open_set_dataset(
     ttr_identity = rate(_within(tally.nearest_mate[tally.enrolled], grid), targets)
     ftr = rate(_within(nearest[~tally.enrolled], grid), non_targets)
 
+    grid = to_user(grid, kind)
     if kind == "similarity":
-        grid, di, identified, fa = to_user(grid, kind)[::-1], di[::-1], identified[::-1], fa[::-1]
+        grid, di, identified, fa = grid[::-1], di[::-1], identified[::-1], fa[::-1]
         ttr, ttr_identity, ftr = ttr[::-1], ttr_identity[::-1], ftr[::-1]
-    both, over = ("threshold", "rank"), ("threshold",)
+    points = OpenSetPoints(
+        mate=tally.mate[probes], ranks=ranks, weights=weights, genuine=genuine, other=other
+    )
+    targets_of_far = check_far_targets(far_targets)
+    dir_at_far, threshold_at_far = points.at_far(targets_of_far, count)
+    both, over, per_target = ("threshold", "rank"), ("threshold",), ("far_target", "rank")
     dir_ = rate(identified, genuine)
     variables = {
         "dir": (both, dir_),
@@ -110,12 +128,18 @@ def open_set_dataset(
         "ftr": (over, ftr),
         "target_probes": ((), np.int64(targets)),
         "non_target_probes": ((), np.int64(non_targets)),
+        **equal_error_variables(points.equal_error(), kind),
+        "dir_at_far": (per_target, dir_at_far),
+        "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
+        "expected_false_accepts": (("far_target",), targets_of_far * impostor),
     }
     warnings = [note] if note else []
     if not genuine:
         warnings.append("no genuine attempt: DIR and FRR are not defined (NaN)")
     if not impostor:
         warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+    if genuine and impostor:
+        warnings += support_warnings(targets_of_far, impostor, False, "DIR")
     unmated = int((tally.enrolled & (tally.mates == 0)).sum())
     if unmated:
         warnings.append(f"{unmated} enrolled probes without a usable mate make no genuine attempt")
@@ -128,8 +152,91 @@ def open_set_dataset(
         "genuine_gallery_subjects": tally.about.gallery_subjects,
         "impostor_gallery_subjects": _impostor_gallery(tally, role),
     }
-    coordinates = {"threshold": grid, "rank": np.arange(1, count + 1)}
+    coordinates = {
+        "threshold": grid,
+        "rank": np.arange(1, count + 1),
+        "far_target": targets_of_far,
+    }
     return build(variables, OPEN_SET, coordinates, attrs)
+
+
+@dataclass(frozen=True)
+class OpenSetPoints:
+    """Exact operating points: the thresholds are the scores of the attempts themselves.
+
+    Attributes
+    ----------
+    mate, ranks, weights : arrays, shape (g,)
+        Distance, rank and weight of best mates; several entries a probe under expected ties.
+    genuine : int
+        Genuine attempts.
+    other : float64 array, shape (i,)
+        Distances of the impostor attempts, increasing.
+    """
+
+    mate: np.ndarray
+    ranks: np.ndarray
+    weights: np.ndarray
+    genuine: int
+    other: np.ndarray
+
+    def reject_all(self, points: np.ndarray) -> float:
+        """Return the threshold that rejects everything; NaN if a point has that very value."""
+        return float("nan") if (points == -np.inf).any() else float("-inf")
+
+    def equal_error(self, rank: int = 1) -> EqualError:
+        """Return where FAR and 1 - DIR(t, rank) cross."""
+        if not self.genuine or not len(self.other):
+            return EqualError()
+        hits = self.ranks <= rank
+        order = np.argsort(self.mate[hits], kind="stable")
+        mate, weights = self.mate[hits][order], self.weights[hits][order]
+        threshold = np.union1d(mate, self.other)
+        taken = np.concatenate([[0.0], np.cumsum(weights)])
+        found = taken[np.searchsorted(mate, threshold, side="right")]
+        curve = Curve(
+            np.concatenate([[self.reject_all(threshold)], threshold]),
+            np.concatenate([[0], np.searchsorted(self.other, threshold, side="right")]),
+            np.concatenate([[self.genuine], np.maximum(self.genuine - found, 0.0)]),
+            self.genuine,
+            len(self.other),
+        )
+        return equal_error(curve)
+
+    def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return DIR at each FAR target and rank, and the loosest threshold that gives it."""
+        dir_ = np.full((len(targets), ranks), np.nan)
+        threshold = np.full((len(targets), ranks), np.nan)
+        total = len(self.other)
+        if not self.genuine or not total:
+            return dir_, threshold
+        inside = self.ranks <= ranks
+        mate, rank, weights = self.mate[inside], self.ranks[inside] - 1, self.weights[inside]
+        # Whether a point of a rank has the value -inf, that of rejecting all.
+        lowest = np.zeros(ranks, dtype=bool)
+        np.logical_or.at(lowest, rank, mate == -np.inf)
+        lowest = np.logical_or.accumulate(lowest) | (self.other[0] == -np.inf)
+        for i, target in enumerate(targets):
+            allowed = allowed_false_accepts(float(target), total)
+            if allowed < total:
+                limit = self.other[allowed]
+                below = mate < limit
+                others = self.other[: np.searchsorted(self.other, limit)]
+            else:
+                below, others = np.ones(len(mate), dtype=bool), self.other
+            found = np.cumsum(np.bincount(rank[below], weights[below], minlength=ranks))
+            dir_[i] = np.minimum(found, self.genuine) / self.genuine
+            loosest = np.full(ranks, -np.inf)
+            np.maximum.at(loosest, rank[below], mate[below])
+            loosest = np.maximum.accumulate(loosest)
+            counted = np.zeros(ranks, dtype=bool)
+            counted[rank[below]] = True
+            counted = np.logical_or.accumulate(counted) | bool(len(others))
+            if len(others):
+                loosest = np.maximum(loosest, others[-1])
+            none = np.where(lowest, np.nan, -np.inf)
+            threshold[i] = np.where(counted, loosest, none)
+        return dir_, threshold
 
 
 def _impostor_gallery(tally: IdentificationTally, role: str) -> str:
@@ -152,7 +259,7 @@ def _grid(
     finite = both[np.isfinite(both)]
     low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
     if given is None:
-        grid = default_grid(float(low), float(high), None, DEFAULT_COUNT)
+        grid = default_grid(float(low), float(high), DEFAULT_COUNT)
     else:
         grid = linear_grid(float(low), float(high), given)
     return with_infinities(grid, bool((both == -np.inf).any()), bool((both == np.inf).any()))

@@ -6,23 +6,24 @@ import numpy as np
 import xarray as xr
 
 from bioeval.metrics.datasets import about_attrs, build, rate
+from bioeval.metrics.support import equal_error_variables, support_warnings
 from bioeval.names import VERIFICATION
-from bioeval.tallies import CellCounts, VerificationTally
+from bioeval.refinement import bin_bounds
+from bioeval.tallies import VerificationTally
 from bioeval.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
 
 
 def grid_of(tally: VerificationTally) -> np.ndarray:
     """Return the thresholds of a tally, as increasing distances."""
     impostor, genuine = tally.impostor, tally.genuine
-    if not isinstance(impostor, CellCounts):
-        return impostor.thresholds
+    if tally.given is not None:
+        return tally.given.thresholds
     finite = genuine[np.isfinite(genuine)].astype(np.float64)
     low = min([impostor.low, *finite[:1].tolist()])
     high = max([impostor.high, *finite[-1:].tolist()])
-    exponent = impostor.exponent if len(impostor.counts) else None
     negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
     positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
-    return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
+    return with_infinities(default_grid(low, high, DEFAULT_COUNT), negative, positive)
 
 
 def verification_dataset(tally: VerificationTally) -> xr.Dataset:
@@ -34,10 +35,11 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     thresholds = grid_of(tally)
     genuine, impostor = len(tally.genuine), tally.impostor.total
     ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
-    fa = tally.impostor.at_most(thresholds)
+    fa = (tally.given or tally.impostor).at_most(thresholds)
     kind = tally.about.kind
+    thresholds = to_user(thresholds, kind)
     if kind == "similarity":
-        thresholds, ga, fa = to_user(thresholds, kind)[::-1], ga[::-1], fa[::-1]
+        thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     over = ("threshold",)
     gar, far = rate(ga, genuine), rate(fa, impostor)
     variables = {
@@ -60,6 +62,53 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
     if tally.skipped_claims:
         warnings.append(f"{tally.skipped_claims} claims of subjects not enrolled were left out")
+    coordinates = {"threshold": thresholds}
+    found, found_coordinates, remarks = _points(tally, kind)
+    variables |= found
+    coordinates |= found_coordinates
+    warnings += remarks
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
-    return build(variables, VERIFICATION, {"threshold": thresholds}, attrs)
+    return build(variables, VERIFICATION, coordinates, attrs)
+
+
+def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]:
+    """Return the variables, coordinates and warnings of the operating points."""
+    points = tally.points
+    if points is None:
+        bounds = {name: ((), value) for name, value in bin_bounds(tally).items()}
+        return bounds, {}, [
+            "operating points need the scores again; EER and AUC are known within the bounds "
+            "eer_at_least..eer_at_most and auc_at_least..auc_at_most"
+        ]
+    scalars = {
+        "eer_hull": points.eer_hull,
+        "auc": points.auc,
+        "d_prime": points.d_prime,
+        "zero_far": points.zero_far,
+        "zero_far_threshold": to_user(points.zero_far_threshold, kind),
+        "zero_frr": points.zero_frr,
+        "zero_frr_threshold": to_user(points.zero_frr_threshold, kind),
+    }
+    over, cost = ("far_target",), ("cost",)
+    impostor = tally.impostor.total
+    independent = impostor / 2 if points.symmetric else impostor
+    variables = {
+        **equal_error_variables(points.equal_error, kind),
+        **{name: ((), value) for name, value in scalars.items()},
+        "frr_at_far": (over, points.frr_at_far),
+        "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
+        "expected_false_accepts": (over, points.far_target * independent),
+        "min_cost": (cost, points.min_cost),
+        "min_cost_threshold": (cost, to_user(points.min_cost_threshold, kind)),
+        "cost_prior": (cost, points.costs[:, 0]),
+        "cost_miss": (cost, points.costs[:, 1]),
+        "cost_false_accept": (cost, points.costs[:, 2]),
+    }
+    coordinates = {"far_target": points.far_target}
+    if not len(points.costs):
+        variables = {k: v for k, v in variables.items() if v[0] != cost}
+    remarks = []
+    if impostor:
+        remarks = support_warnings(points.far_target, independent, points.symmetric, "FRR")
+    return variables, coordinates, remarks

@@ -1,0 +1,79 @@
+"""The command line: one file a command, heavy imports inside the commands.
+
+Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+__all__ = ["main"]
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+#: Errors of the machine while working; other OS errors are about the files that were named.
+_MACHINE = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; an error is one line on standard error."""
+    before: Any = None
+    try:
+        if threading.current_thread() is threading.main_thread():
+            before = signal.signal(signal.SIGTERM, _terminate)
+        return _run(args)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _run(args: Sequence[str] | None) -> int:
+    import click
+
+    from bioeval.cli.group import root
+    from bioeval.errors import BioevalError, CardError, MissingDependencyError
+
+    try:
+        code = root.main(args=args, prog_name="bioeval", standalone_mode=False)
+        return code if isinstance(code, int) else DONE
+    except click.Abort:
+        return _say("interrupted", INTERRUPTED)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "bioeval"
+        return _say(f"{error.format_message()} (see {where} --help)", WRONG)
+    except click.ClickException as error:
+        return _say(error.format_message(), WRONG)
+    except CardError as error:
+        for line in str(error).splitlines():
+            _say(line, WRONG)
+        return WRONG
+    except MissingDependencyError as error:
+        return _say(str(error), FAILED)
+    except BioevalError as error:
+        return _say(str(error), WRONG)
+    except MemoryError:
+        return _say("not enough memory", FAILED)
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
+        machine = error.errno in _MACHINE or error.errno is None
+        return _say(f"{file}{error.strerror or error}", FAILED if machine else WRONG)
+
+
+def _say(message: str, code: int) -> int:
+    """Write one line on standard error and return the exit code."""
+    line = " ".join(message.split())
+    line = "".join(c if c.isprintable() else "?" for c in line)
+    print(f"bioeval: {'error: ' if code != INTERRUPTED else ''}{line}", file=sys.stderr)
+    return code
+
+
+def _terminate(number: int, frame: Any) -> NoReturn:
+    """Leave in the orderly way when told to, so that temporary files are removed."""
+    raise SystemExit(128 + number)

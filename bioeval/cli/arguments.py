@@ -1,0 +1,131 @@
+"""What is written on the command line, as what it means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class Numbers(click.ParamType):
+    """One number, or several parted by commas."""
+
+    name = "x"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...]:
+        """Return the numbers."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(word) for word in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a number, or several parted by commas", param, ctx)
+
+
+class Counts(click.ParamType):
+    """A whole number (5), a range from which to draw (2-8), or a list (3,5,4)."""
+
+    name = "n"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return an int, a tuple of two, or a list."""
+        text = str(value)
+        try:
+            if "," in text:
+                return [int(word) for word in text.split(",")]
+            if "-" in text.strip("-"):
+                low, high = text.split("-")
+                return int(low), int(high)
+            return int(text)
+        except ValueError:
+            self.fail(
+                f"{text!r} is not a whole number (5), a range (2-8) or a list (3,5,4)", param, ctx
+            )
+
+
+class Amount(click.ParamType):
+    """A whole number (5), or a fraction (0.2)."""
+
+    name = "n"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
+        """Return an int or a float."""
+        for number in (int, float):
+            try:
+                return number(value)
+            except ValueError:
+                continue
+        self.fail(f"{value!r} is not a whole number (5) or a fraction (0.2)", param, ctx)
+
+
+def metadata(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return ``name=KEY`` pairs as a mapping."""
+    columns = {}
+    for pair in pairs:
+        name, equals, key = pair.partition("=")
+        if not (name and equals and key):
+            raise click.BadParameter(f"{pair!r}; expected name=KEY", param_hint="'--meta'")
+        if name in columns:
+            raise click.BadParameter(f"{name!r} is given twice", param_hint="'--meta'")
+        columns[name] = key
+    return columns
+
+
+def labels(side: str, value: str | None, data: str) -> dict[str, str]:
+    """Return the option of :func:`bioeval.load` that a KEY or a CSV file is.
+
+    Only a .npz file has arrays with names; everything else has its labels in CSV files.
+    """
+    if value is None:
+        return {}
+    in_file = Path(data).suffix.lower() not in (".npy", ".csv")
+    is_key = in_file and not value.lower().endswith(".csv")
+    return {f"{side}_key" if is_key else side: value}
+
+
+def thresholds(value: str | None) -> Any:
+    """Return a number of thresholds, a list of them, or what a file of them holds."""
+    if value is None:
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        pass
+    path = Path(value)
+    if path.exists():
+        return _threshold_file(path)
+    try:
+        return [float(word) for word in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is no file; expected a number of thresholds (500), thresholds parted by "
+            "commas (0.4,0.5), or a file with one on each line",
+            param_hint="'--thresholds'",
+        ) from None
+
+
+def _threshold_file(path: Path) -> Any:
+    """Read thresholds from a .npy file, or from text with one on each line."""
+    from bioeval.errors import DataError
+    from bioeval.formats.files import content, existing_file
+
+    existing_file(path, "a file of thresholds")
+    if content(path) == "npy":
+        import numpy as np
+
+        try:
+            return np.load(path, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise DataError(f"{path}: is damaged ({error}); expected an array") from None
+    numbers = []
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: is not text; expected one threshold on each line") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            numbers += [float(line)] if line.strip() else []
+        except ValueError:
+            raise DataError(f"{path}: line {number}: {line!r}; expected one number") from None
+    return numbers

@@ -1,0 +1,72 @@
+"""The command ``bioeval``, whose subcommands are imported when they are used."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from bioeval.errors import nearest_name
+from bioeval.version import __version__
+
+#: Each command's file and what it does, in one line.
+COMMANDS = {
+    "run": "Evaluate scores or embeddings: table, JSON, files.",
+    "protocols": "List, explain and check protocol cards.",
+    "simulate": "Make scores of a population with known truth.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports the one that is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"bioeval.cli.{cmd_name}").command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the nearest one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            listed = ", ".join(COMMANDS)
+            near = nearest_name(args[0], COMMANDS)
+            ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+HELP = """Evaluate biometric systems: verification, open-set and closed-set identification.
+
+\b
+Examples:
+  bioeval run scores.npz
+  bioeval run embeddings.npz --embeddings dlib128 --labels subject --metric l2
+  bioeval simulate --subjects 100 --templates 5 --out scores.npz
+  bioeval protocols course-all-vs-all
+"""
+
+
+@click.group(
+    help=HELP,
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input.",
+)
+@click.version_option(__version__, message="bioeval %(version)s")
+@click.pass_context
+def root(ctx: click.Context) -> None:
+    """Show the help where no command is given."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

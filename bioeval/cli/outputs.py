@@ -1,0 +1,90 @@
+"""Writing results into a folder: all the files, or none."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bioeval.cli.console import WIDTH, as_json
+from bioeval.errors import DataError
+from bioeval.formats.files import part_of
+from bioeval.tables import RANKS, as_text, datasets
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SUMMARY = "summary.json"
+
+
+def check_folder(out: str) -> Path:
+    """Return `out` if results can be written there, before anything is computed."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder}: is a file; --out expects a folder for the results")
+    place = folder if folder.exists() else folder.absolute().parent
+    if not place.is_dir():
+        raise DataError(f"{folder}: there is no folder {place}; make it first")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise DataError(f"{folder}: {place} may not be written to")
+    return folder
+
+
+def write_results(tree: xr.DataTree, document: dict[str, Any], folder: Path) -> list[str]:
+    """Write everything beside or into `folder` first, then put it in place; return the names.
+
+    Files that an earlier run left there, and this one does not write, are removed: a folder
+    holds the results of one run.
+    """
+    new = not folder.exists()
+    part = part_of(folder.absolute()) if new else part_of(folder / "results")
+    try:
+        part.mkdir()
+        tree.to_netcdf(part / "results.nc", engine="h5netcdf")
+        (part / "table.txt").write_text(as_text(tree, WIDTH), encoding="utf-8")
+        for path, dataset in datasets(tree):
+            write_curves(dataset, part / f"{path.replace('/', '_')}.csv")
+        names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
+        text = as_json({**document, "files": names})
+        (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
+        if new:
+            part.rename(folder)
+        else:
+            stale = _earlier(folder) - set(names)
+            for name in names:
+                os.replace(part / name, folder / name)
+            for name in stale:
+                (folder / name).unlink(missing_ok=True)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return names
+
+
+def _earlier(folder: Path) -> set[str]:
+    """Return the curves that an earlier run says it wrote into the folder."""
+    try:
+        files = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    if not isinstance(files, list):
+        return set()
+    return {f for f in files if isinstance(f, str) and f == Path(f).name and f.endswith(".csv")}
+
+
+def write_curves(dataset: xr.Dataset, target: Path) -> None:
+    """Write the curves of a task: a row for each threshold, or for each rank."""
+    over = "threshold" if "threshold" in dataset.dims else "rank"
+    columns: dict[str, list] = {over: dataset[over].values.tolist()}
+    for name, values in dataset.data_vars.items():
+        if values.dims == (over,):
+            columns[str(name)] = values.values.tolist()
+        elif name == "dir":
+            for rank in (rank for rank in RANKS if rank in dataset["rank"].values):
+                columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
+    with open(target, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))

@@ -1,0 +1,139 @@
+"""``bioeval run``: evaluate a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import Numbers, labels, metadata, thresholds
+
+HELP = """Evaluate DATA: a .npz, .npy or .csv file of scores, or a .npz file of embeddings.
+
+Every rate is over the attempts of its own class; the table says how many there are.
+
+\b
+Examples:
+  bioeval run scores.npz
+  bioeval run matrix.npy --kind similarity --labels people.csv
+  bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results
+  bioeval run reid.npz --scores distmat --probe-labels q_pids --gallery-labels g_pids
+  bioeval run pairs.csv --json
+
+KEY names an array in a .npz file whose arrays have names of their own.
+"""
+
+
+@click.command("run", help=HELP, short_help="Evaluate scores or embeddings.")
+@click.argument("data")
+@click.option(
+    "--protocol",
+    default="auto",
+    show_default=True,
+    metavar="CARD",
+    help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
+)
+@click.option("--out", metavar="DIR", help="Write results.nc, summary.json, table.txt and curves.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
+@click.option(
+    "--kind",
+    type=click.Choice(["distance", "similarity", "order"]),
+    help="What the scores are.  [what the file says, else distance]",
+)
+@click.option(
+    "--nan",
+    type=click.Choice(["raise", "reject", "exclude"]),
+    help="What a failed comparison (NaN) means.  [what the file says, else raise]",
+)
+@click.option("--scores", metavar="KEY", help="Array of scores.")
+@click.option("--genuine", metavar="KEY", help="Array of 0 and 1 beside a list of scores.")
+@click.option("--embeddings", metavar="KEY", help="Array of embeddings, one a row.")
+@click.option("--gallery-embeddings", metavar="KEY", help="Array of the gallery's embeddings.")
+@click.option(
+    "--metric",
+    metavar="M",
+    help="How to compare embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]",
+)
+@click.option(
+    "--labels",
+    "both_labels",
+    metavar="KEY|CSV",
+    help="Subjects of the templates that stand on both sides.",
+)
+@click.option("--probe-labels", metavar="KEY|CSV", help="Subjects of the rows.")
+@click.option("--gallery-labels", metavar="KEY|CSV", help="Subjects of the columns.")
+@click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine.")
+@click.option(
+    "--meta",
+    multiple=True,
+    metavar="NAME=KEY",
+    help="Metadata, as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; repeatable.",
+)
+@click.option("--pairs", metavar="KEY", help="Array of pairs to evaluate: index a, index b, same.")
+@click.option(
+    "--thresholds",
+    "given_thresholds",
+    metavar="N|FILE|T,T",
+    help="How many, a file with one a line, or the thresholds.  [the card's]",
+)
+@click.option("--max-rank", type=click.IntRange(min=1), metavar="K", help="Number of ranks.")
+@click.option(
+    "--far",
+    type=Numbers(),
+    multiple=True,
+    help="FAR to report FRR and DIR at, as 0.001; repeatable.  [the card's]",
+)
+def command(
+    data: str,
+    protocol: str,
+    out: str | None,
+    as_json: bool,
+    both_labels: str | None,
+    probe_labels: str | None,
+    gallery_labels: str | None,
+    meta: tuple[str, ...],
+    given_thresholds: str | None,
+    max_rank: int | None,
+    far: tuple[tuple[float, ...], ...],
+    **options: Any,
+) -> None:
+    """Evaluate a file and show, or write, the results."""
+    reading = {
+        **{name: options[name] for name in ("kind", "nan", "metric")},
+        **{
+            f"{name}_key": options[name]
+            for name in ("scores", "genuine", "embeddings", "gallery_embeddings", "mask", "pairs")
+        },
+        **labels("labels", both_labels, data),
+        **labels("probe_labels", probe_labels, data),
+        **labels("gallery_labels", gallery_labels, data),
+        "meta": metadata(meta),
+    }
+    asked = {
+        "thresholds": thresholds(given_thresholds),
+        "max_rank": max_rank,
+        "far_targets": [x for numbers in far for x in numbers] or None,
+    }
+
+    from bioeval.cli.console import show, show_json
+    from bioeval.cli.outputs import check_folder, write_results
+    from bioeval.cli.summary import summary
+
+    folder = None if out is None else check_folder(out)
+    from bioeval.formats import load
+    from bioeval.pipeline import evaluate
+    from bioeval.progress import Progress
+    from bioeval.tables import ResultTable
+
+    scores = load(data, **reading)
+    with Progress("counting") as progress:
+        tree = evaluate(scores, protocol, **asked, progress=progress)
+    document = summary(tree, data)
+    if folder is not None:
+        names = write_results(tree, document, folder)
+    if as_json:
+        show_json(document)
+    else:
+        show(ResultTable(tree))
+    if folder is not None:
+        click.echo(f"wrote {', '.join(names)} to {folder}", err=True)

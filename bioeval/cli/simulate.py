@@ -1,0 +1,83 @@
+"""``bioeval simulate``: make scores of a population with known truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import Amount, Counts, Numbers
+
+HELP = """Draw a population, compare its templates, and write the scores with their labels.
+
+\b
+Examples:
+  bioeval simulate --subjects 100 --templates 5 --out scores.npz
+  bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --out open.npz
+  bioeval simulate --model gaussian-scores --d-prime 3 --kind similarity --out gauss.npz
+"""
+
+
+@click.command("simulate", help=HELP, short_help="Make scores of a population with known truth.")
+@click.option("--subjects", type=int, default=100, show_default=True, help="Enrolled subjects.")
+@click.option(
+    "--templates",
+    type=Counts(),
+    default="10",
+    show_default=True,
+    help="Templates of each: 5, a range to draw from (2-8), or a list (3,5,4).",
+)
+@click.option("--out", required=True, metavar="FILE", help="File to write: .npz, or .npy.")
+@click.option(
+    "--model",
+    type=click.Choice(["gaussian-embeddings", "gaussian-scores"]),
+    default="gaussian-embeddings",
+    show_default=True,
+    help="Clouds of points that are compared, or scores drawn one by one.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["all-against-all", "probe-against-gallery"]),
+    default="all-against-all",
+    show_default=True,
+)
+@click.option("--probes", type=Counts(), help="Probes of each person (probe-against-gallery).")
+@click.option(
+    "--unenrolled",
+    type=Amount(),
+    default=0,
+    show_default=True,
+    help="People who only probe: their number, or a fraction of the subjects.",
+)
+@click.option("--kind", type=click.Choice(["distance", "similarity"]), default="distance")
+@click.option("--dimensions", type=int, help="Of the embeddings.  [16]")
+@click.option("--between", type=float, help="Spread of the persons' centres.  [1]")
+@click.option("--within", type=Numbers(), help="Spread of a person's templates.  [0.6]")
+@click.option("--metric", metavar="M", help="cosine, l2, l1, linf or bhattacharyya.  [l2]")
+@click.option("--sessions", type=int, help="Days on which everyone was seen.")
+@click.option("--session-sd", type=float, help="Spread of the offset of the day.  [0.3]")
+@click.option("--cameras", type=int, help="Number of cameras.")
+@click.option("--camera-sd", type=float, help="Spread of the offset of a camera.  [0.3]")
+@click.option("--d-prime", type=float, help="Decidability of gaussian-scores.  [2]")
+@click.option("--genuine-sd", type=float, help="Spread of genuine gaussian-scores.  [1]")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The same seed, the same scores."
+)
+@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+def command(out: str, seed: int, as_json: bool, within: Any, **options: Any) -> None:
+    """Simulate scores and write them."""
+    from bioeval.cli.console import show_json
+    from bioeval.formats import save
+    from bioeval.formats.files import check_target
+    from bioeval.simulation import simulate
+
+    check_target(out)
+    if within is not None:
+        options["within"] = within[0] if len(within) == 1 else list(within)
+    scores = simulate(**options, random_state=seed)
+    save(scores, out)
+    if as_json:
+        about = {"layout": scores.layout, "shape": scores.shape, "subjects": len(scores.subjects)}
+        show_json({"file": out, **about, "kind": scores.kind, "fingerprint": scores.fingerprint})
+    else:
+        click.echo(f"wrote {out}: {scores!r}")

@@ -1,0 +1,90 @@
+"""What an evaluation found, as one document: scalars, attempts, operating points, warnings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bioeval.tables import RANKS, datasets, warnings
+from bioeval.version import __version__
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Attributes that all tasks of an evaluation share.
+_SHARED = (
+    "system",
+    "layout",
+    "kind",
+    "nan_policy",
+    "probes",
+    "probe_subjects",
+    "gallery_templates",
+    "gallery_subjects",
+    "fingerprint",
+    "protocol",
+)
+
+
+def summary(tree: xr.DataTree, file: str) -> dict[str, Any]:
+    """Return the document; `file` is what was read.
+
+    Rates are fractions. NaN means not defined: a rate whose class had no attempt.
+    """
+    found = dict(datasets(tree))
+    first = next(iter(found.values())).attrs if found else {}
+    return {
+        "bioeval": __version__,
+        "file": file,
+        **{name: first[name] for name in _SHARED if name in first},
+        "tasks": {path: _task(dataset) for path, dataset in found.items()},
+        "warnings": [
+            {"message": message, "tasks": tasks.split("; ") if tasks else "all"}
+            for message, tasks in warnings(found)
+        ],
+    }
+
+
+def _task(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the scalars of a task, and its values at FAR targets and at some ranks."""
+    about = {
+        str(name): value
+        for name, value in dataset.attrs.items()
+        if name not in (*_SHARED, "warnings", "bioeval_version")
+    }
+    scalars = {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
+    document: dict[str, Any] = {**about, **scalars}
+    ranks = [r for r in RANKS if r in dataset["rank"].values] if "rank" in dataset.coords else []
+    if "far_target" in dataset.dims:
+        document["far_targets"] = _far_targets(dataset, ranks)
+    if "cms" in dataset:
+        document["ranks"] = [
+            {
+                "rank": rank,
+                "cms": dataset["cms"].sel(rank=rank).item(),
+                "cms_count": dataset["cms_count"].sel(rank=rank).item(),
+            }
+            for rank in ranks
+        ]
+    if dataset.sizes.get("threshold", 0):
+        thresholds = dataset["threshold"].values
+        document["thresholds"] = {
+            "count": len(thresholds),
+            "first": thresholds[0],
+            "last": thresholds[-1],
+        }
+    return document
+
+
+def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
+    """Return what is known at each FAR target; values at ranks by rank."""
+    rows = []
+    for i, target in enumerate(dataset["far_target"].values):
+        row: dict[str, Any] = {"far_target": target}
+        for name, values in dataset.data_vars.items():
+            if values.dims == ("far_target",):
+                row[str(name)] = values[i].item()
+            elif set(values.dims) == {"far_target", "rank"}:
+                at = values.isel(far_target=i)
+                row[str(name)] = {str(rank): at.sel(rank=rank).item() for rank in ranks}
+        rows.append(row)
+    return rows

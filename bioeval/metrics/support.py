@@ -1,0 +1,44 @@
+"""What the operating points of all tasks share: the EER's variables, and the rules of support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bioeval.points import EqualError
+from bioeval.thresholds import to_user
+
+
+def equal_error_variables(error: EqualError, kind: str) -> dict[str, tuple[tuple, float]]:
+    """Return the EER, its threshold and bracket as variables without dimensions."""
+    return {
+        "eer": ((), error.eer),
+        "eer_threshold": ((), to_user(error.eer_threshold, kind)),
+        "far_at_eer": ((), error.far_at_eer),
+        "frr_at_eer": ((), error.frr_at_eer),
+        "eer_low": ((), error.eer_low),
+        "eer_high": ((), error.eer_high),
+    }
+
+
+def support_warnings(
+    targets: Iterable[float], attempts: float, symmetric: bool, rate: str
+) -> list[str]:
+    """Say which FAR targets the number of impostor attempts cannot support.
+
+    With ``n`` attempts and a target ``x``: ``n < 1/x`` makes the point that of zero false
+    accepts; ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``:
+    fewer than 30 errors are expected (rule of 30, Doddington et al. 2000).
+    """
+    counted = f"{attempts:,.0f} impostor {'pairs' if symmetric else 'attempts'}"
+    found = []
+    for x in targets:
+        if not x > 0 or attempts >= 30 / x:
+            continue
+        if attempts < 1 / x:
+            why = "one false accept is more than allowed, so this is the point of none at all"
+        elif attempts < 3 / x:
+            why = "even no false accept would not show this FAR at 95 % (rule of 3)"
+        else:
+            why = f"about {attempts * x:.3g} false accepts expected, fewer than 30 (rule of 30)"
+        found.append(f"{rate} at FAR {x:g}: {counted}; {why}")
+    return found

@@ -1,0 +1,4 @@
+"""One file a plot: displays that hold arrays and draw on a given axis.
+
+A display picks arrays from results and computes no rate. The public way in is :mod:`bioeval.plot`.
+"""

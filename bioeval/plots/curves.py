@@ -1,0 +1,264 @@
+"""Displays of curves: the arrays of each system, drawn on one pair of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from matplotlib.cbook import STEP_LOOKUP_MAP
+
+from bioeval.errors import DataError
+from bioeval.plots import style as look
+from bioeval.plots.direct_labels import DirectLabels, Labelled
+from bioeval.plots.systems import System, attempts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+# No line needs more corners than this to look right.
+MAX_CORNERS = 5000
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve of a display.
+
+    Attributes
+    ----------
+    name : str
+        What its label says; may be empty where it is the only one.
+    x, y : ndarray
+        As the dataset has them, in the order of the dataset.
+    system : System
+        Where they come from.
+    why_not : str
+        Why there is nothing to draw; empty where there is.
+    hue, dash : int
+        Numbers of its colour and of its line style.
+    """
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    system: System
+    why_not: str = ""
+    hue: int = 0
+    dash: int = 0
+
+
+class CurvesDisplay:
+    """Curves of one or several systems.
+
+    Attributes
+    ----------
+    curves : dict of str to Curve
+        The arrays, by name.
+    ax_, figure_ : Axes and Figure
+        Where they were drawn last.
+    lines_ : dict of str to Line2D
+        The lines, by name; without those for which no rate is defined.
+    labels_ : DirectLabels
+        The names beside the lines.
+    """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: dict[str, Line2D]
+    labels_: DirectLabels
+
+    def __init__(self, curves: Iterable[Curve]):
+        self.curves = _by_name(curves)
+        self.lines_ = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(map(repr, self.curves))}>"
+
+    @property
+    def systems(self) -> list[System]:
+        """The datasets that the curves come from, each once."""
+        return list({id(c.system): c.system for c in self.curves.values()}.values())
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; the axes of a new figure unless given.
+        **style
+            Properties of all lines, such as ``linewidth=1``.
+
+        Returns
+        -------
+        The display itself.
+        """
+        raise NotImplementedError
+
+    def _start(self, ax: Axes | None, size: tuple[float, float] = look.SIZE) -> Axes:
+        self.ax_ = look.axes_for(ax, size)
+        self.figure_ = look.figure_of(self.ax_)
+        self.lines_ = {}
+        return self.ax_
+
+    def _notes(self) -> list[Any]:
+        """Say which curves cannot be drawn, and why."""
+        reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
+        if not reasons:
+            return []
+        if len(reasons) == len(self.curves):
+            texts = dict.fromkeys(
+                f"{name}: {why}" if name and len(set(reasons.values())) > 1 else why
+                for name, why in reasons.items()
+            )
+            return [look.note(self.ax_, _sentence("\n".join(texts)))]
+        text = "\n".join(f"{name}: {why}" if name else why for name, why in reasons.items())
+        return [look.note(self.ax_, text, "right")]
+
+    def _line(self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any]) -> None:
+        """Draw one curve."""
+        given = {
+            "color": look.colour(curve.hue),
+            "linestyle": look.dash(curve.dash),
+            "linewidth": 1.7,
+            "label": curve.name or None,
+            "solid_joinstyle": "miter",
+            **style,
+        }
+        if "marker" not in given and len(x) <= look.FEW_POINTS:
+            given |= {"marker": "o", "markersize": 3.2}
+        (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
+
+    def _labels(
+        self,
+        at: float | Mapping[str, float],
+        keep_free: Sequence[Any] = (),
+        texts: Mapping[str, str] | None = None,
+        more: Sequence[Labelled] = (),
+    ) -> None:
+        """Name the lines; a single nameless one gets no label."""
+        texts = {name: name for name in self.lines_} if texts is None else texts
+        curves = [
+            Labelled(
+                texts.get(name, ""),
+                line.get_color(),
+                *corners(line),
+                at=at if isinstance(at, float) else at[name],
+            )
+            for name, line in self.lines_.items()
+        ]
+        self.labels_ = DirectLabels(self.ax_, [*curves, *more], keep_free)
+
+
+def numbered(curves: Sequence[Curve]) -> list[Curve]:
+    """Give each curve a colour and a line style of its own."""
+    return [replace(curve, hue=i, dash=i) for i, curve in enumerate(curves)]
+
+
+def _by_name(curves: Iterable[Curve]) -> dict[str, Curve]:
+    out: dict[str, Curve] = {}
+    for curve in curves:
+        if curve.name in out:
+            raise DataError(f"two curves are called {curve.name!r}; give the systems other names")
+        out[curve.name] = curve
+    return out
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a line as it is drawn, steps included."""
+    x, y = (np.asarray(v, dtype=float) for v in line.get_data(orig=False))
+    steps = line.get_drawstyle()
+    if not len(x) or steps == "default":
+        return x, y
+    out = STEP_LOOKUP_MAP[steps](x, y)
+    return np.asarray(out[0]), np.asarray(out[1])
+
+
+def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of a curve in the order of FAR, those that repeat another left out.
+
+    Between two points nothing is known but what lies at them: a step to the right holds what is
+    attained at the smaller FAR.
+    """
+    x, y = np.asarray(far, dtype=float), np.asarray(rate, dtype=float)
+    if len(x) > 1 and x[0] > x[-1]:  # thresholds of similarities: FAR falls
+        x, y = x[::-1], y[::-1]
+    keep = np.ones(len(x), dtype=bool)
+    keep[1:] = (x[1:] != x[:-1]) | (y[1:] != y[:-1])
+    return x[keep], y[keep]
+
+
+def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve for a logarithmic FAR axis, which has no place for FAR 0.
+
+    What is attained at FAR 0 is attained at the floor as well, so the curve starts there.
+
+    Parameters
+    ----------
+    x, y : ndarray
+        FAR, increasing, and a rate.
+    floor : float
+        One of the impostor attempts.
+    """
+    zero = np.nonzero(x <= 0)[0]
+    if not len(zero):
+        return x, y
+    first = int(zero[-1])
+    x, y = x[first:].copy(), y[first:].copy()
+    x[0] = min(floor, x[1]) if len(x) > 1 else floor
+    if len(x) > 1 and x[0] == x[1]:
+        x, y = x[1:], y[1:]
+    return x, y
+
+
+def far_floor(system: System) -> float:
+    """Return the smallest FAR above 0 that the impostor attempts allow; NaN without any."""
+    count = attempts(system.dataset, "impostor")
+    return 1.0 / count if count else float("nan")
+
+
+def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve without points that make no corner, and with at most MAX_CORNERS.
+
+    For drawing only. A point in the middle of a run of equal values is left out.
+    """
+    keep = np.ones(len(x), dtype=bool)
+    if len(x) > 2:
+        keep[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
+    x, y = x[keep], y[keep]
+    if len(x) > MAX_CORNERS:
+        if log:
+            at = np.geomspace(1, len(x), MAX_CORNERS) - 1
+        else:
+            at = np.linspace(0, len(x) - 1, MAX_CORNERS)
+        index = np.unique(at.round().astype(int))
+        x, y = x[index], y[index]
+    return x, y
+
+
+def shade_below_floor(ax: Axes, floors: Mapping[str, float], which: str = "x") -> list[Any]:
+    """Shade the FAR that no impostor attempt supports, and say so."""
+    known = [f for f in floors.values() if f == f]
+    if not known:
+        return []
+    floor = min(known)
+    low, _ = sorted(ax.get_xlim())
+    if low >= floor:
+        return []
+    ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
+    same = len({round(1 / f) for f in known}) == 1
+    text = f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt"
+    return [
+        ax.annotate(
+            text, (floor, 1), (-3, -6), xycoords=("data", "axes fraction"),
+            textcoords="offset points", rotation=90, ha="right", va="top",
+            fontsize=look.SMALL_SIZE - 0.5, color=look.QUIET,
+        )
+    ]  # fmt: skip

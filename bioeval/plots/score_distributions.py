@@ -1,0 +1,365 @@
+"""Genuine and impostor scores, as two histograms on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bioeval.blocks import BlockReader
+from bioeval.counting import VerificationJob, count
+from bioeval.errors import DataError
+from bioeval.plots import style as look
+from bioeval.plots.direct_labels import DirectLabels, Labelled
+from bioeval.scores import PairScores, Scores
+from bioeval.tallies import CellCounts, ThresholdCounts, VerificationTally
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Bins between the smallest and the largest score of a class: never fewer or more.
+LEAST_BINS, MOST_BINS = 8, 120
+
+NODE = "verification/single"
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """The scores of one class.
+
+    Attributes
+    ----------
+    edges : ndarray, shape (b + 1,)
+        In the user's units, increasing.
+    counts : int64 ndarray, shape (b,)
+        Scores in each bin. Of distances a bin holds its upper edge, of similarities its lower.
+    total : int
+        All scores of the class, those without a place on the axis (infinite ones) as well.
+    """
+
+    edges: np.ndarray
+    counts: np.ndarray
+    total: int
+
+    @property
+    def density(self) -> np.ndarray:
+        """Share of the class in each bin over the bin's width; the class's own denominator."""
+        widths = np.diff(self.edges)
+        return self.counts / (widths * self.total) if self.total else np.zeros(len(self.counts))
+
+    @property
+    def unplaced(self) -> int:
+        """Scores that have no place on the axis."""
+        return self.total - int(self.counts.sum())
+
+
+class ScoreDistributionsDisplay:
+    """Histograms of genuine and impostor scores.
+
+    Attributes
+    ----------
+    genuine, impostor : dict of str to Histogram
+        By the name of the system; one system given as it is has the name ``""``.
+    kind : str
+        ``"distance"`` or ``"similarity"``.
+    ax_, figure_ : Axes and Figure
+        Where they were drawn last.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        genuine: Mapping[str, Histogram],
+        impostor: Mapping[str, Histogram],
+        kind: str,
+        over: Sequence[str] = (),
+    ):
+        self.genuine, self.impostor, self.kind = dict(genuine), dict(impostor), kind
+        self.over = list(over)
+
+    @classmethod
+    def from_scores(cls, data: Any) -> Self:
+        """Count the scores of a Scores, or take a tally's counts, or those of a mapping of them."""
+        given = dict(data) if isinstance(data, Mapping) else {"": data}
+        if not given:
+            raise DataError("be.plot.score_distributions got an empty mapping; expected name: data")
+        tallies = {str(name): _tally(value) for name, value in given.items()}
+        found = {name: tally.about.kind for name, tally in tallies.items()}
+        if len(set(found.values())) > 1:
+            said = ", ".join(f"{name!r} holds {kind}s" for name, kind in found.items())
+            raise DataError(f"be.plot.score_distributions: {said}; they have no axis in common")
+        kind = next(iter(found.values()))
+        genuine = {name: _genuine(tally, kind) for name, tally in tallies.items()}
+        impostor = {name: _impostor(tally, kind) for name, tally in tallies.items()}
+        return cls(genuine, impostor, kind, _over(tallies))
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        thresholds: float | Sequence[float] | Mapping[str, float] | None = None,
+        log: bool = False,
+        **style: Any,
+    ) -> Self:
+        """Draw the histograms. See :func:`score_distributions`."""
+        self.ax_ = ax = look.axes_for(ax)
+        self.figure_ = look.figure_of(ax)
+        labels: list[Labelled] = []
+        missing = []
+        for number, name in enumerate(self.genuine):
+            for i, (word, histogram) in enumerate(
+                (("Genuine", self.genuine[name]), ("Impostor", self.impostor[name]))
+            ):
+                said = f"{name} {word.lower()}" if name else word
+                if not histogram.counts.sum():
+                    some = f"all {histogram.total:,} are infinite" if histogram.total else "none"
+                    missing.append(f"{said} scores: {some}")
+                    continue
+                hue = look.colour(number if len(self.genuine) > 1 else i)
+                labels.append(self._draw(histogram, said, hue, i, style))
+        if log:
+            densities = [h.density for h in (*self.genuine.values(), *self.impostor.values())]
+            positive = [float(d[d > 0].min()) for d in densities if (d > 0).any()]
+            ax.set_yscale("log")
+            ax.set_ylim(bottom=0.6 * min(positive, default=1e-3))
+        else:
+            ax.set_ylim(bottom=0)
+        top = ax.get_ylim()[1]
+        ax.set_ylim(top=top * (1.6 if log else 1.06))
+        labels += self._mark(thresholds)
+        notes = []
+        if missing:
+            empty = len(missing) == 2 * len(self.genuine)
+            notes.append(look.note(ax, "\n".join(missing), "centre" if empty else "right"))
+            if empty:
+                ax.set(xticks=[], yticks=[])
+        self.labels_ = DirectLabels(ax, labels, notes)
+        look.titled(ax, "Genuine and impostor scores", [*self.over, *self._unplaced()])
+        better = "larger" if self.kind == "similarity" else "smaller"
+        look.labelled(
+            ax, f"{self.kind.capitalize()} ({better} is closer)", "Density, each class for itself"
+        )
+        return self
+
+    def _draw(
+        self, histogram: Histogram, text: str, hue: str, dash: int, style: Mapping[str, Any]
+    ) -> Labelled:
+        density = histogram.density
+        several = len(self.genuine) > 1
+        if not several:
+            self.ax_.stairs(density, histogram.edges, fill=True, color=hue, alpha=0.18, zorder=2)
+        given = {"color": hue, "linewidth": 1.4, "linestyle": look.dash(dash), "label": text}
+        self.ax_.stairs(density, histogram.edges, **{**given, "zorder": 3, **style})
+        x = np.repeat(histogram.edges, 2)
+        y = np.concatenate([[0], np.repeat(density, 2), [0]])
+        return Labelled(text, hue, x, y, at=_along(x, y, int(np.argmax(y)) + 1))
+
+    def _mark(self, thresholds: Any) -> list[Labelled]:
+        """Draw thresholds as vertical lines."""
+        if thresholds is None:
+            return []
+        if isinstance(thresholds, Mapping):
+            marks = {str(k): float(v) for k, v in thresholds.items()}
+        else:
+            marks = {
+                f"t = {look.number(float(t))}": float(t) for t in np.atleast_1d(thresholds).tolist()
+            }
+        low, high = self.ax_.get_ylim()
+        drawn = []
+        for text, t in marks.items():
+            if not np.isfinite(t):
+                continue
+            self.ax_.axvline(t, color=look.TEXT, linewidth=0.9, linestyle=(0, (4, 2)), zorder=4)
+            ends = np.array([low, high])
+            drawn.append(Labelled(text, look.TEXT, np.array([t, t]), ends, at=0.97))
+        return drawn
+
+    def _unplaced(self) -> list[str]:
+        said = []
+        for word, histograms in (("genuine", self.genuine), ("impostor", self.impostor)):
+            number = sum(h.unplaced for h in histograms.values())
+            if number:
+                said.append(f"{number:,} {word}")
+        return [f"{' and '.join(said)} scores lie off the axis (infinite)"] if said else []
+
+
+def _along(x: np.ndarray, y: np.ndarray, corner: int) -> float:
+    """Return how far along a line, measured on a square plot, a corner lies."""
+    wide, tall = np.ptp(x) or 1.0, np.ptp(y) or 1.0
+    length = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x) / wide, np.diff(y) / tall))])
+    return float(length[min(corner, len(length) - 1)] / (length[-1] or 1.0))
+
+
+def _tally(data: Any) -> VerificationTally:
+    """Return counts of single-template verification, counted in one sweep where need be."""
+    if isinstance(data, VerificationTally):
+        return data
+    parts = getattr(data, "parts", None)
+    if parts is not None:
+        if NODE not in parts:
+            raise DataError(f"the tally holds {', '.join(parts)}, but not {NODE}")
+        return parts[NODE].tally
+    if not isinstance(data, Scores):
+        raise DataError(
+            f"be.plot.score_distributions got {type(data).__name__}; expected Scores, a Tally, or "
+            "a mapping of name to either"
+        )
+    reader = BlockReader(data)
+    job = VerificationJob(data, reader)
+    if isinstance(data, PairScores):
+        job.add_pairs()
+        return job.result()
+    (tally,) = count(data, [job], reader)
+    assert isinstance(tally, VerificationTally)
+    return tally
+
+
+def _over(tallies: Mapping[str, VerificationTally]) -> list[str]:
+    said = []
+    for name, tally in tallies.items():
+        about = tally.about
+        text = (
+            f"{len(tally.genuine):,} genuine and "
+            f"{look.plural(tally.impostor.total, 'impostor attempt')}"
+        )
+        if about.gallery_subjects and about.layout == "all-against-all":
+            text += f"; {look.plural(about.gallery_subjects, 'subject')}"
+        elif about.gallery_subjects:
+            text += f"; {len(about.probe_subjects):,} probe and {about.gallery_subjects:,} gallery"
+            text += " subjects"
+        label = name or about.name
+        said.append(f"{label}: {text}" if label else text)
+    return said
+
+
+# ------------------------------------------------------------------------------------- binning
+
+
+def _bins(values: int, spread: float, span: float) -> int:
+    """Return how many bins suit so many values (Freedman and Diaconis)."""
+    if values < 2 or not spread > 0 or not span > 0:
+        return LEAST_BINS
+    width = 2 * spread / values ** (1 / 3)
+    return int(np.clip(np.ceil(span / width), LEAST_BINS, MOST_BINS))
+
+
+def _user(edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Histogram:
+    if kind == "similarity":
+        edges, counts = 0.0 - edges[::-1], counts[::-1]
+    return Histogram(edges, counts.astype(np.int64), total)
+
+
+def _genuine(tally: VerificationTally, kind: str) -> Histogram:
+    scores = tally.genuine
+    finite = scores[np.isfinite(scores)].astype(np.float64)
+    if not len(finite):
+        return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), len(scores))
+    low, high = float(finite[0]), float(finite[-1])
+    q1, q3 = finite[len(finite) // 4], finite[(3 * len(finite)) // 4]
+    bins = _bins(len(finite), float(q3 - q1), high - low)
+    if high > low:
+        # The first bin is closed below; a little room keeps the smallest score inside.
+        edges = np.linspace(low, high, bins + 1)
+    else:
+        half = _half_width(tally, low)
+        edges = np.array([low - half, low + half])
+    below = np.searchsorted(finite, edges, side="right")
+    below[0] = 0
+    return _user(edges, np.diff(below), len(scores), kind)
+
+
+def _half_width(tally: VerificationTally, value: float) -> float:
+    """Return half the width of the bin of scores that are all the same."""
+    cells = tally.impostor
+    low = getattr(cells, "low", value)
+    high = getattr(cells, "high", value)
+    span = max(high, value) - min(low, value) if np.isfinite([low, high]).all() else 0.0
+    return span / 100 if span > 0 else max(abs(value), 1.0) / 100
+
+
+def _impostor(tally: VerificationTally, kind: str) -> Histogram:
+    cells = tally.impostor
+    if isinstance(cells, ThresholdCounts):
+        finite = np.nonzero(np.isfinite(cells.thresholds))[0]
+        edges = cells.thresholds[finite]
+        if len(edges) < 2:
+            return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
+        return _user(edges, cells.counts[finite[1:]], cells.total, kind)
+    return _of_cells(cells, tally, kind)
+
+
+def _of_cells(cells: CellCounts, tally: VerificationTally, kind: str) -> Histogram:
+    """Join cells, whole ones only, into bins: every count stays exact."""
+    if not len(cells.counts) or not cells.counts.sum():
+        return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
+    if cells.low == cells.high:
+        half = _half_of_one(cells, tally)
+        edges = np.array([cells.low - half, cells.low + half])
+        return _user(edges, np.array([cells.counts.sum()]), cells.total, kind)
+    before = np.cumsum(cells.counts)
+    n = int(before[-1])
+    q1, q3 = (int(np.searchsorted(before, share * n)) for share in (0.25, 0.75))
+    bins = _bins(n, float(max(q3 - q1, 1)), float(len(cells.counts)))
+    step = max(1, -(-len(cells.counts) // bins))
+    starts = np.arange(0, len(cells.counts), step)
+    counts = np.add.reduceat(cells.counts, starts)
+    last = cells.first - 1 + np.append(starts, starts[-1] + step)
+    return _user(np.ldexp(last.astype(float), cells.exponent), counts, cells.total, kind)
+
+
+def _half_of_one(cells: CellCounts, tally: VerificationTally) -> float:
+    finite = tally.genuine[np.isfinite(tally.genuine)].astype(np.float64)
+    ends = [cells.low, *finite[:1].tolist(), *finite[-1:].tolist()]
+    span = max(ends) - min(ends)
+    return span / 100 if span > 0 else max(abs(cells.low), 1.0) / 100
+
+
+def score_distributions(
+    data: Any,
+    ax: Axes | None = None,
+    *,
+    thresholds: float | Sequence[float] | Mapping[str, float] | None = None,
+    log: bool = False,
+    **style: Any,
+) -> ScoreDistributionsDisplay:
+    """Draw how genuine and impostor scores are distributed.
+
+    Parameters
+    ----------
+    data : Scores, Tally, or mapping of str to either
+        Scores are counted in one sweep in blocks of rows, however large the matrix. A tally must
+        hold ``verification/single``.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    thresholds : float, sequence of float, or mapping of str to float, optional
+        Thresholds to mark, with their names.
+    log : bool
+        Whether the axis of the density is logarithmic, which shows the tails.
+    **style
+        Properties of the outlines.
+
+    Returns
+    -------
+    ScoreDistributionsDisplay
+        With ``genuine`` and ``impostor`` (edges, counts and density), ``ax_`` and ``figure_``.
+
+    Notes
+    -----
+    Every comparison of two templates is a score (single-template verification). Each density is
+    over the attempts of its own class: the areas are 1, however many more impostor scores there
+    are. Counts in bins are exact.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.score_distributions(be.simulate(20, 4), thresholds={"vendor": 5.0})
+    >>> int(display.impostor[""].counts.sum())
+    6080
+    """
+    display = ScoreDistributionsDisplay.from_scores(data)
+    return display.plot(ax, thresholds=thresholds, log=log, **style)

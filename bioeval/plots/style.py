@@ -1,0 +1,240 @@
+"""How every plot looks: colours, axes, titles, ticks and notes.
+
+Nothing here changes matplotlib's global settings; each artist is told what it needs.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008), without the yellow, which is too light for a line on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+# Colour is never the only difference between two lines.
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (6, 1.8)),
+    (0, (1.2, 1.4)),
+    (0, (6, 1.6, 1.2, 1.6)),
+    (0, (3, 1.4)),
+    (0, (6, 1.6, 1.2, 1.6, 1.2, 1.6)),
+    (0, (10, 3)),
+)
+
+TEXT = "#222222"
+QUIET = "#666666"
+RULE = "#9a9a9a"
+GRID = "#e8e8e8"
+SHADE = "#f3f3f3"
+
+TITLE_SIZE = 11.0
+LABEL_SIZE = 10.0
+TICK_SIZE = 9.0
+SMALL_SIZE = 8.0
+
+# With so few distinct points, each is marked.
+FEW_POINTS = 40
+
+SIZE = (6.4, 4.8)
+SQUARE = (5.8, 6.0)
+
+
+def colour(number: int) -> str:
+    """Return the colour of a curve by its number."""
+    return PALETTE[number % len(PALETTE)]
+
+
+def dash(number: int) -> Any:
+    """Return the line style of a curve by its number; it shifts when the colours start again."""
+    return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
+
+
+def ink(line_colour: Any) -> tuple[float, float, float]:
+    """Return a colour dark enough to be read as text on white (contrast 4.5 : 1)."""
+    from matplotlib.colors import to_rgb
+
+    rgb = np.array(to_rgb(line_colour))
+    while (1.05 / (luminance(rgb) + 0.05)) < 4.5:
+        rgb = rgb * 0.94
+    return float(rgb[0]), float(rgb[1]), float(rgb[2])
+
+
+def luminance(rgb: Any) -> float:
+    """Return the relative luminance of a colour, 0 (black) to 1 (white)."""
+    c = np.asarray(rgb, dtype=float)[:3]
+    linear = np.where(c <= 0.03928, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+# ---------------------------------------------------------------------------------- axes
+
+
+def axes_for(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+    """Return `ax`, or the axes of a new figure where none is given."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set(color=RULE, linewidth=0.8)
+    ax.tick_params(which="both", color=RULE, labelcolor=TEXT, labelsize=TICK_SIZE, width=0.8)
+    ax.tick_params(which="minor", length=2)
+    ax.grid(True, which="major", color=GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure that `ax` stands in, past any subfigures."""
+    return ax.figure.figure  # type: ignore[union-attr, return-value]
+
+
+def titled(ax: Axes, title: str, over: Iterable[str] = ()) -> None:
+    """Write the title and, small below it, what the plot is over."""
+    width = ax.get_position().width * figure_of(ax).get_figwidth() * 72
+    columns = max(24, int(width / (SMALL_SIZE * 0.52)))
+    lines = [row for line in over for row in textwrap.wrap(line, columns)]
+    step = SMALL_SIZE * 1.35
+    heading = textwrap.fill(title, max(18, int(width / (TITLE_SIZE * 0.56))))
+    ax.set_title(
+        heading,
+        loc="left",
+        fontsize=TITLE_SIZE,
+        fontweight="bold",
+        color=TEXT,
+        pad=8 + step * len(lines),
+    )
+    if lines:
+        ax.annotate(
+            "\n".join(lines), (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points",
+            fontsize=SMALL_SIZE, color=QUIET, va="bottom", ha="left", linespacing=1.3,
+            annotation_clip=False,
+        )  # fmt: skip
+
+
+def labelled(ax: Axes, x: str, y: str, iso_x: str = "", iso_y: str = "") -> None:
+    """Name both axes; the ISO terms follow the names in small."""
+    below = ax.set_xlabel(x, loc="left", fontsize=LABEL_SIZE, color=TEXT)
+    beside = ax.set_ylabel(y, loc="bottom", fontsize=LABEL_SIZE, color=TEXT)
+    small: dict[str, Any] = {
+        "textcoords": "offset points",
+        "fontsize": SMALL_SIZE - 0.5,
+        "color": QUIET,
+        "annotation_clip": False,
+    }
+    if iso_x:
+        ax.annotate(
+            f"ISO: {iso_x}", (1, 0), (7, 0.7), xycoords=below, va="bottom", ha="left", **small
+        )
+    if iso_y:
+        ax.annotate(
+            f"ISO: {iso_y}", (1, 1), (-0.7, 7), xycoords=beside, va="bottom", ha="right",
+            rotation=90, **small,
+        )  # fmt: skip
+
+
+def note(ax: Axes, text: str, where: str = "centre") -> Any:
+    """Write a remark on the axes: in the middle of an empty plot, or in a lower corner."""
+    x, y, ha, va, size = {
+        "centre": (0.5, 0.5, "center", "center", LABEL_SIZE),
+        "right": (0.985, 0.02, "right", "bottom", SMALL_SIZE),
+        "left": (0.015, 0.02, "left", "bottom", SMALL_SIZE),
+    }[where]
+    width = ax.get_position().width * figure_of(ax).get_figwidth() * 72
+    columns = max(16, int(0.8 * width / (size * 0.52)))
+    wrapped = "\n".join(row for line in text.split("\n") for row in textwrap.wrap(line, columns))
+    return ax.text(
+        x, y, wrapped, transform=ax.transAxes, ha=ha, va=va, fontsize=size, color=QUIET,
+        linespacing=1.4, zorder=6,
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------- ticks
+
+
+# Between ticks of a linear axis of ranks.
+_STEPS = (1, 5, *(k * 10**e for e in range(1, 9) for k in (1, 2, 5)))
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def rate_text(value: float) -> str:
+    """Return a power of ten as a tick label: 1, 0.1, 0.01, 10⁻³ ..."""
+    exponent = round(np.log10(value))
+    if exponent >= -2:
+        return f"{value:g}"
+    return "10" + str(exponent).translate(_SUPERSCRIPT)
+
+
+def log_rates(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
+    """Make an axis of rates logarithmic, from `low`, with a tick at each power of ten."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    (ax.set_xlim if which == "x" else ax.set_ylim)(low, high)
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    ticks = 10.0 ** np.arange(first, last + 1)
+    inside = (ticks >= low * 0.999) & (ticks <= high * 1.001)
+    step = 1 + int(inside.sum()) // 9
+    axis.set_major_locator(FixedLocator(ticks[inside][::-1][::step][::-1]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: rate_text(value)))
+    minor = (ticks[:, None] * np.arange(2, 10)).ravel()
+    axis.set_minor_locator(FixedLocator(minor[(minor >= low) & (minor <= high)]))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> None:
+    """Make an axis of ranks, with whole numbers on it."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    if log:
+        (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+        mantissas = (1, 2, 5) if last < 1000 else (1,)
+        tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)
+        ticks = [int(t * k) for t in tens for k in mantissas if t * k <= last]
+    else:
+        step = next(s for s in _STEPS if last / s <= 10 or s == _STEPS[-1])
+        ticks = sorted({1, *range(step, last + 1, step)})
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axis.set_minor_locator(NullLocator())
+    margin = (last / first) ** 0.02 if log else 0.02 * max(last - first, 1)
+    limits = (first / margin, last * margin) if log else (first - margin, last + margin)
+    (ax.set_xlim if which == "x" else ax.set_ylim)(*limits)
+
+
+def rate_limits(low: float) -> tuple[float, float]:
+    """Return the limits of a linear axis of rates whose smallest one is `low`.
+
+    From 0, or from a round number where everything lies in the upper half.
+    """
+    if not low > 0.5:
+        return -0.015, 1.015
+    steps = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+    step = next((step for step in steps if 1 - low > 2 * step), steps[-1])
+    start = np.floor((low - 0.04 * (1 - low)) / step) * step
+    return float(start - 0.015 * (1 - start)), float(1 + 0.015 * (1 - start))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a score or a threshold in few digits."""
+    return f"{value:.{digits}g}"
+
+
+def percent(value: float) -> str:
+    """Return a rate in per cent, with three significant digits at most."""
+    return f"{100 * value:.3g} %"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``"1 subject"``, ``"1,560 subjects"``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

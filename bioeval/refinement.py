@@ -1,0 +1,370 @@
+"""A second look at the scores, where an operating point falls.
+
+The first sweep leaves genuine scores and impostor counts in cells. From those it is known in
+which cell each point lies; the second sweep collects the impostor scores of these few cells
+alone, and counts the others between the genuine scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from bioeval.counting import CellCounter, ImpostorBlock, guide_to
+from bioeval.errors import MergeError
+from bioeval.kernels import refine as kernel_refine
+from bioeval.points import (
+    Curve,
+    EqualError,
+    Gaps,
+    VerificationPoints,
+    allowed_false_accepts,
+    crossed,
+    d_prime,
+    equal_error,
+    hull_equal_error,
+    min_costs,
+)
+from bioeval.tallies import CellCounts, VerificationTally
+from bioeval.thresholds import edge_of
+
+# A cell with more scores than this is counted in finer cells before any is collected.
+COLLECT = 1 << 20
+
+Sweep = Callable[[], Iterator[ImpostorBlock]]
+
+_LARGEST = np.finfo(np.float64).max
+
+
+@dataclass
+class Bins:
+    """Impostor counts between increasing edges; bin ``b`` is ``(edge[b - 1], edge[b]]``.
+
+    The first bin is -inf alone and the last +inf alone.
+    """
+
+    edges: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, cells: CellCounts) -> Bins:
+        """Return the cells of a count as bins."""
+        if len(cells.counts):
+            first, e = cells.first, cells.exponent
+            inner = [edge_of(first + i - 1, e) for i in range(len(cells.counts) + 1)]
+        else:
+            inner = [0.0]
+        edges = np.array([-np.inf, *np.clip(inner, -_LARGEST, _LARGEST), _LARGEST, np.inf])
+        counts = [cells.negative_infinite, 0, *cells.counts, 0, cells.positive_infinite]
+        return cls(edges, np.array(counts, dtype=np.int64))
+
+    def cumulative(self) -> np.ndarray:
+        """Return how many scores are at most each edge."""
+        return np.cumsum(self.counts)
+
+    def low(self, b: int) -> float:
+        """Return the lower end of a bin, not included."""
+        return float(self.edges[b - 1]) if b else -np.inf
+
+    def last_filled_before(self, b: int) -> int | None:
+        """Return the last bin before `b` that has scores, or None."""
+        filled = np.nonzero(self.counts[:b])[0]
+        return int(filled[-1]) if len(filled) else None
+
+    def split(self, b: int, sub: CellCounts) -> Bins:
+        """Return bins in which bin `b` is divided into the cells of `sub`."""
+        low, high = self.low(b), float(self.edges[b])
+        inner = np.array([edge_of(sub.first + i, sub.exponent) for i in range(len(sub.counts))])
+        first = max(low, edge_of(sub.first - 1, sub.exponent))
+        edges = np.concatenate([[first], np.minimum(inner, high), [high]])
+        counts = np.concatenate([[0], sub.counts, [0]])
+        return Bins(
+            np.concatenate([self.edges[:b], edges, self.edges[b + 1 :]]),
+            np.concatenate([self.counts[:b], counts, self.counts[b + 1 :]]),
+        )
+
+
+def refine(
+    tally: VerificationTally,
+    sweep: Sweep,
+    far_targets: Sequence[float],
+    costs: np.ndarray,
+    symmetric: bool,
+) -> VerificationPoints:
+    """Return the operating points of a tally, exact, from another sweep over its scores.
+
+    Parameters
+    ----------
+    tally : VerificationTally
+    sweep : callable
+        Starts a sweep over the impostor scores that the tally counted.
+    far_targets : sequence of float
+    costs : float64 array, shape (c, 3)
+    symmetric : bool
+        Whether each pair was counted in both directions.
+    """
+    targets = np.asarray(far_targets, dtype=np.float64)
+    genuine = tally.genuine.astype(np.float64)
+    points = VerificationPoints(
+        far_target=targets,
+        frr_at_far=np.full(len(targets), np.nan),
+        threshold_at_far=np.full(len(targets), np.nan),
+        costs=costs,
+        min_cost=np.full(len(costs), np.nan),
+        min_cost_threshold=np.full(len(costs), np.nan),
+        symmetric=symmetric,
+    )
+    points.d_prime = _d_prime(genuine, tally)
+    total = tally.impostor.total
+    if not len(genuine) or not total:
+        return points
+    search = _Search(genuine, tally.impostor, targets)
+    gaps = search.run(sweep)
+    reject_all = search.reject_all()
+    points.equal_error = search.equal_error()
+    for i, target in enumerate(targets):
+        points.frr_at_far[i], points.threshold_at_far[i] = search.at_far(float(target))
+    points.zero_far, points.zero_far_threshold = search.at_far(0.0)
+    points.zero_frr = float(gaps.below[-1] + gaps.at[-1]) / total
+    points.zero_frr_threshold = float(gaps.marks[-1])
+    points.auc = gaps.auc()
+    _, far, frr = gaps.best_points()
+    points.eer_hull = hull_equal_error(np.append(far, 1.0), np.append(frr, 0.0))
+    points.min_cost, points.min_cost_threshold = min_costs(gaps, costs, reject_all)
+    return points
+
+
+def _d_prime(genuine: np.ndarray, tally: VerificationTally) -> float:
+    finite = genuine[np.isfinite(genuine)]
+    moments = tally.moments
+    if not len(finite) or not moments.count:
+        return float("nan")
+    mine = (float(finite.mean()), float(finite.var()))
+    return d_prime(mine, (moments.mean, moments.squares / moments.count))
+
+
+class _Search:
+    """Finds the bins where points fall, narrows and collects them, and reads off the points."""
+
+    def __init__(self, genuine: np.ndarray, cells: CellCounts, targets: np.ndarray):
+        self.genuine = genuine
+        self.total = cells.total
+        self.bins = Bins.of(cells)
+        self.allowed = {allowed_false_accepts(t, self.total) for t in [0.0, *targets.tolist()]}
+        self.found: dict[tuple[float, float], tuple[np.ndarray, np.ndarray]] = {}
+        infinite = [v for v, n in ((-np.inf, cells.negative_infinite),
+                                   (np.inf, cells.positive_infinite)) if n]  # fmt: skip
+        known = [*infinite, *([cells.low, cells.high] if len(cells.counts) else [])]
+        self.smallest, self.largest = min(known), max(known)
+
+    # -- which bins
+
+    def crossing_bin(self) -> int:
+        """Return the first bin at whose upper edge FAR >= FRR."""
+        taken = self.bins.cumulative()
+        rejected = len(self.genuine) - np.searchsorted(self.genuine, self.bins.edges, "right")
+        low, high = 0, len(taken) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if crossed(taken[middle], rejected[middle], len(self.genuine), self.total):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def bin_past(self, allowed: int) -> int | None:
+        """Return the bin of the first false accept that is not allowed; None if all are."""
+        if allowed >= self.total:
+            return None
+        return int(np.searchsorted(self.bins.cumulative(), allowed, side="right"))
+
+    def wanted(self) -> list[int]:
+        """Return the bins whose scores are needed: where points fall, and the ones before."""
+        chosen = {self.crossing_bin(), *map(self.bin_past, self.allowed)} - {None}
+        before = {self.bins.last_filled_before(b) for b in chosen if b is not None}
+        return sorted(b for b in chosen | before if b is not None and self.bins.counts[b])
+
+    # -- sweeps
+
+    def run(self, sweep: Sweep) -> Gaps:
+        """Narrow crowded bins, then collect what is wanted and count the gaps."""
+        while True:
+            missing = [b for b in self.wanted() if not self._single(b)]
+            crowded = [b for b in missing if self.bins.counts[b] > COLLECT]
+            if not crowded:
+                break
+            self._narrow(sweep, crowded)
+        gaps = _GapCounter(self.genuine)
+        windows = [(self.bins.low(b), float(self.bins.edges[b])) for b in missing]
+        collected: list[np.ndarray] = []
+        for values, start, stop in sweep():
+            gaps.add(values, start, stop)
+            if windows:
+                collected.append(_collect(values, start, stop, windows))
+        scores = np.sort(np.concatenate(collected)) if collected else np.empty(0)
+        for low, high in windows:
+            first, last = np.searchsorted(scores, [low, high], side="right")
+            self.found[low, high] = np.unique(scores[first:last], return_counts=True)
+        return gaps.result(self.total)
+
+    def _single(self, b: int) -> bool:
+        """Note the score of a bin that can hold only one value, and say if it does."""
+        low, high = self.bins.low(b), float(self.bins.edges[b])
+        if (low, high) in self.found:
+            return True
+        if not (b == 0 or math.nextafter(low, math.inf) == high):
+            return False
+        self.found[low, high] = np.array([high]), np.array([self.bins.counts[b]])
+        return True
+
+    def _narrow(self, sweep: Sweep, crowded: list[int]) -> None:
+        """Count the scores of crowded bins in cells of their own."""
+        counters = {b: CellCounter() for b in crowded}
+        for values, start, stop in sweep():
+            for b, counter in counters.items():
+                window = [(self.bins.low(b), float(self.bins.edges[b]))]
+                inside = _collect(values, start, stop, window)
+                if len(inside):
+                    none = np.zeros(1, dtype=np.int64)
+                    counter.add(inside[None], none, none)
+        for b in sorted(crowded, reverse=True):
+            sub = counters[b].result()
+            if sub.low == sub.high:  # one value, many times: its bin becomes that value alone
+                low = max(self.bins.low(b), math.nextafter(sub.low, -math.inf))
+                high = float(self.bins.edges[b])
+                self.bins = Bins(
+                    np.concatenate([self.bins.edges[:b], [low, sub.low, high],
+                                    self.bins.edges[b + 1 :]]),
+                    np.concatenate([self.bins.counts[:b], [0, sub.total, 0],
+                                    self.bins.counts[b + 1 :]]),
+                )  # fmt: skip
+            else:
+                self.bins = self.bins.split(b, sub)
+
+    # -- points
+
+    def reject_all(self) -> float:
+        """Return the threshold that rejects everything; NaN if a score has that very value."""
+        taken = self.genuine[0] == -np.inf or self.smallest == -np.inf
+        return float("nan") if taken else float("-inf")
+
+    def curve(self, b: int) -> Curve:
+        """Return the points of a bin, after the last point before it."""
+        low, high = self.bins.low(b), float(self.bins.edges[b])
+        values, counts = self.found.get((low, high), (np.empty(0), np.empty(0, dtype=np.int64)))
+        if b == 0:
+            inside = self.genuine[self.genuine == -np.inf]
+            before = 0
+        else:
+            before = int(np.searchsorted(self.genuine, low, side="right"))
+            inside = self.genuine[before : np.searchsorted(self.genuine, high, side="right")]
+        threshold = np.union1d(values, inside)
+        base = int(self.bins.counts[:b].sum())
+        taken = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        fa = base + taken[np.searchsorted(values, threshold, side="right")]
+        fr = len(self.genuine) - np.searchsorted(self.genuine, threshold, side="right")
+        return Curve(
+            np.concatenate([[self._threshold_before(b, before)], threshold]),
+            np.concatenate([[base], fa]),
+            np.concatenate([[len(self.genuine) - before], fr]),
+            len(self.genuine),
+            self.total,
+        )
+
+    def _threshold_before(self, b: int, genuine_before: int) -> float:
+        """Return the largest score before a bin, of either class, or the reject-all threshold."""
+        scores = []
+        if genuine_before:
+            scores.append(float(self.genuine[genuine_before - 1]))
+        filled = self.bins.last_filled_before(b)
+        if filled is not None:
+            window = (self.bins.low(filled), float(self.bins.edges[filled]))
+            scores.append(float(self.found[window][0][-1]))
+        return max(scores) if scores else self.reject_all()
+
+    def equal_error(self) -> EqualError:
+        """Return the equal error rate."""
+        return equal_error(self.curve(self.crossing_bin()))
+
+    def at_far(self, target: float) -> tuple[float, float]:
+        """Return the smallest FRR with FAR at most `target`, and the loosest threshold."""
+        allowed = allowed_false_accepts(target, self.total)
+        b = self.bin_past(allowed)
+        if b is None:
+            return 0.0, max(float(self.genuine[-1]), self.largest)
+        curve = self.curve(b)
+        last = int(np.searchsorted(curve.fa, allowed, side="right")) - 1
+        return curve.frr(last), float(curve.threshold[last])
+
+
+def _collect(
+    values: np.ndarray, start: np.ndarray, stop: np.ndarray, windows: list[tuple[float, float]]
+) -> np.ndarray:
+    lows = np.array([low for low, _ in windows])
+    highs = np.array([high for _, high in windows])
+    found = np.empty(len(values), dtype=np.int64)
+    kernel_refine.count_windows(values, start, stop, lows, highs, found)
+    offsets = np.concatenate([[0], np.cumsum(found)])
+    out = np.empty(offsets[-1])
+    kernel_refine.collect_windows(values, start, stop, lows, highs, offsets, out)
+    return out
+
+
+class _GapCounter:
+    """Counts impostor scores between the distinct genuine scores."""
+
+    def __init__(self, genuine: np.ndarray):
+        self.marks, self.repeats = np.unique(genuine, return_counts=True)
+        self.base, self.scale, self.guide = guide_to(self.marks)
+        chunks = numba.get_num_threads()
+        self.below = np.zeros((chunks, len(self.marks) + 1), dtype=np.int64)
+        self.equal = np.zeros((chunks, len(self.marks)), dtype=np.int64)
+
+    def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
+        """Count the impostor scores of a block."""
+        kernel_refine.count_gaps(
+            values, start, stop, self.marks, self.base, self.scale, self.guide,
+            self.below, self.equal,
+        )  # fmt: skip
+
+    def result(self, impostor: int) -> Gaps:
+        """Return the counts."""
+        under, at = self.below.sum(axis=0), self.equal.sum(axis=0)
+        seen = int(under.sum() + at.sum())
+        if seen != impostor:
+            raise MergeError(
+                f"the scores hold {seen} impostor attempts, but the tally counted {impostor}; "
+                "refine a tally with the very scores that it counted"
+            )
+        below = np.cumsum(under[:-1]) + np.concatenate([[0], np.cumsum(at)[:-1]])
+        return Gaps(self.marks, below, at, self.repeats.astype(np.int64), impostor)
+
+
+def bin_bounds(tally: VerificationTally) -> dict[str, float]:
+    """Return what a tally alone says of EER and AUC: bounds, from counts at cell edges."""
+    genuine = tally.genuine.astype(np.float64)
+    cells, total = tally.impostor, tally.impostor.total
+    nothing = dict.fromkeys(("eer_at_least", "eer_at_most", "auc_at_least", "auc_at_most"), np.nan)
+    if not len(genuine) or not total:
+        return nothing
+    search = _Search(genuine, cells, np.empty(0))
+    b = search.crossing_bin()
+    taken = search.bins.cumulative()
+    rejected = len(genuine) - np.searchsorted(genuine, search.bins.edges, side="right")
+    fa0, fr0 = (taken[b - 1], rejected[b - 1]) if b else (0, len(genuine))
+    far0, frr0 = fa0 / total, fr0 / len(genuine)
+    far1, frr1 = taken[b] / total, rejected[b] / len(genuine)
+    inside = np.diff(np.concatenate([[0], len(genuine) - rejected]))
+    sure = int(np.dot(inside, total - taken))  # genuine scores in a closer cell
+    open_ = int(np.dot(inside, search.bins.counts))
+    pairs = len(genuine) * total
+    return {
+        "eer_at_least": max(far0, frr1),
+        "eer_at_most": min(far1, frr0),
+        "auc_at_least": sure / pairs,
+        "auc_at_most": (sure + open_) / pairs,
+    }

@@ -1,0 +1,54 @@
+"""How numbers are written in a table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bioeval.tables.rows import Row
+
+NOT_DEFINED = "n/a"
+
+
+def fraction_digits(row: Row) -> int:
+    """Return the number of digits behind the point of a per cent."""
+    return row.decimals if row.unit == "%" and row.is_defined else 0
+
+
+def value(row: Row, fraction: int) -> str:
+    """Return the value, with blanks behind so that points stand below each other."""
+    if not row.is_defined:
+        return NOT_DEFINED
+    if row.unit != "%":
+        number = f"{row.value:.{row.decimals}f}"
+        if float(number) == 1 and row.value < 1:  # nearly perfect is not perfect
+            number = f"> {1 - 10**-row.decimals:.{row.decimals}f}"
+        return number + " " * (fraction + 2 - row.decimals)
+    return f"{100 * row.value:.{row.decimals}f} %" + " " * (fraction - row.decimals)
+
+
+def per_cent(rate: float) -> str:
+    """Return a round rate in per cent: 0.001 is ``0.1 %``."""
+    return f"{100 * rate:.6g} %"
+
+
+def fvc_name(target: float) -> str:
+    """Return the name that FVC gave to FNMR at a FMR target: 0.01 is `` (FMR100)``."""
+    power = round(-math.log10(target)) if target > 0 else 0
+    return f" (FMR{10**power})" if power in (2, 3) and math.isclose(target, 10.0**-power) else ""
+
+
+def threshold(value: float | None) -> str:
+    """Return a threshold with six digits; whole numbers whole."""
+    if value is None:
+        return ""
+    if math.isnan(value):
+        return NOT_DEFINED
+    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+    return str(int(value)) if whole else f"{value:.6g}"
+
+
+def count(value: int | None) -> str:
+    """Return a count with its thousands set apart."""
+    return "" if value is None else f"{value:,}"

@@ -1,0 +1,314 @@
+"""The rows of a table: which values of a dataset are shown, and what each is over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bioeval.tables import numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: With this many thresholds or fewer, they were asked for and each has its rows.
+FEW = 12
+
+#: Ranks that are shown.
+RANKS = (1, 5, 10)
+
+#: The nodes of an evaluation, in the order in which they are shown.
+TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid")
+
+_UPSIDE_DOWN = (
+    "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}?"
+)
+
+
+@dataclass(frozen=True)
+class Over:
+    """What a result is over: attempts of each class, and subjects; None where it is not."""
+
+    genuine: int | None = None
+    impostor: int | None = None
+    subjects: int | None = None
+
+    @property
+    def of_genuine(self) -> Over:
+        """The genuine attempts alone."""
+        return Over(genuine=self.genuine, subjects=self.subjects)
+
+    @property
+    def of_impostor(self) -> Over:
+        """The impostor attempts alone."""
+        return Over(impostor=self.impostor, subjects=self.subjects)
+
+    @property
+    def lacking(self) -> str:
+        """Which of the attempts there are none of, in words."""
+        classes = {"genuine": self.genuine, "impostor": self.impostor}
+        none = [name for name, count in classes.items() if count == 0]
+        return f"0 {' and 0 '.join(none)} attempts" if none else ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result: what it is, its value, and what it is over."""
+
+    measure: str
+    value: float
+    over: Over
+    threshold: float | None = None
+    unit: str = "%"
+    decimals: int = 2
+    undefined: str = ""
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether there is a value."""
+        return not math.isnan(self.value)
+
+    @property
+    def why_not(self) -> str:
+        """Why there is no value."""
+        return self.over.lacking or self.undefined or "not defined"
+
+
+@dataclass(frozen=True)
+class Section:
+    """The rows of one task."""
+
+    title: str
+    details: str
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+
+def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return the path and the dataset of each task, in the order in which they are shown."""
+    import xarray as xr
+
+    if isinstance(tree, xr.Dataset):
+        yield "", tree
+        return
+    if tree.data_vars:
+        yield tree.path.strip("/"), tree.to_dataset()
+    children = list(tree.children.values())
+    place = {name: i for i, name in enumerate(TASKS)}
+    for node in sorted(children, key=lambda node: place.get(str(node.name), -1)):
+        yield from datasets(node)
+
+
+def systems(paths: Iterable[str]) -> list[str]:
+    """Return the systems that the paths of tasks belong to."""
+    return list(dict.fromkeys(_system(path) for path in paths))
+
+
+def _system(path: str) -> str:
+    """Return what stands before the task in a path: the system, where there are several."""
+    parts = path.split("/")
+    first = next((i for i, part in enumerate(parts) if part in TASKS), len(parts))
+    return "/".join(parts[:first])
+
+
+# ------------------------------------------------------------------------ the tasks
+
+
+def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Section:
+    """Return the rows of a task's dataset, under the system's name where there are several."""
+    attrs = dataset.attrs
+    task = str(attrs.get("task", path)) or "results"
+    title = task[0].upper() + task[1:]
+    if several:
+        title = f"{_system(path)}: {title}"
+    if "cms" in dataset:
+        rows = list(_closed_set(dataset))
+        details = _details(attrs, "rank_unit", "ties", "fusion")
+    elif "dir" in dataset:
+        rows = list(_open_set(dataset))
+        details = _details(
+            attrs, "genuine_gallery_subjects", "rank_unit", "ties", "impostors", "fusion"
+        )
+        details = "; ".join(filter(None, [details, "DIR is TPIR, FAR is FPIR"]))
+    else:
+        rows = list(_verification(dataset))
+        multi = attrs.get("templates") == "multi"
+        details = _details(attrs, *(("fusion",) if multi else ()), "claims")
+    notes = dict.fromkeys(f"n/a: {row.why_not}" for row in rows if not row.is_defined)
+    return Section(title, details, rows, list(notes))
+
+
+def _details(attrs: Mapping[str, Any], *names: str) -> str:
+    """Say with which options a task was evaluated."""
+    others = attrs.get("impostor_gallery_subjects", "")
+    same = str(others) == str(attrs.get("genuine_gallery_subjects"))
+    says: dict[str, Callable[[str], str]] = {
+        "genuine_gallery_subjects": lambda x: (
+            f"N = {x} subjects" + ("" if same else f" ({others} for impostors)")
+        ),
+        "rank_unit": lambda x: f"ranks count {x}s",
+        "ties": lambda x: f"{x} ties",
+        "impostors": lambda x: f"impostors {x}",
+        "fusion": lambda x: "" if x == "none" else f"fusion {x}",
+        "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
+    }
+    said = [says[name](str(attrs[name])) for name in names if name in attrs]
+    return ", ".join(text for text in said if text)
+
+
+def _verification(dataset: xr.Dataset) -> Iterator[Row]:
+    over = _over(dataset)
+    fine, finer = _decimals(over.genuine), _decimals(over.impostor)
+    if (eer := _scalar(dataset, "eer")) is not None:
+        yield Row("EER", eer, over, _scalar(dataset, "eer_threshold"), decimals=fine)
+    for target, frr, threshold in _targets(dataset, "frr_at_far"):
+        name = f"FNMR at FMR <= {numbers.per_cent(target)}{numbers.fvc_name(target)}"
+        yield Row(name, frr, over, threshold, decimals=fine)
+    if (zero := _scalar(dataset, "zero_far")) is not None:
+        threshold_0 = _scalar(dataset, "zero_far_threshold")
+        yield Row("FNMR at FMR = 0 (ZeroFMR)", zero, over, threshold_0, decimals=fine)
+    if (zero := _scalar(dataset, "zero_frr")) is not None:
+        threshold_0 = _scalar(dataset, "zero_frr_threshold")
+        yield Row("FMR at FNMR = 0 (ZeroFNMR)", zero, over, threshold_0, decimals=finer)
+    if (auc := _scalar(dataset, "auc")) is not None:
+        yield Row("AUC", auc, over, unit="", decimals=5)
+    if (d_prime := _scalar(dataset, "d_prime")) is not None:
+        why = "the scores of both classes have no spread"
+        yield Row("d'", d_prime, over, unit="", decimals=3, undefined=why)
+    for i, threshold in _few_thresholds(dataset, "frr_at_far"):
+        far, frr = float(dataset["far"][i]), float(dataset["frr"][i])
+        yield Row("FMR", far, over.of_impostor, threshold, decimals=finer)
+        yield Row("FNMR", frr, over.of_genuine, threshold, decimals=fine)
+
+
+def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
+    over = _over(dataset)
+    fine, finer = _decimals(over.genuine), _decimals(over.impostor)
+    if (eer := _scalar(dataset, "eer")) is not None:
+        why = "FAR and 1 - DIR do not cross"
+        threshold_0 = _scalar(dataset, "eer_threshold")
+        yield Row("EER, rank 1", eer, over, threshold_0, decimals=fine, undefined=why)
+    for target, rate, limit in _targets(dataset, "dir_at_far"):
+        name = f"DIR at FAR <= {numbers.per_cent(target)}, rank 1"
+        yield Row(name, rate, over, limit, decimals=fine)
+    first = dataset["dir"].isel(rank=0)
+    for i, threshold in _few_thresholds(dataset, "dir_at_far"):
+        name, far = "DIR, rank 1", float(dataset["far"][i])
+        yield Row(name, float(first[i]), over.of_genuine, threshold, decimals=fine)
+        yield Row("FAR", far, over.of_impostor, threshold, decimals=finer)
+
+
+def _closed_set(dataset: xr.Dataset) -> Iterator[Row]:
+    over = Over(int(_scalar(dataset, "attempts") or 0), None, _over(dataset).subjects)
+    ranks = dataset["rank"].values.tolist()
+    for rank in RANKS:
+        if rank in ranks:
+            name = f"Rank {rank}" + (" (recognition rate)" if rank == 1 else "")
+            value = float(dataset["cms"][ranks.index(rank)])
+            yield Row(name, value, over, decimals=_decimals(over.genuine))
+
+
+# ------------------------------------------------------------------------ picking
+
+
+def _scalar(dataset: xr.Dataset, name: str) -> float | None:
+    """Return a 0-d variable, or None where it is not there."""
+    if name not in dataset or dataset[name].ndim:
+        return None
+    return float(dataset[name].item())
+
+
+def _over(dataset: xr.Dataset) -> Over:
+    return Over(
+        int(_scalar(dataset, "genuine_attempts") or 0),
+        int(_scalar(dataset, "impostor_attempts") or 0),
+        int(dataset.attrs.get("probe_subjects", 0)) or None,
+    )
+
+
+def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, float | None]]:
+    """Return target, rate and threshold at each FAR target; at rank 1, where there are ranks."""
+    if name not in dataset:
+        return
+    rates, limits = dataset[name], dataset.get("threshold_at_far")
+    if "rank" in rates.dims:
+        rates = rates.isel(rank=0)
+    if limits is not None and "rank" in limits.dims:
+        limits = limits.isel(rank=0)
+    if rates.dims != ("far_target",):
+        return
+    for i, target in enumerate(dataset["far_target"].values.tolist()):
+        yield target, float(rates[i]), None if limits is None else float(limits[i])
+
+
+def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, float]]:
+    """Return all thresholds if they are few; else three, unless the table has `instead`."""
+    count = dataset.sizes.get("threshold", 0)
+    places: Iterable[int] = range(count)
+    if count > FEW:
+        places = () if instead in dataset else [round(i * (count - 1) / 4) for i in (1, 2, 3)]
+    for i in places:
+        yield i, float(dataset["threshold"][i])
+
+
+def _decimals(attempts: int | None) -> int:
+    """Return as many decimals of a per cent as make one attempt visible."""
+    return min(6, max(1, len(str(attempts)) - 2))
+
+
+# ------------------------------------------------------------------------ around the rows
+
+
+def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
+    """Say, line by line, what the results are about."""
+    if not found:
+        return
+    attrs = next(iter(found.values())).attrs
+    layout, kind = str(attrs.get("layout", "")), str(attrs.get("kind", ""))
+    name = ", ".join(filter(None, systems(found))) or str(attrs.get("system", ""))
+    if name:
+        yield "System", name
+    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
+    templates = int(attrs.get("gallery_templates", 0))
+    gallery = int(attrs.get("gallery_subjects", 0))
+    if layout == "pairs":
+        yield "Data", f"{probes:,} pairs"
+    elif layout == "all-against-all" and probes == templates:
+        yield "Data", f"{_of(probes, 'templates', subjects)}, all against all"
+    elif layout:
+        who, whom = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
+        yield "Data", f"{who} against {whom}"
+    accepts = {
+        "distance": "distances, accepted at or below the threshold",
+        "similarity": "similarities, accepted at or above the threshold",
+        "order": "order within each row; no thresholds",
+    }
+    if kind:
+        yield "Scores", accepts.get(kind, kind)
+    failed = {
+        "reject": "a failed comparison is an attempt that is always rejected",
+        "exclude": "a failed comparison is no attempt",
+    }
+    if attrs.get("nan_policy") in failed:
+        yield "NaN", failed[attrs["nan_policy"]]
+    if attrs.get("protocol"):
+        yield "Protocol", str(attrs["protocol"])
+
+
+def _of(count: int, what: str, subjects: int) -> str:
+    return f"{count:,} {what}" + (f" of {subjects:,} subjects" if subjects else "")
+
+
+def warnings(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
+    """Return each warning with the tasks that gave it; no tasks where all of them did."""
+    said: dict[str, list[str]] = {}
+    for dataset in found.values():
+        lines = str(dataset.attrs.get("warnings", "")).splitlines()
+        auc = _scalar(dataset, "auc")
+        if auc is not None and auc < 0.5:
+            lines.append(_UPSIDE_DOWN.format(dataset.attrs.get("kind", "distance")))
+        for line in lines:
+            said.setdefault(line, []).append(str(dataset.attrs.get("task", "")))
+    for line, tasks in said.items():
+        yield line, "" if len(tasks) == len(found) else "; ".join(dict.fromkeys(tasks))

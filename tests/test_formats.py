@@ -1,0 +1,754 @@
+"""Files: what is written is read back as it was, and a bad file is told by one clear error."""
+
+from __future__ import annotations
+
+import io
+import json
+import mmap
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import HealthCheck, given, settings
+
+import bioeval as be
+from bioeval.errors import DataError
+
+DTYPES = ["f2", "f4", "f8", ">f8", "i1", "u1", "i4", "u8", ">i2", "?"]
+
+
+def same_scores(a: be.Scores, b: be.Scores) -> None:
+    """All that a reader can see of two scores is equal."""
+    assert type(a) is type(b)
+    assert (a.layout, a.shape, a.dtype, a.kind, a.nan) == (
+        b.layout,
+        b.shape,
+        b.dtype,
+        b.kind,
+        b.nan,
+    )
+    np.testing.assert_array_equal(a.values, b.values)
+    if isinstance(a, be.PairScores):
+        np.testing.assert_array_equal(a.genuine, b.genuine)
+        return
+    assert a.labelled == b.labelled
+    for name in ("probe_labels", "gallery_labels"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    for name in ("probe_meta", "gallery_meta"):
+        assert list(getattr(a, name)) == list(getattr(b, name))
+        for key, column in getattr(a, name).items():
+            np.testing.assert_array_equal(column, getattr(b, name)[key])
+    assert (a.mask is None) == (b.mask is None)
+    if a.mask is not None:
+        np.testing.assert_array_equal(a.mask, b.mask)
+    itself = a.probe_ids[:, None] == a.gallery_ids
+    np.testing.assert_array_equal(itself, b.probe_ids[:, None] == b.gallery_ids)
+
+
+def rectangle(dtype="f8", **options) -> be.Scores:
+    values = np.arange(12).reshape(3, 4).astype(dtype)
+    options.setdefault("probe_meta", {"camera": [1, 2, 1]})
+    options.setdefault("gallery_meta", {"camera": [3, 3, 4, 4], "day": ["a", "b", "a", "b"]})
+    return be.Scores(values, ["ann", "bob", "eve"], ["ann", "ann", "bob", "cat"], **options)
+
+
+def square(dtype="f8", **options) -> be.Scores:
+    values = np.arange(16).reshape(4, 4).astype(dtype)
+    options.setdefault("probe_meta", {"session": [1, 2, 1, 2]})
+    return be.Scores(values, [7, 7, 8, 9], **options)
+
+
+# ------------------------------------------------------------------------ round trips
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_survives(tmp_path, dtype, suffix):
+    scores = be.Scores(np.arange(12).reshape(3, 4).astype(dtype), list("abc"), list("aabd"))
+    be.save(scores, tmp_path / f"x{suffix}")
+    same_scores(be.load(tmp_path / f"x{suffix}"), scores)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        rectangle(),
+        rectangle(kind="similarity", nan="reject"),
+        rectangle(mask=[[2, 2, 1, 0], [1, 1, 2, 0], [1, 0, 1, 1]]),
+        square(kind="order"),
+        square(nan="exclude"),
+        be.Scores(np.zeros((2, 2)), [1.5, 2.5]),
+        be.Scores(np.zeros((2, 2)), [b"x", b"y"]),
+        be.Scores(np.zeros((2, 2)), np.array(["a", "b"], dtype=object)),
+        be.Scores(np.zeros((2, 2)), np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")),
+        be.Scores(np.ones((2, 3)), mask=[[2, 1, 1], [1, 2, 0]]),
+        be.Scores(np.array([[np.inf, -np.inf], [np.nan, 0.0]]), ["a", "b"], ["a", "b"]),
+        be.Scores(np.asfortranarray(np.arange(6.0).reshape(2, 3)), [1, 2], [1, 2, 3]),
+        be.Scores.from_pairs([0.1, 0.5, 0.9], [1, 0, 1], kind="similarity"),
+        be.Scores.from_pairs([1, 2], [True, False], subjects=[["a", "a"], ["a", "b"]]),
+    ],
+)
+def test_npz_keeps_everything(tmp_path, scores):
+    be.save(scores, tmp_path / "x.npz")
+    back = be.load(tmp_path / "x.npz")
+    same_scores(back, scores)
+    assert back.name == "x"
+    if isinstance(scores, be.PairScores) and scores.pair_subjects is not None:
+        np.testing.assert_array_equal(back.pair_subjects, scores.pair_subjects)
+
+
+@given(case=strategies.matrices())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_npz_keeps_any_case(tmp_path, case):
+    scores = be.Scores(
+        case.values,
+        case.probe_labels,
+        case.gallery_labels,
+        kind=case.kind,
+        nan=case.nan,
+        mask=case.mask,
+    )
+    be.save(scores, tmp_path / "x.npz")
+    same_scores(be.load(tmp_path / "x.npz"), scores)
+
+
+@pytest.mark.parametrize(
+    ("probes", "gallery"),
+    [
+        ([3, 0], None),
+        ([0, 1], [1, 2, 3]),
+        ([2, 1], [2, 1]),
+        ([2, 1], [1, 2]),
+        ([0, 1], [2, 3]),
+        ([1, 1, 2], [1, 2]),
+    ],
+)
+def test_a_selection_is_saved_as_what_it_is(tmp_path, probes, gallery):
+    view = square().select(probes=probes, gallery=gallery)
+    be.save(view, tmp_path / "x.npz")
+    back = be.load(tmp_path / "x.npz")
+    same_scores(back, view)
+    for scores in (view, back):
+        assert scores.layout == view.layout
+    ours, theirs = be.verification(back), be.verification(view)
+    assert ours.equals(theirs)
+
+
+def test_a_part_of_a_mask(tmp_path):
+    scores = be.Scores(np.arange(9.0).reshape(3, 3), mask=[[2, 2, 1], [1, 0, 2], [1, 1, 2]])
+    view = scores.select(probes=[2, 1], gallery=[0, 2])
+    be.save(view, tmp_path / "x.npz")
+    back = be.load(tmp_path / "x.npz")
+    assert not back.labelled
+    assert back.values.tolist() == [[6, 8], [3, 5]]
+    assert back.mask.tolist() == [[1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        be.Scores(np.ones((2, 2), "f4"), ["007", "NA"], kind="similarity"),
+        be.Scores(np.ones((2, 3)), ["a", "b"], ["1e5", "b", "ü, ö"], nan="exclude"),
+        be.Scores(np.ones((1, 2)), mask=[[2, 1]]),
+        be.Scores(np.ones((2, 2)), ["a", "b"], ["a", "b"], mask=[[2, 1], [0, 2]]),
+    ],
+)
+def test_npy_keeps_everything(tmp_path, scores):
+    be.save(scores, tmp_path / "x.npy")
+    back = be.load(tmp_path / "x.npy")
+    same_scores(back, scores)
+    assert isinstance(back.values.base, np.memmap | mmap.mmap)
+
+
+def test_npy_labels_become_text(tmp_path):
+    be.save(rectangle(), tmp_path / "x.npy")
+    back = be.load(tmp_path / "x.npy")
+    assert back.gallery_meta["camera"].tolist() == ["3", "3", "4", "4"]
+    text = (tmp_path / "x.gallery.csv").read_text()
+    assert text.splitlines()[:2] == ["label,camera,day", "ann,3,a"]
+
+
+def test_a_square_may_become_a_rectangle_at_the_same_place(tmp_path):
+    """What an earlier file left beside the matrix is not taken for its own."""
+    be.save(square(kind="similarity"), tmp_path / "x.npy")
+    be.save(rectangle(), tmp_path / "x.npy")
+    back = be.load(tmp_path / "x.npy")
+    assert (back.layout, back.kind) == ("probe-against-gallery", "distance")
+
+
+def test_equal_scores_give_equal_files(tmp_path):
+    for name in ("a.npz", "b.npz"):
+        be.save(rectangle(), tmp_path / name)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+# ------------------------------------------------------------------------ versions
+
+
+def test_reads_version_1_of_npz(tmp_path):
+    """The layout as it was published; this test stays as it is when there is a version 2."""
+    np.savez(
+        tmp_path / "x.npz",
+        schema=1,
+        scores=np.float32([[1, 2, 3], [4, 5, 6]]),
+        probe_labels=["ann", "bob"],
+        gallery_labels=["ann", "ann", "bob"],
+        kind="similarity",
+        nan="reject",
+        mask=np.uint8([[2, 0, 1], [1, 1, 2]]),
+        probe_camera=[1, 2],
+        gallery_camera=[3, 4, 5],
+    )
+    scores = be.load(tmp_path / "x.npz")
+    assert repr(scores) == (
+        "<Scores probe-against-gallery, 2 x 3 float32 similarity, 2 subjects, nan='reject'>"
+    )
+    assert scores.mask.tolist() == [[2, 0, 1], [1, 1, 2]]
+    assert scores.probe_meta["camera"].tolist() == [1, 2]
+    assert scores.gallery_meta["camera"].tolist() == [3, 4, 5]
+
+    np.savez(tmp_path / "y.npz", schema=1, scores=np.eye(2), probe_labels=[1, 2])
+    assert be.load(tmp_path / "y.npz").layout == "all-against-all"
+
+    np.savez(tmp_path / "p.npz", schema=1, scores=[0.5, 0.25], genuine=[True, False])
+    assert be.load(tmp_path / "p.npz").genuine.tolist() == [True, False]
+
+    np.savez(
+        tmp_path / "e.npz",
+        schema=1,
+        embeddings=[[0.0, 0.0], [3.0, 4.0]],
+        labels=["a", "b"],
+        camera=[1, 2],
+        metric="l2",
+    )
+    scores = be.load(tmp_path / "e.npz")
+    assert scores.values.tolist() == [[0, 5], [5, 0]]
+    assert scores.probe_meta["camera"].tolist() == [1, 2]
+
+
+def test_reads_version_1_of_npy(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(2))
+    (tmp_path / "x.labels.csv").write_text("label\na\nb\n")
+    about = {"bioeval_schema": 1, "kind": "similarity", "nan": "raise", "files": ["labels"]}
+    (tmp_path / "x.json").write_text(json.dumps(about))
+    assert be.load(tmp_path / "x.npy").kind == "similarity"
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_refuses_other_versions(tmp_path, version):
+    np.savez(tmp_path / "x.npz", schema=version, scores=np.eye(2), probe_labels=[1, 2])
+    with pytest.raises(DataError, match=rf"version {version} .* reads versions 1 to 1"):
+        be.load(tmp_path / "x.npz")
+
+
+# ------------------------------------------------------------------------ foreign .npz
+
+
+@pytest.fixture
+def reid(tmp_path) -> Path:
+    np.savez(
+        tmp_path / "reid.npz",
+        distmat=np.arange(6.0).reshape(2, 3),
+        q_pids=[1, 2],
+        g_pids=[1, 2, 2],
+        q_cam=[1, 1],
+        g_cam=[2, 3, 2],
+        junk=np.zeros((5, 5)),
+    )
+    return tmp_path / "reid.npz"
+
+
+def test_keys_of_a_matrix(reid):
+    scores = be.load(
+        reid,
+        scores_key="distmat",
+        probe_labels_key="q_pids",
+        gallery_labels_key="g_pids",
+        meta={"probe_camera": "q_cam", "gallery_camera": "g_cam"},
+        nan="exclude",
+    )
+    assert scores.shape == (2, 3)
+    assert scores.nan == "exclude"
+    assert scores.gallery_labels.tolist() == [1, 2, 2]
+    assert scores.gallery_meta["camera"].tolist() == [2, 3, 2]
+
+
+@pytest.fixture
+def faces(tmp_path) -> Path:
+    np.savez(
+        tmp_path / "faces.npz",
+        net=np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 0.0], [3.0, 4.0]], "f4"),
+        who=[5, 5, 6, 7],
+        cam=["a", "b", "a", "b"],
+        names=["x", "y"],
+        view2=[[0, 1, 9, 1], [0, 2, 9, 0], [3, 1, 9, 0]],
+        plain=[[0, 1], [0, 2]],
+        wrong=[[0, 1, 3]],
+        objects=np.array([{}, {}, {}, {}], dtype=object),
+    )
+    return tmp_path / "faces.npz"
+
+
+def test_keys_of_embeddings(faces):
+    scores = be.load(
+        faces, embeddings_key="net", labels_key="who", metric="l2", meta={"camera": "cam"}
+    )
+    assert scores.layout == "all-against-all"
+    np.testing.assert_allclose(scores.values[0], [0, 1, np.sqrt(2), np.sqrt(18)])
+    assert {k: v.tolist() for k, v in scores.probe_meta.items()} == {"camera": ["a", "b", "a", "b"]}
+
+
+def test_keys_of_pairs(faces):
+    options = {"embeddings_key": "net", "labels_key": "who", "metric": "l2"}
+    pairs = be.load(faces, pairs_key="view2", **options)
+    assert pairs.layout == "pairs"
+    np.testing.assert_allclose(pairs.values, [1, np.sqrt(2), np.sqrt(13)])
+    assert pairs.genuine.tolist() == [True, False, False]
+    assert pairs.pair_subjects.tolist() == [[5, 5], [5, 6], [7, 5]]
+    by_labels = be.load(faces, pairs_key="plain", **options)
+    assert by_labels.genuine.tolist() == [True, False]
+    with pytest.raises(DataError, match="last column of pair 0 is 3"):
+        be.load(faces, pairs_key="wrong", **options)
+
+
+def test_pairs_of_a_matrix(tmp_path):
+    kinds = [("left", "i4"), ("right", "i4"), ("fold", "i4"), ("same", "?")]
+    np.savez(
+        tmp_path / "x.npz",
+        scores=np.arange(6.0).reshape(2, 3),
+        probe_labels=[1, 2],
+        gallery_labels=[1, 2, 3],
+        trials=np.array([(0, 2, 1, False), (1, 1, 2, True)], dtype=kinds),
+    )
+    pairs = be.load(tmp_path / "x.npz", pairs_key="trials")
+    assert pairs.values.tolist() == [2, 4]
+    assert pairs.genuine.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("trials", "message"),
+    [
+        ([[0, 4]], "index b of pair 0 is 4; expected 0..3"),
+        ([[0, 1], [-1, 1]], "index a of pair 1 is -1"),
+        ([[1, 1]], "pair 0 compares template 1 with itself"),
+        ([[0.0, 1.0]], "expected integers"),
+        ([0, 1], "expected integers"),
+    ],
+)
+def test_bad_pairs(tmp_path, trials, message):
+    np.savez(tmp_path / "x.npz", embeddings=np.eye(4), labels=[1, 1, 2, 2], trials=trials)
+    with pytest.raises(DataError, match=message):
+        be.load(tmp_path / "x.npz", pairs_key="trials")
+
+
+def test_gallery_embeddings(tmp_path):
+    np.savez(
+        tmp_path / "x.npz",
+        embeddings=np.eye(2),
+        labels=["a", "b"],
+        gallery_embeddings=[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]],
+        gallery_labels=["a", "b", "c"],
+        metric="l1",
+        gallery_camera=[1, 2, 3],
+    )
+    scores = be.load(tmp_path / "x.npz")
+    assert scores.layout == "probe-against-gallery"
+    assert scores.values.tolist() == [[0, 2, 1], [2, 0, 1]]
+    assert scores.gallery_meta["camera"].tolist() == [1, 2, 3]
+
+
+def test_csv_labels_for_npz(tmp_path):
+    np.savez(tmp_path / "x.npz", scores=np.eye(2))
+    (tmp_path / "who.csv").write_text("person,camera\n007,1\nNA,2\n")
+    scores = be.load(tmp_path / "x.npz", labels=tmp_path / "who.csv")
+    assert scores.probe_labels.tolist() == ["007", "NA"]
+    assert scores.probe_meta["camera"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"no array 'scores'.*scores_key='distmat' \(--scores distmat\).*q_pids.*\(2, 3\) f"),
+        ({"scores_key": "distmatt"}, "no array 'distmatt'.*Did you mean 'distmat'.*It holds: "),
+        ({"scores_key": "distmat"}, r"no labels.*probe_labels_key='q_pids'.*gallery_labels_key='g"),
+        ({"scores_key": "distmat", "probe_labels_key": "q_pids"}, "2 x 3, not square"),
+        ({"scores_key": "distmat", "probe_labels_key": "g_pids"}, r"\(3,\); expected \(2,\)"),
+        ({"scores_key": "junk", "labels_key": "q_pids"}, r"\(2,\); expected \(5,\)"),
+        ({"scores_key": "junk", "embeddings_key": "junk"}, "both given"),
+        ({"scores_key": "junk", "labels_key": "a", "labels": "b"}, "both given"),
+        ({"scores_key": "distmat", "metric": "l2"}, "metric= .* no meaning for scores"),
+        ({"scores_key": "q_pids"}, "nothing says which are genuine"),
+        ({"embeddings_key": "junk", "kind": "similarity"}, "compared by distances"),
+        ({"embeddings_key": "q_pids", "labels_key": "q_pids"}, "expected one embedding a row"),
+    ],
+)
+def test_what_is_missing_is_told(reid, options, message):
+    with pytest.raises(DataError, match=message) as error:
+        be.load(reid, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_metadata_that_do_not_fit(reid):
+    named = {"scores_key": "distmat", "probe_labels_key": "q_pids", "gallery_labels_key": "g_pids"}
+    with pytest.raises(DataError, match="say probe_camera=q_cam and gallery_camera="):
+        be.load(reid, meta={"camera": "q_cam"}, **named)
+    with pytest.raises(DataError, match=r"'g_cam', for 'probe_camera', has shape \(3,\); expected"):
+        be.load(reid, meta={"probe_camera": "g_cam"}, **named)
+    with pytest.raises(DataError, match="no array 'q_camm'.*Did you mean 'q_cam'"):
+        be.load(reid, meta={"probe_camera": "q_camm"}, **named)
+
+
+def test_a_native_file_with_metadata_of_the_wrong_length(tmp_path):
+    np.savez(tmp_path / "x.npz", scores=np.eye(2), probe_labels=[1, 2], probe_camera=[1, 2, 3])
+    with pytest.raises(DataError, match=r"'probe_camera' have shape \(3,\); expected \(2,\)"):
+        be.load(tmp_path / "x.npz")
+    np.savez(tmp_path / "y.npz", scores=np.eye(2), probe_labels=[1, 2], gallery_camera=[1, 2])
+    with pytest.raises(DataError, match="gallery metadata, 'gallery_camera', but no gallery_la"):
+        be.load(tmp_path / "y.npz")
+
+
+def test_only_what_is_asked_for_is_read(faces):
+    """A pickled array elsewhere in the file harms nobody; asked for, it is refused."""
+    be.load(faces, embeddings_key="net", labels_key="who")
+    with pytest.raises(DataError, match="never unpickles"):
+        be.load(faces, embeddings_key="net", labels_key="objects")
+
+
+def test_scores_and_embeddings_in_one_file(tmp_path):
+    np.savez(tmp_path / "x.npz", scores=np.eye(2), embeddings=np.eye(2), labels=[1, 2])
+    with pytest.raises(DataError, match="both scores and embeddings"):
+        be.load(tmp_path / "x.npz")
+    assert be.load(tmp_path / "x.npz", scores_key="scores").values.tolist() == [[1, 0], [0, 1]]
+
+
+def test_options_overrule_the_file(tmp_path):
+    be.save(square(kind="similarity"), tmp_path / "x.npz")
+    scores = be.load(tmp_path / "x.npz", kind="distance", nan="reject")
+    assert (scores.kind, scores.nan) == ("distance", "reject")
+    with pytest.raises(DataError, match="kind is 'distanse'.*Did you mean 'distance'"):
+        be.load(tmp_path / "x.npz", kind="distanse")
+
+
+# ------------------------------------------------------------------------ .npy with CSV
+
+
+@pytest.fixture
+def matrix(tmp_path) -> Path:
+    np.save(tmp_path / "x.npy", np.arange(4.0).reshape(2, 2))
+    return tmp_path / "x.npy"
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("label\n007\nNA\n", ["007", "NA"]),
+        ("\ufefflabel\n1\n2\n", ["1", "2"]),
+        ("ann\nbob\n", ["ann", "bob"]),
+        ("id\r\n1e5\r\nnan\r\n\r\n", ["1e5", "nan"]),
+        ("camera,Subject\n1, ann \n2,bob\n", ["ann", "bob"]),
+        ("camera;subject\n1;ann\n2;bob\n", ["ann", "bob"]),
+        ("camera\tpid\n1\tann\n2\tbob\n", ["ann", "bob"]),
+        ('label,note\n"Mann, Ann","a\nb"\nbob,x\n', ["Mann, Ann", "bob"]),
+        ("id,label\n1,ann\n2,bob\n", ["ann", "bob"]),
+    ],
+)
+def test_csv_labels(matrix, text, labels):
+    (matrix.parent / "x.labels.csv").write_bytes(text.encode())
+    scores = be.load(matrix)
+    assert scores.layout == "all-against-all"
+    assert scores.probe_labels.tolist() == labels
+    assert scores.probe_labels.dtype.kind == "U"
+
+
+def test_csv_metadata_can_be_renamed(matrix):
+    (matrix.parent / "x.probe.csv").write_text("label,cam\na,1\nb,2\n")
+    (matrix.parent / "x.gallery.csv").write_text("label,cam\na,1\nb,2\n")
+    scores = be.load(matrix, meta={"camera": "cam"})
+    assert list(scores.probe_meta) == list(scores.gallery_meta) == ["camera"]
+    with pytest.raises(DataError, match="no column 'camm'.*Did you mean 'cam'"):
+        be.load(matrix, meta={"camera": "camm"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"label,camera\na\nb,2\n", r"x.labels.csv: line 2: 1 cells; expected 2 \(label, camera"),
+        (b"label,camera\na,1\nb,\n", "line 3: the cell 'camera' is blank"),
+        (b"label\na\n\nb\n", "line 3: is blank"),
+        (b"ann\n\nbob\n", "line 2: is blank"),
+        (b"label,label\na,b\n", "line 1: two columns are called 'label'"),
+        (b"label,\na,b\n", "line 1: column 2 has no name"),
+        (b"who,camera\na,1\nb,2\n", "no column of labels.*'who', 'camera'.*'subject'"),
+        (b"label\n", "no rows"),
+        (b"\n\n", "blank lines"),
+        (b"label\na\nb\nc\n", "3 labels for 2 rows"),
+        (b"name\nann\nbob\n", "its first line, 'name', was read as a label"),
+        (b"label\n\xff\xfe\n", "near line 2: is not UTF-8"),
+        ("label\na\nb\n".encode("utf-16"), "UTF-16.*UTF-8"),
+        (b'label\n"a\nb\n', "line 3: .*expected CSV"),
+        (b"", "is empty"),
+        (b"PK\x03\x04 a zip", "is a zip or .npz file; expected CSV"),
+    ],
+)
+def test_bad_csv(matrix, text, message):
+    (matrix.parent / "x.labels.csv").write_bytes(text)
+    with pytest.raises(DataError, match=f"(?i){message}"):
+        be.load(matrix)
+
+
+def test_labels_that_are_not_there(matrix):
+    with pytest.raises(DataError, match=r"x.labels.csv beside it, or x.probe.csv and x.gallery"):
+        be.load(matrix)
+    (matrix.parent / "x.probe.csv").write_text("label\na\nb\n")
+    with pytest.raises(DataError, match="only x.probe.csv is there"):
+        be.load(matrix)
+    (matrix.parent / "x.labels.csv").write_text("label\na\nb\n")
+    with pytest.raises(DataError, match="x.labels.csv and x.probe.csv; choose"):
+        be.load(matrix)
+    assert be.load(matrix, labels=matrix.parent / "x.labels.csv").shape == (2, 2)
+    with pytest.raises(DataError, match="gallery_labels= .* is missing"):
+        be.load(matrix, probe_labels=matrix.parent / "x.probe.csv")
+    with pytest.raises(DataError, match="labels both sides"):
+        be.load(matrix, labels="a.csv", probe_labels="b.csv")
+    with pytest.raises(DataError, match="nowhere.csv: no such file"):
+        be.load(matrix, labels=matrix.parent / "nowhere.csv")
+
+
+def test_one_list_of_labels_for_a_rectangle(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((2, 3)))
+    (tmp_path / "x.labels.csv").write_text("label\na\nb\n")
+    with pytest.raises(DataError, match="2 x 3, not square"):
+        be.load(tmp_path / "x.npy")
+
+
+def test_options_without_a_meaning(matrix):
+    with pytest.raises(DataError, match=r"scores_key= \(--scores\) has no meaning for a .npy"):
+        be.load(matrix, scores_key="x")
+
+
+def test_another_programs_json_is_left_alone(matrix):
+    (matrix.parent / "x.labels.csv").write_text("label\na\nb\n")
+    for text in ('{"kind": "similarity"}', "[1]", "not json"):
+        (matrix.parent / "x.json").write_text(text)
+        assert be.load(matrix).kind == "distance"
+    (matrix.parent / "x.json").write_text('{"bioeval_schema": 9}')
+    with pytest.raises(DataError, match="x.json: has version 9"):
+        be.load(matrix)
+
+
+# ------------------------------------------------------------------------ pair lists
+
+
+def test_csv_pairs(tmp_path):
+    (tmp_path / "p.csv").write_text(
+        "id,score,Genuine,subject_a,subject_b\n"
+        "1,0.5,1,a,a\n2,-1e3,FALSE,a,b\n3,inf,genuine,c,c\n4,nan,impostor,c,a\n"
+    )
+    pairs = be.load(tmp_path / "p.csv", kind="similarity", nan="reject")
+    np.testing.assert_array_equal(pairs.values, [0.5, -1000, np.inf, np.nan])
+    assert pairs.genuine.tolist() == [True, False, True, False]
+    assert (pairs.kind, pairs.nan) == ("similarity", "reject")
+    assert pairs.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["c", "c"], ["c", "a"]]
+
+
+def test_csv_pairs_under_other_names(tmp_path):
+    (tmp_path / "p.csv").write_text("similarity,same\n1,1\n2,0\n")
+    pairs = be.load(tmp_path / "p.csv", scores_key="similarity", genuine_key="same")
+    assert pairs.genuine.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("score,genuine\n1,1\nx,0\n", "p.csv: line 3: score is 'x'; expected a number"),
+        ('score,genuine\n"0,5",1\n', "line 2: .*point, not a comma"),
+        ("score,genuine\n1_0,1\n", "line 2: score is '1_0'"),
+        ("score,genuine\n1,2\n", "line 2: genuine is '2'; expected one of 1, true, genuine"),
+        ("score,genuine\n1,\n", "line 2: the cell 'genuine' is blank"),
+        ("score,genuine\n", "no rows"),
+        ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels= "),
+        ("0.1,0.2\n0.3,0.4\n", "no column 'score'.*A matrix of scores is read from .npy"),
+    ],
+)
+def test_bad_csv_pairs(tmp_path, text, message):
+    (tmp_path / "p.csv").write_text(text)
+    with pytest.raises(DataError, match=message):
+        be.load(tmp_path / "p.csv")
+
+
+# ------------------------------------------------------------------------ bad files
+
+
+def npy(array, allow_pickle=False) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=allow_pickle)
+    return file.getvalue()
+
+
+def npz(**arrays) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def plain_zip() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    return file.getvalue()
+
+
+WHOLE = npz(scores=np.arange(10_000.0).reshape(100, 100), probe_labels=np.arange(100))
+BROKEN = bytearray(WHOLE)
+BROKEN[5000] ^= 255  # in the scores, so that the checksum does not fit
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.npz", WHOLE[:5000], "truncated or damaged.*write it again"),
+        ("x.npz", bytes(BROKEN), "'scores' is truncated or damaged"),
+        ("x.npz", WHOLE[:3], "named .npz but holds text"),
+        ("x.npz", npy(np.eye(2)), "named .npz but holds a NumPy array.*name it x.npy"),
+        ("x.npy", WHOLE, "named .npy but holds a zip file.*name it x.npz"),
+        ("x.csv", WHOLE, "named .csv but holds a zip file"),
+        ("x.npz", plain_zip(), "none of them an array"),
+        ("x.npz", npz(scores=np.array([[{}]], dtype=object), labels=["a"]), "never unpickles"),
+        ("x.npz", npz(scores=np.eye(2), labels=np.array([1, "a"], object)), "never unpickles"),
+        ("x.npz", npz(scores=np.zeros((2, 2, 2)), labels=[1, 2]), r"\(2, 2, 2\); expected a mat"),
+        ("x.npz", npz(scores=np.eye(2), labels=[1, 2], kind="far"), "kind is 'far'; expected one"),
+        ("x.npz", npz(scores=np.eye(2), labels=[1, 2], kind=[1, 2]), "expected one word of text"),
+        ("x.npz", npz(scores=np.array([["a"]]), labels=[1]), "x.npz: .*dtype <U1"),
+        ("x.npy", npy(np.eye(9))[:-8], "truncated or damaged"),
+        ("x.npy", npy(np.eye(9))[:20], "truncated or damaged"),
+        ("x.npy", npy(np.array([[{}]], object), True), "never unpickles"),
+        ("x.npy", npy(np.zeros(3)), r"\(3,\); expected a matrix.*list of pairs"),
+        ("x.npy", npy(np.zeros((2, 2, 2))), r"\(2, 2, 2\); expected a matrix"),
+        ("x.npy", b"", "is empty"),
+        ("x.npz", pickle.dumps([1, 2], protocol=4), "pickle, which bioeval never unpickles"),
+        ("x.npz", b"\x89HDF\r\n\x1a\n rest", "an HDF5 file.*expected .npz, .npy or .csv"),
+        ("x.mat", b"MATLAB 5.0 MAT-file", "a MATLAB file"),
+        ("x.npz", b"\x1f\x8b\x08 rest", "a gzip file"),
+        ("x.bin", b"\x00\x01\x02", "an unknown binary file"),
+        ("x.txt", b"1 2 0.5\n", "is text; expected"),
+        ("x.npz", npz(header=[1]), "no array 'scores' or 'embeddings'"),
+    ],
+)
+def test_bad_files(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "x.labels.csv").write_text("label\na\n")
+    with pytest.raises(DataError, match=message) as error:
+        be.load(tmp_path / name)
+    assert str(tmp_path / name) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    (tmp_path / "scores.npz").write_bytes(WHOLE)
+    with pytest.raises(DataError, match=r"scors.npz: no such file. Did you mean 'scores.npz'\?"):
+        be.load(tmp_path / "scors.npz")
+    with pytest.raises(DataError, match="there is no folder"):
+        be.load(tmp_path / "nowhere" / "scores.npz")
+    with pytest.raises(DataError, match="is a folder"):
+        be.load(tmp_path)
+
+
+def test_content_decides_where_the_name_says_nothing(tmp_path):
+    (tmp_path / "scores").write_bytes(WHOLE)
+    assert be.load(tmp_path / "scores").shape == (100, 100)
+
+
+# ------------------------------------------------------------------------ writing
+
+
+def leftovers(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if name.endswith(".part")]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
+    place = tmp_path / f"x{suffix}"
+    be.save(rectangle(), place)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+
+    def stop(self, *args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(be.Scores, "read_rows", stop)
+        be.save(rectangle(), place)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("scores", "name", "message"),
+    [
+        (rectangle(), "x.mat", "suffix '.mat'; expected '.npz' or '.npy'"),
+        (rectangle(), "x.npx", "Did you mean '.npz'"),
+        (rectangle(), "nowhere/x.npz", "there is no folder"),
+        ("scores", "x.npz", "save was given str; expected Scores"),
+        (be.Scores(np.eye(2), [("a", 1), ("b", 2)]), "x.npz", r"Python objects \(tuple\)"),
+        (be.Scores(np.eye(2), [1, "1"]), "x.npz", r"Python objects \(int, str\)"),
+        (be.Scores(np.eye(2), ["a", ""]), "x.npy", "label 1 is ''.*save to a .npz file"),
+        (be.Scores(np.eye(2), ["a", " b"]), "x.npy", "CSV would not give back"),
+        (be.Scores.from_pairs([1, 2], [0, 1]), "x.npy", "a list of pairs is no matrix"),
+        (square().select(probes=[0]), "x.npy", "stand on both sides.*save it as .npz"),
+        (be.Scores(np.eye(1), [1], probe_meta={"labels": [1]}), "x.npz", "rename it"),
+    ],
+)
+def test_what_cannot_be_saved(tmp_path, scores, name, message):
+    with pytest.raises(DataError, match=message):
+        be.save(scores, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_link_stays_a_link(tmp_path):
+    be.save(square(), tmp_path / "a.npz")
+    (tmp_path / "link.npz").symlink_to(tmp_path / "a.npz")
+    be.save(rectangle(), tmp_path / "link.npz")
+    assert (tmp_path / "link.npz").is_symlink()
+    assert be.load(tmp_path / "a.npz").layout == "probe-against-gallery"
+
+
+# ------------------------------------------------------------------------ real files
+
+
+def test_published_faces(shared):
+    """Distances of dlib's descriptors; 0.6 is the threshold that its makers name."""
+    scores = be.load(
+        shared / "orl_faces" / "embeddings.npz",
+        embeddings_key="dlib128",
+        labels_key="subject",
+        metric="l2",
+    )
+    assert (scores.shape, len(scores.subjects)) == ((400, 400), 40)
+    assert set(scores.probe_meta) == {"sample", "pca_train", "dlib_face_detected"}
+    tallies = be.verification(scores, thresholds=[0.6])
+    assert (int(tallies.genuine_attempts), int(tallies.impostor_attempts)) == (3600, 156_000)
+
+
+def test_published_pairs(shared):
+    pairs = be.load(
+        shared / "lfw_dlib" / "embeddings.npz",
+        embeddings_key="dlib128",
+        labels_key="label",
+        pairs_key="pairs",
+        metric="l2",
+    )
+    assert (len(pairs.values), int(pairs.genuine.sum())) == (5605, 2803)
+
+
+def test_published_reid(shared):
+    scores = be.load(
+        shared / "reid" / "two_camera.npz",
+        scores_key="distmat",
+        probe_labels_key="q_pids",
+        gallery_labels_key="g_pids",
+        meta={"probe_camera": "q_camids", "gallery_camera": "g_camids"},
+    )
+    assert scores.layout == "probe-against-gallery"
+    assert list(scores.probe_meta) == ["camera"]

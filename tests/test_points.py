@@ -1,0 +1,218 @@
+"""Operating points against brute force over all thresholds, and against scikit-learn."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score, roc_curve
+
+import bioeval as be
+from bioeval import refinement
+
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+TARGETS = (0.0, 0.05, 0.1, 1 / 3, 0.3, 0.5, 2 / 3, 1.0)
+COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0), (0.3, 0.0, 1.0), (1.0, 1.0, 1.0))
+
+
+def same(found, expected, tolerance=1e-12) -> None:
+    """Equal as numbers, NaN included, within rounding."""
+    expected = float(expected)
+    found = float(found)
+    if math.isnan(expected) or math.isinf(expected):
+        np.testing.assert_equal(found, expected)
+    else:
+        assert found == pytest.approx(expected, rel=tolerance, abs=tolerance)
+
+
+def same_threshold(found, expected) -> None:
+    """Equal to the last bit; both zeros are one."""
+    np.testing.assert_equal(float(found) + 0.0, float(expected) + 0.0)
+
+
+def check_points(ds, genuine, impostor, kind) -> None:
+    given = (genuine, impostor, kind)
+    error = naive.eer(*given)
+    same(ds.eer, error.value)
+    same(ds.far_at_eer, error.far_at_eer)
+    same(ds.frr_at_eer, error.frr_at_eer)
+    same(ds.eer_low, error.low)
+    same(ds.eer_high, error.high)
+    same_threshold(ds.eer_threshold, error.threshold)
+    same(ds.eer_hull, naive.eer_hull(*given))
+    same(ds.auc, naive.auc(*given))
+    same(ds.zero_far, naive.zero_far(*given))
+    same(ds.zero_frr, naive.zero_frr(*given))
+    for target in ds.far_target.values:
+        at = ds.sel(far_target=target)
+        frr, threshold = naive.frr_at_far(*given, target)
+        same(at.frr_at_far, frr)
+        same_threshold(at.threshold_at_far, threshold)
+    for i, cost in enumerate(COSTS):
+        least, threshold = naive.min_cost(*given, *cost)
+        same(ds.min_cost[i], least)
+        # Rounding may prefer another threshold of the same cost; that cost is checked above.
+        if math.isnan(float(threshold)):
+            assert math.isnan(ds.min_cost_threshold[i])
+
+
+@RELAXED
+@given(st.data())
+def test_verification_points_of_matrices_equal_brute_force(data):
+    case = data.draw(cases.matrices(masks=("none", "alone")))
+    ds = be.verification(be.Scores(**case.scores()), far_targets=TARGETS, costs=COSTS)
+    check_points(ds, *naive.attempts_single(**case.naive()), case.kind)
+
+
+@RELAXED
+@given(cases.attempts(), st.sampled_from((1, 2, 1 << 20)))
+def test_verification_points_of_pairs_equal_brute_force(attempts, collect):
+    genuine, impostor, kind = attempts
+    if not genuine and not impostor:
+        return
+    scores = be.Scores.from_pairs(
+        np.array([*genuine, *impostor], dtype=float),
+        [True] * len(genuine) + [False] * len(impostor),
+        kind=kind,
+    )
+    before = refinement.COLLECT
+    refinement.COLLECT = collect  # crowded bins are narrowed first
+    try:
+        ds = be.verification(scores, far_targets=TARGETS, costs=COSTS)
+    finally:
+        refinement.COLLECT = before
+    check_points(ds, genuine, impostor, kind)
+    finite = np.array([x for x in (*genuine, *impostor) if math.isfinite(x)])
+    if len(finite) and finite.std() > 1e-6 * np.abs(finite).max():  # else all is rounding
+        same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-6)
+
+
+@RELAXED
+@given(st.data(), st.sampled_from(("min", "mean")))
+def test_verification_points_of_subjects_equal_brute_force(data, fusion):
+    case = data.draw(cases.matrices())
+    ds = be.verification(
+        be.Scores(**case.scores()), templates="multi", fusion=fusion, far_targets=TARGETS,
+        costs=COSTS,
+    )  # fmt: skip
+    check_points(ds, *naive.attempts_multi(**case.naive(), fusion=fusion), case.kind)
+
+
+@RELAXED
+@given(
+    st.data(),
+    st.sampled_from(cases.UNITS),
+    st.sampled_from(cases.TIES),
+    st.sampled_from(cases.IMPOSTORS),
+)
+def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
+    case = data.draw(cases.matrices())
+    ds = be.open_set(
+        be.Scores(**case.scores()), rank_unit=unit, ties=ties, impostors=impostors,
+        far_targets=TARGETS, max_rank=4,
+    )  # fmt: skip
+    given = {**case.naive(), "unit": unit, "ties": ties, "impostors": impostors}
+    error = naive.open_set_eer(1, **given)
+    same(ds.eer, error.value, 1e-9)
+    same(ds.eer_low, error.low, 1e-9)
+    same(ds.eer_high, error.high, 1e-9)
+    if ties != "expected":
+        same_threshold(ds.eer_threshold, error.threshold)
+    for target in TARGETS:
+        for k in (1, 2, 4):
+            at = ds.sel(far_target=target, rank=k)
+            rate, threshold = naive.dir_at_far(target, k, **given)
+            same(at.dir_at_far, rate, 1e-9)
+            same_threshold(at.threshold_at_far, threshold)
+
+
+def check_against_scikit_learn(scores, kind, flags, ds) -> None:
+    closer = -scores if kind == "distance" else scores
+    assert float(ds.auc) == pytest.approx(roc_auc_score(flags, closer), rel=1e-12)
+    far, gar, thresholds = roc_curve(flags, closer, drop_intermediate=False)
+    for target in ds.far_target.values:
+        allowed = far <= target
+        assert float(ds.frr_at_far.sel(far_target=target)) == pytest.approx(
+            float((1 - gar[allowed]).min()), abs=1e-12
+        )
+    crossing = int(np.argmax(far >= 1 - gar))
+    pair = slice(crossing - 1, crossing + 1)
+    assert far[pair].min() - 1e-12 <= float(ds.eer) <= far[pair].max() + 1e-12
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
+    simulated = be.simulate(40, 5, model="gaussian-scores", kind=kind, random_state=3)
+    values = (simulated.values * (1000 if dtype == "int16" else 1)).astype(dtype)
+    scores = be.Scores(values, simulated.probe_labels, kind=kind)
+    off = ~np.eye(len(values), dtype=bool)
+    same_subject = np.equal.outer(simulated.probe_labels, simulated.probe_labels)[off]
+    ds = be.verification(scores)
+    check_against_scikit_learn(values[off].astype(float), kind, same_subject, ds)
+
+
+@pytest.mark.parametrize(
+    ("impostors", "genuine", "expected"),
+    [
+        (20, 5, "point of none at all"),
+        (200, 5, "rule of 3"),
+        (2000, 5, "rule of 30"),
+        (40_000, 5, None),
+    ],
+)
+def test_targets_beyond_the_data_are_named(impostors, genuine, expected):
+    rng = np.random.default_rng(0)
+    scores = be.Scores.from_pairs(
+        np.concatenate([rng.normal(0, 1, genuine), rng.normal(3, 1, impostors)]),
+        np.arange(genuine + impostors) < genuine,
+    )
+    warnings = be.verification(scores, far_targets=[0.01 if impostors != 200 else 0.012]).warnings
+    assert (warnings == "") if expected is None else (expected in warnings)
+
+
+def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
+    rng = np.random.default_rng(0)
+    d = rng.uniform(size=(60, 60))
+    labels = np.repeat(np.arange(30), 2)
+    both_ways = be.verification(be.Scores(d + d.T, labels))
+    each = be.verification(be.Scores(d, labels))
+    assert (both_ways.expected_false_accepts * 2 == each.expected_false_accepts).all()
+    assert "pairs" in both_ways.warnings
+    assert "pairs" not in each.warnings
+
+
+def test_a_tally_alone_gives_bounds_that_hold():
+    scores = be.simulate(30, 6, random_state=5)
+    rows = np.arange(scores.shape[0])
+    parts = [scores.select(probes=rows[:70]), scores.select(probes=rows[70:])]
+    merged = be.tally(parts[0]).merge(be.tally(parts[1]))
+    whole = be.verification(scores)
+    bounds = merged.dataset("verification/single")
+    assert "eer" not in bounds
+    assert bounds.eer_at_least <= whole.eer <= bounds.eer_at_most
+    assert bounds.auc_at_least <= whole.auc <= bounds.auc_at_most
+    assert bounds.eer_at_most - bounds.eer_at_least < 0.01
+    assert "scores again" in bounds.warnings
+    refined = be.refine_tally(merged, parts).dataset("verification/single")
+    for name in ("eer", "eer_threshold", "auc", "eer_hull", "zero_far", "zero_frr"):
+        np.testing.assert_equal(float(refined[name]), float(whole[name]))
+    with pytest.raises(be.MergeError, match="impostor attempts"):
+        be.refine_tally(merged, parts[:1])
+
+
+@pytest.mark.parametrize("targets", [[-0.1], [1.5], [np.nan], "x", [[0.1, 0.2]]])
+def test_targets_are_rates(targets):
+    with pytest.raises(be.DataError, match="far_targets"):
+        be.verification(be.simulate(4, 2), far_targets=targets)
+
+
+@pytest.mark.parametrize("costs", [[(0.5, 1)], [(2, 1, 1)], [(0.5, -1, 1)], "abc"])
+def test_costs_are_rows_of_prior_and_two_costs(costs):
+    with pytest.raises(be.DataError, match="costs"):
+        be.verification(be.simulate(4, 2), costs=costs)

@@ -1,0 +1,885 @@
+"""What may be given as scores: dtypes, memory, stored arrays, NaN, masks, views and pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from optional import optional_import
+from twins import assert_all_tasks, assert_verification
+
+import bioeval as be
+from bioeval import blocks
+
+NAN, INF = np.nan, np.inf
+
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+FLOATS = ("float16", "float32", "float64", "longdouble")
+SWAPPED = (">i2", ">u4", ">i8", ">f2", ">f4", ">f8")
+DTYPES = ("bool", *INTEGERS, *FLOATS, *SWAPPED)
+
+SQUARE_LABELS = ["a", "b", "a", "c", "b", "a"]
+PROBES = ["b", "a", "x", "c"]
+GALLERY = ["a", "b", "a", "c", "b", "a"]
+THRESHOLDS = [-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0]
+
+
+def small(shape: tuple[int, int], dtype: Any, seed: int = 0) -> np.ndarray:
+    """Scores 0 to 3 (0 and 1 for bool), with many ties, exact in every dtype."""
+    high = 2 if np.dtype(dtype).kind == "b" else 4
+    return np.random.default_rng(seed).integers(0, high, shape).astype(dtype)
+
+
+def rectangular(values: Any, **options: Any) -> be.Scores:
+    return be.Scores(values, PROBES, GALLERY, **options)
+
+
+def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
+    """The same data for the slow twins."""
+    plain = np.asarray(values).astype(np.float64).tolist()
+    return {"values": plain, "probe_labels": PROBES, "gallery_labels": GALLERY, **options}
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    """Read the rows one or two at a time, so that every seam between blocks is there."""
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", 12)
+
+
+# ------------------------------------------------------------------------------- dtypes
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_is_read_as_it_is(dtype, kind):
+    d = small((4, 6), dtype)
+    scores = rectangular(d, kind=kind)
+    assert scores.dtype == np.dtype(dtype)
+    assert_all_tasks(scores, THRESHOLDS, **as_case(d, kind=kind))
+    square = small((6, 6), dtype, seed=1)
+    assert_all_tasks(
+        be.Scores(square, SQUARE_LABELS, kind=kind),
+        THRESHOLDS,
+        values=square.astype(np.float64).tolist(),
+        probe_labels=SQUARE_LABELS,
+        kind=kind,
+    )
+
+
+def test_an_unsigned_similarity_is_never_negated_in_its_own_dtype():
+    for dtype in ("uint8", "uint16", "uint32"):
+        top = int(np.iinfo(dtype).max)
+        s = np.array([[0, 1, top - 1, top]], dtype=dtype)
+        scores = be.Scores(s, ["a"], ["b", "b", "b", "a"], kind="similarity")
+        ds = be.verification(scores, thresholds=[0, 1, 2, top - 1, top, top + 1])
+        assert ds.fa.values.tolist() == [3, 2, 1, 1, 0, 0]
+        assert ds.ga.values.tolist() == [1, 1, 1, 1, 1, 0]
+        assert be.closed_set(scores).recognition_rate == 1.0
+
+
+def test_the_smallest_signed_integer_is_negated_without_wraparound():
+    for dtype in ("int8", "int16", "int32"):
+        info = np.iinfo(dtype)
+        s = np.array([[info.min, 0, info.max]], dtype=dtype)
+        scores = be.Scores(s, ["a"], ["b", "b", "a"], kind="similarity")
+        ds = be.verification(scores, thresholds=[info.min, info.min + 1, 0, 1, info.max])
+        assert ds.fa.values.tolist() == [2, 1, 1, 0, 0]
+        assert ds.ga.values.tolist() == [1, 1, 1, 1, 1]
+        assert be.ranks(scores).nearest_other.values.tolist() == [0.0]
+
+
+def test_float32_scores_are_compared_with_float64_thresholds_exactly():
+    near = np.float32(0.1)  # rounded up from 0.1
+    assert float(near) > 0.1
+    scores = be.Scores(np.array([[near, near]]), ["a"], ["a", "b"])
+    ds = be.verification(scores, thresholds=[0.1, float(near)])
+    assert ds.ga.values.tolist() == [0, 1] and ds.fa.values.tolist() == [0, 1]
+    ds = be.open_set(scores, thresholds=[0.1, float(near)])
+    assert ds.fa.values.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_whole_numbers_up_to_two_to_the_53_are_exact(dtype):
+    d = np.array([[2**53, 2**53 - 1, 0]], dtype=dtype)
+    scores = be.Scores(d, ["a"], ["a", "b", "c"])
+    ds = be.verification(scores, thresholds=[2.0**53 - 1, 2.0**53])
+    assert ds.ga.values.tolist() == [0, 1] and ds.fa.values.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (2**53 + 1, "int64"),
+        (-(2**53) - 1, "int64"),
+        (-(2**63), "int64"),
+        (2**63 - 1, "int64"),
+        (2**53 + 1, "uint64"),
+        (2**64 - 1, "uint64"),
+    ],
+)
+def test_whole_numbers_that_float64_cannot_hold_are_refused(value, dtype):
+    scores = be.Scores(np.array([[1, value]], dtype=dtype), ["a"], ["a", "b"])
+    for task in (be.verification, be.open_set, be.closed_set):
+        with pytest.raises(be.DataError, match=rf"exactly in float64, the first is {value}"):
+            task(scores)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(float).eps, reason="no long double")
+@pytest.mark.parametrize("text", ["0.1", "1e4000", "-1e4000", "1e-4000"])
+def test_extended_floats_that_float64_cannot_hold_are_refused(text):
+    d = np.array([[np.longdouble(1), np.longdouble(text)]])
+    scores = be.Scores(d, ["a"], ["a", "b"])
+    with pytest.raises(be.DataError, match="1 .* scores .* cannot be counted exactly in float64"):
+        be.verification(scores)
+    with pytest.raises(be.DataError, match="exactly"):
+        be.verification(be.Scores.from_pairs(d[0], [1, 0]))
+
+
+@pytest.mark.parametrize(
+    "sentinel", [np.int64(2**63 - 1), np.int64(-(2**63)), np.longdouble("0.1")], ids=repr
+)
+def test_what_is_never_read_need_not_be_exact(sentinel):
+    """Neither the diagonal nor an ignored cell is ever read."""
+    d = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]], dtype=sentinel.dtype)
+    np.fill_diagonal(d, sentinel)
+    scores = be.Scores(d, ["a", "a", "b"])
+    assert be.verification(scores, thresholds=[1, 2]).ga.values.tolist() == [2, 2]
+    assert be.closed_set(scores.select(probes=[1, 0])).recognition_rate == 1.0
+    d[0, 2] = sentinel
+    mask = np.array([[0, 2, 0], [2, 0, 1], [1, 1, 0]])
+    for scores in (be.Scores(d, mask=mask), be.Scores(d, ["a", "a", "b"], mask=mask)):
+        ds = be.verification(scores, thresholds=[1, 2, 3])
+        assert ds.fa.values.tolist() == [0, 1, 3]
+    with pytest.raises(be.DataError, match="1 .* scores .* exactly"):
+        be.verification(be.Scores(d, ["a", "a", "b"]))
+
+
+# ------------------------------------------------------------------------------- memory
+
+
+def layouts(d: np.ndarray, folder) -> dict[str, Any]:
+    """The same scores in every way that memory can hold them."""
+    m, n = d.shape
+    wide = np.full((2 * m, 3 * n), 77, dtype=d.dtype)
+    wide[::2, 1::3] = d
+    fixed = d.copy()
+    fixed.flags.writeable = False
+    np.save(folder / "d.npy", d)
+    raw = np.memmap(folder / "d.raw", dtype=d.dtype, mode="w+", shape=d.shape)
+    raw[:] = d
+    return {
+        "C": np.ascontiguousarray(d),
+        "F": np.asfortranarray(d),
+        "strided": wide[::2, 1::3],
+        "reversed": np.ascontiguousarray(d[::-1, ::-1])[::-1, ::-1],
+        "readonly": fixed,
+        "broadcast": np.broadcast_to(d, (1, m, n))[0],
+        "npy mapped": np.load(folder / "d.npy", mmap_mode="r"),
+        "memmap": raw,
+        "lists": d.tolist(),
+        "tuples": tuple(map(tuple, d.tolist())),
+        "rows": list(d),
+    }
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_every_memory_layout_gives_the_same_counts(tmp_path, kind):
+    d = small((4, 6), "float32") / np.float32(4)
+    for name, values in layouts(d, tmp_path).items():
+        scores = rectangular(values, kind=kind)
+        assert scores.shape == (4, 6), name
+        assert_all_tasks(scores, np.array(THRESHOLDS) / 4, **as_case(d, kind=kind))
+        np.testing.assert_array_equal(scores.values, d, err_msg=name)
+
+
+def test_an_array_is_neither_copied_nor_changed():
+    d = np.random.default_rng(3).random((6, 6))
+    d[0, 1] = d[3, 3] = NAN
+    mask = np.where(np.equal.outer(SQUARE_LABELS, SQUARE_LABELS), 2, 1).astype(np.uint8)
+    mask[2, 4] = 0
+    before, mask_before = d.copy(), mask.copy()
+    for values in (d, d[::-1, ::-1], d.T):
+        for kind in ("distance", "similarity"):
+            for nan in ("reject", "exclude"):
+                for options in ({}, {"mask": mask}):
+                    scores = be.Scores(values, SQUARE_LABELS, kind=kind, nan=nan, **options)
+                    assert np.shares_memory(scores.values, d)
+                    be.evaluate(scores)
+                    np.testing.assert_array_equal(d, before)
+                    np.testing.assert_array_equal(mask, mask_before)
+
+
+def test_a_matrix_larger_than_a_block_is_read_in_blocks(tiny_blocks):
+    rng = np.random.default_rng(5)
+    d = rng.integers(0, 4, (6, 6)).astype(float)
+    d[1, 5], d[4, 0], d[2, 2] = NAN, INF, NAN
+    case = {"values": d.tolist(), "probe_labels": SQUARE_LABELS, "nan": "reject"}
+    scores = be.Scores(d, SQUARE_LABELS, nan="reject")
+    assert blocks.BlockReader(scores).rows_per_block() == 2
+    assert_all_tasks(scores, [*THRESHOLDS, INF], **case)
+    told = []
+    be.closed_set(scores, progress=lambda done, rows: told.append((done, rows)))
+    assert told == [(2, 6), (4, 6), (6, 6)]
+
+
+def test_a_pandas_frame_is_read(tiny_blocks):
+    pandas = optional_import("pandas")
+    d = small((4, 6), "float64")
+    frame = pandas.DataFrame(d, index=list("wxyz"), columns=list("uvwxyz"))
+    labels = pandas.Series(PROBES, index=[5, 3, 9, 1])
+    scores = be.Scores(frame, labels, pandas.Index(GALLERY))
+    assert_all_tasks(scores, THRESHOLDS, **as_case(d))
+    with pytest.raises(be.DataError, match="dtype object"):
+        be.Scores(frame.astype("Float64").astype(object), PROBES, GALLERY)
+
+
+# ------------------------------------------------------------------------------- stored arrays
+
+
+def stored(name: str, d: np.ndarray, folder) -> Any:
+    """The scores as an array on disk, or as a graph of chunks."""
+    if name == "h5py":
+        return h5py.File(folder / "a.h5", "w").create_dataset("d", data=d)
+    if name == "h5py chunked":
+        return h5py.File(folder / "b.h5", "w").create_dataset(
+            "d", data=d, chunks=(3, 2), compression="gzip"
+        )
+    if name == "zarr":
+        zarr = optional_import("zarr")
+        array = zarr.create_array(
+            str(folder / "d.zarr"), shape=d.shape, dtype=d.dtype, chunks=(3, 4)
+        )
+        array[:] = d
+        return array
+    dask_array = optional_import("dask.array")
+    return dask_array.from_array(d, chunks=((1, d.shape[0] - 1), d.shape[1] // 2))
+
+
+@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr", "dask"])
+def test_stored_arrays_are_read_in_blocks_of_rows(name, tmp_path, tiny_blocks):
+    d = np.random.default_rng(8).integers(0, 5, (7, 8)).astype(np.float32)
+    np.fill_diagonal(d, NAN)
+    labels = ["a", "b", "a", "c", "b", "a", "d"]
+    gallery = ["a", "b", "c", "a", "d", "b", "a", "c"]
+    values = stored(name, d, tmp_path)
+    for options in ({"nan": "reject"}, {"kind": "similarity", "nan": "exclude"}):
+        scores = be.Scores(values, labels, gallery, **options)
+        assert (scores.shape, scores.dtype) == ((7, 8), np.float32)
+        np.testing.assert_array_equal(scores.values, d)
+        case = {"values": d.tolist(), "probe_labels": labels, "gallery_labels": gallery, **options}
+        assert_all_tasks(scores, [*THRESHOLDS, INF], **case)
+
+        rows, columns = [5, 1, 6, 0], [7, 2, 3, 0, 4]
+        part = {
+            "values": d[np.ix_(rows, columns)].tolist(),
+            "probe_labels": [labels[i] for i in rows],
+            "gallery_labels": [gallery[j] for j in columns],
+            **options,
+        }
+        view = scores.select(probes=rows, gallery=columns)
+        assert_all_tasks(view, [*THRESHOLDS, INF], **part)
+        np.testing.assert_array_equal(view.values, d[np.ix_(rows, columns)])
+        pairs = view.at_pairs([3, 0, 3], [0, 4, 1])
+        np.testing.assert_array_equal(pairs.values, d[[0, 5, 0], [7, 4, 2]])
+
+    square = stored(name, d[:, :7], tmp_path / "..")
+    scores = be.Scores(square, labels)  # NaN on the diagonal only
+    case = {"values": d[:, :7].tolist(), "probe_labels": labels}
+    assert_all_tasks(scores, THRESHOLDS, **case)
+    assert scores.layout == "all-against-all"
+
+
+def test_a_stored_selection_may_repeat_and_reverse_rows(tmp_path):
+    d = np.arange(20.0).reshape(4, 5)
+    for name in ("h5py", "h5py chunked"):
+        scores = be.Scores(stored(name, d, tmp_path), list("abca"), list("abcab"))
+        view = scores.select(probes=[3, 0, 3, 1])
+        np.testing.assert_array_equal(view.values, d[[3, 0, 3, 1]])
+
+
+def test_blocks_of_a_chunked_array_are_whole_chunks(tmp_path, monkeypatch):
+    d = np.zeros((10, 4))
+    array = h5py.File(tmp_path / "c.h5", "w").create_dataset("d", data=d, chunks=(3, 2))
+    scores = be.Scores(array, list("aabbccddee"), list("abcd"))
+    for values, rows in ((1, 3), (16, 3), (24, 6), (28, 6), (1 << 20, (1 << 18) // 3 * 3)):
+        monkeypatch.setattr(blocks, "BLOCK_VALUES", values)
+        assert blocks.BlockReader(scores).rows_per_block() == rows
+
+
+# ------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        (np.zeros(3), r"shape \(3,\); expected two dimensions.*from_pairs"),
+        (np.zeros((2, 2, 2)), r"shape \(2, 2, 2\)"),
+        (np.float64(1), "two dimensions"),
+        (np.zeros((3, 0)), r"the gallery is empty: the scores have shape \(3, 0\)"),
+        (np.zeros((0, 3)), r"there are no probes: the scores have shape \(0, 3\)"),
+        ([], "two dimensions"),
+        ([[]], "the gallery is empty"),
+        (np.zeros((2, 2), dtype=complex), "dtype complex128; expected an integer or float"),
+        (np.zeros((2, 2), dtype=object), "dtype object"),
+        ([["0.1", "0.2"], ["0.3", "0.4"]], "dtype <U3"),
+        (np.zeros((2, 2), dtype="datetime64[s]"), "dtype datetime64"),
+        ([[1.0, 2.0], [3.0]], "not an array of numbers"),
+        ([[1.0, None], [2.0, 3.0]], "dtype object"),
+        (None, "dtype object"),
+        (np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 2), "masked array.*mask="),
+    ],
+)
+def test_values_that_are_no_matrix_of_numbers_are_refused(values, match):
+    with pytest.raises(be.DataError, match=match):
+        be.Scores(values, ["a", "b"], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"probe_labels": ["a", "b"]}, r"probe_labels has 2 labels, but the scores have 3 rows"),
+        (
+            {"probe_labels": list("abc"), "gallery_labels": list("ab")},
+            "gallery_labels has 2 labels, but the scores have 4 columns",
+        ),
+        ({"probe_labels": list("abc")}, r"shape \(3, 4\), which is not square"),
+        ({}, "probe_labels is missing"),
+        ({"gallery_labels": list("abcd")}, "probe_labels is missing"),
+        (
+            {"gallery_labels": list("abcd"), "mask": np.ones((3, 4), int)},
+            "gallery_labels is given without probe_labels",
+        ),
+        ({"kind": "distances"}, r"kind is 'distances'; .*'similarity'.* Did you mean 'distance'"),
+        ({"kind": None}, "kind is None; expected one of"),
+        ({"nan": "ignore"}, "nan is 'ignore'; expected one of 'raise', 'reject', 'exclude'"),
+        ({"mask": np.ones((4, 3), int)}, r"mask has shape \(4, 3\); expected \(3, 4\)"),
+        ({"mask": np.ones((3, 4), bool)}, "mask has dtype bool; expected integers 0, 1 and 2"),
+        ({"mask": np.ones((3, 4))}, "mask has dtype float64"),
+        (
+            {"probe_labels": list("abc"), "gallery_labels": list("abcd"), "probe_meta": ["x"]},
+            "probe_meta is list; expected a mapping",
+        ),
+        (
+            {
+                "probe_labels": list("abc"),
+                "gallery_labels": list("abcd"),
+                "gallery_meta": {"camera": [1, 2, 3]},
+            },
+            r"gallery_meta\['camera'\] has 3 values; expected 4",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_matrix_is_refused(arguments, match):
+    with pytest.raises(be.DataError, match=match):
+        be.Scores(np.zeros((3, 4)), **arguments)
+
+
+def test_gallery_metadata_of_a_square_matrix_is_the_probes_metadata():
+    scores = be.Scores(np.zeros((2, 2)), ["a", "b"], probe_meta={"camera": [1, 2]})
+    assert scores.gallery_meta["camera"].tolist() == [1, 2]
+    with pytest.raises(be.DataError, match="probe_meta serves both sides"):
+        be.Scores(np.zeros((2, 2)), ["a", "b"], gallery_meta={"camera": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    "task", [be.verification, be.open_set, be.closed_set, be.ranks, be.tally, be.evaluate]
+)
+def test_an_array_is_no_scores(task):
+    with pytest.raises(be.DataError, match="ndarray; expected bioeval.Scores"):
+        task(np.zeros((3, 3)))
+
+
+# ------------------------------------------------------------------------------- NaN and infinity
+
+
+def test_nan_is_an_error_that_says_how_many_and_where_the_first_one_is(tiny_blocks):
+    d = small((4, 6), "float32")
+    d[1, 4] = d[1, 5] = d[3, 0] = NAN
+    for kind in ("distance", "similarity"):
+        scores = rectangular(d, kind=kind)
+        for task in (be.verification, be.open_set, be.closed_set, be.ranks, be.evaluate):
+            with pytest.raises(be.DataError, match="hold 3 NaN, the first at row 1, column 4;"):
+                task(scores)
+    view = rectangular(d).select(probes=[3, 1], gallery=[5, 4, 0])
+    with pytest.raises(be.DataError, match="hold 3 NaN, the first at row 0, column 2;"):
+        be.verification(view)
+    assert be.verification(rectangular(d).select(probes=[0, 2])).impostor_attempts == 9
+
+
+def test_one_nan_in_the_last_cell_is_found(tiny_blocks):
+    d = small((4, 6), "float64")
+    d[3, 5] = NAN
+    with pytest.raises(be.DataError, match="hold 1 NaN, the first at row 3, column 5;"):
+        be.verification(rectangular(d))
+
+
+@pytest.mark.parametrize("diagonal", [NAN, INF, -INF, 0.0, 9.0])
+@pytest.mark.parametrize("nan", ["raise", "reject", "exclude"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_the_diagonal_of_a_square_matrix_is_never_read(diagonal, nan, kind):
+    d = small((6, 6), "float64", seed=4)
+    plain = be.Scores(d.copy(), SQUARE_LABELS, kind=kind, nan=nan)
+    np.fill_diagonal(d, diagonal)
+    scores = be.Scores(d, SQUARE_LABELS, kind=kind, nan=nan)
+    assert be.evaluate(scores).identical(be.evaluate(plain))
+    rows, columns = [4, 0, 2], [3, 5, 0, 1]
+    view, as_before = (s.select(probes=rows, gallery=columns) for s in (scores, plain))
+    assert be.evaluate(view).identical(be.evaluate(as_before))
+
+
+def test_a_zero_off_the_diagonal_counts():
+    scores = be.Scores(np.zeros((3, 3)), ["a", "a", "b"])
+    ds = be.verification(scores, thresholds=[0])
+    assert (ds.ga.item(), ds.fa.item()) == (2, 4)
+    assert be.closed_set(scores, ties="optimistic").recognition_rate == 1
+
+
+def test_minus_infinity_off_the_diagonal_is_a_legal_score():
+    d = np.array([[-INF, 1.0, -INF], [2.0, 0.0, INF]])
+    for kind, accepted in (("distance", [3, 5, 5, 6]), ("similarity", [6, 4, 2, 1])):
+        scores = be.Scores(d, ["a", "b"], ["a", "b", "c"], kind=kind)
+        ds = be.verification(scores, thresholds=[-INF, 1.5, 2.5, INF])
+        counted = (ds.ga + ds.fa).values.tolist()
+        expected = [
+            sum(x <= t if kind == "distance" else x >= t for x in d.ravel())
+            for t in ds.threshold.values
+        ]
+        assert counted == expected, accepted
+        assert be.open_set(scores, thresholds=[-INF]).fa.item() == (1 if kind == "distance" else 2)
+
+
+def test_reject_counts_a_failed_comparison_and_exclude_does_not():
+    d = np.array([[0.1, NAN, 0.5], [NAN, 0.2, NAN]])
+    kept, left_out = (
+        be.verification(
+            be.Scores(d, ["a", "b"], ["a", "b", "b"], nan=nan), thresholds=[0.5, 9, INF]
+        )
+        for nan in ("reject", "exclude")
+    )
+    assert (kept.genuine_attempts, kept.impostor_attempts) == (3, 3)
+    assert kept.ga.values.tolist() == [2, 2, 3] and kept.fa.values.tolist() == [1, 1, 3]
+    assert (left_out.genuine_attempts, left_out.impostor_attempts) == (2, 1)
+    assert left_out.ga.values.tolist() == [2, 2, 2] and left_out.fa.values.tolist() == [1, 1, 1]
+    # For similarities the failed ones are at minus infinity: accepted there alone.
+    ds = be.verification(
+        be.Scores(d, ["a", "b"], ["a", "b", "b"], nan="reject", kind="similarity"),
+        thresholds=[-INF, -9],
+    )
+    assert ds.ga.values.tolist() == [3, 2] and ds.fa.values.tolist() == [3, 1]
+
+
+def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
+    d = np.array([[NAN, 0.5], [0.3, 0.2]])
+    scores = be.Scores(d, ["a", "b"], ["a", "b"], nan="exclude")
+    ds = be.open_set(scores, thresholds=[1.0])
+    assert (ds.genuine_attempts, ds.target_probes, ds.non_target_probes) == (1, 2, 0)
+    assert "1 enrolled probes without a usable mate" in ds.attrs["warnings"]
+    with pytest.raises(be.ProtocolError, match="1 of 2 probes have no usable mate, the first is p"):
+        be.closed_set(scores)
+    assert be.closed_set(scores, unmated="skip").skipped == 1
+
+
+def test_everything_may_have_failed():
+    d = np.full((3, 3), NAN)
+    tree = be.evaluate(be.Scores(d, ["a", "a", "b"], nan="exclude"))
+    assert tree["verification/single"].impostor_attempts == 0
+    assert np.isnan(tree["closed_set"].recognition_rate)
+    ds = be.verification(be.Scores(d, ["a", "a", "b"], nan="reject"))
+    assert ds.threshold.values.tolist() == [INF]
+    assert (ds.ga.item(), ds.fa.item()) == (2, 4)
+
+
+def test_nan_in_a_list_of_pairs():
+    given = {"scores": [0.1, NAN, 0.3, NAN], "genuine": [1, 1, 0, 0]}
+    with pytest.raises(be.DataError, match="hold 2 NaN, the first at position 1"):
+        be.verification(be.Scores.from_pairs(**given))
+    for nan, attempts, accepted in (("reject", (2, 2), (1, 1)), ("exclude", (1, 1), (1, 1))):
+        ds = be.verification(be.Scores.from_pairs(**given, nan=nan), thresholds=[5.0])
+        assert (ds.genuine_attempts, ds.impostor_attempts) == attempts
+        assert (ds.ga.item(), ds.fa.item()) == accepted
+
+
+# ------------------------------------------------------------------------------- masks
+
+
+def test_a_mask_with_other_values_says_where():
+    mask = np.ones((2, 3), dtype=int)
+    mask[1, 0], mask[1, 2] = 3, -1
+    with pytest.raises(be.DataError, match="2 values other.*first is 3 at row 1, column 0"):
+        be.Scores(np.zeros((2, 3)), mask=mask)
+    with pytest.raises(be.DataError, match="first is 255 at row 0, column 1"):
+        be.Scores(np.zeros((1, 2)), mask=np.array([[1, 255]], dtype=np.uint8))
+
+
+def test_a_mask_that_contradicts_the_labels_says_where(tiny_blocks):
+    labels = ["b", "a", "b"]
+    right = np.where(np.equal.outer(PROBES[:3], GALLERY), 2, 1)
+    for row, column, wrong in ((2, 1, 2), (1, 0, 1), (0, 4, 1)):
+        mask = right.copy()
+        mask[row, column] = wrong
+        scores = be.Scores(np.zeros((3, 6)), PROBES[:3], GALLERY, mask=mask)
+        match = rf"first at row {row}, column {column} \(mask {wrong}, labels '{PROBES[row]}'"
+        with pytest.raises(be.DataError, match=match):
+            be.verification(scores)
+    # The comparison of a template with itself contradicts nothing.
+    mask = np.where(np.equal.outer(labels, labels), 2, 1)
+    np.fill_diagonal(mask, 1)
+    ds = be.verification(be.Scores(np.zeros((3, 3)), labels, mask=mask), thresholds=[0])
+    assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 4)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+def test_with_labels_a_mask_leaves_cells_out(dtype, tiny_blocks):
+    d = small((4, 6), "float32", seed=6)
+    d[0, 0] = d[3, 1] = NAN  # ignored: no failure
+    mask = np.where(np.equal.outer(PROBES, GALLERY), 2, 1).astype(dtype)
+    mask[0, 0] = mask[3, 1] = mask[1, 2] = mask[2, 3] = 0
+    scores = rectangular(d, mask=mask)
+    np.testing.assert_array_equal(scores.mask, mask)
+    assert_all_tasks(scores, THRESHOLDS, **as_case(d, mask=mask.tolist()))
+    rows, columns = [3, 0, 1], [5, 0, 1, 2]
+    view = scores.select(probes=rows, gallery=columns)
+    cells = np.ix_(rows, columns)
+    np.testing.assert_array_equal(view.mask, mask[cells])
+    case = {
+        "values": d[cells].astype(float).tolist(),
+        "probe_labels": [PROBES[i] for i in rows],
+        "gallery_labels": [GALLERY[j] for j in columns],
+        "mask": mask[cells].tolist(),
+    }
+    assert_all_tasks(view, THRESHOLDS, **case)
+
+
+def test_a_nan_on_the_diagonal_beside_one_in_an_ignored_cell_is_no_failure():
+    labels = ["a", "a", "b"]
+    d = np.array([[NAN, 1.0, NAN], [1.0, NAN, 2.0], [3.0, 4.0, NAN]])
+    mask = np.where(np.equal.outer(labels, labels), 2, 1)
+    mask[0, 2] = 0
+    ds = be.verification(be.Scores(d, labels, mask=mask), thresholds=[9])
+    assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 3)
+    d[1, 2] = NAN
+    with pytest.raises(be.DataError, match="hold 1 NaN, the first at row 1, column 2;"):
+        be.verification(be.Scores(d, labels, mask=mask))
+
+
+def test_a_mask_alone_says_what_is_genuine():
+    d = np.array([[0.1, 0.5, 0.2], [0.3, 0.4, 0.6]])
+    mask = np.array([[2, 1, 0], [1, 2, 1]])
+    scores = be.Scores(d, mask=mask)
+    assert scores.layout == "probe-against-gallery" and not scores.labelled
+    genuine, impostor = [0.1, 0.4], [0.5, 0.3, 0.6]
+    assert_verification(
+        be.verification(scores, thresholds=[0.1, 0.3, 0.5]), genuine, impostor, "distance"
+    )
+    closed = be.closed_set(scores)
+    assert closed.cms_count.values.tolist() == [1, 2, 2]
+    for options in ({"templates": "multi"}, {"claims": [0, 1]}):
+        with pytest.raises(be.ProtocolError, match="a mask alone does not say"):
+            be.verification(scores, **options)
+    with pytest.raises(be.ProtocolError, match="a mask alone does not say"):
+        be.closed_set(scores, rank_unit="subject")
+
+
+def test_a_square_mask_alone_is_all_against_all_where_its_diagonal_is_ignored():
+    d = np.array([[NAN, 0.1, 0.5], [0.2, NAN, 0.3], [0.4, 0.6, NAN]])
+    mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
+    scores = be.Scores(d, mask=mask)
+    assert scores.layout == "all-against-all"
+    closed = be.closed_set(scores)
+    assert (closed.attempts, closed.skipped, closed.recognition_rate) == (2, 1, 1.0)
+    ds = be.open_set(scores, thresholds=[1.0])
+    assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 3)
+    mask[2, 2] = 2  # now the diagonal is a comparison like any other
+    d[2, 2] = 0.0
+    scores = be.Scores(d, mask=mask)
+    assert scores.layout == "probe-against-gallery"
+    assert be.verification(scores, thresholds=[1.0]).genuine_attempts == 3
+
+
+def test_a_mask_without_consistent_subjects_serves_verification_only():
+    mask = np.array([[2, 2], [2, 1]])
+    scores = be.Scores(np.array([[0.1, 0.2], [0.3, 0.4]]), mask=mask)
+    assert be.verification(scores, thresholds=[0.3]).ga.item() == 3
+    for task in (be.open_set, be.closed_set, be.ranks):
+        with pytest.raises(be.ProtocolError, match="the mask gives no consistent subjects"):
+            task(scores)
+
+
+# ------------------------------------------------------------------------------- views
+
+
+def square_scores(**options: Any) -> be.Scores:
+    d = np.arange(36.0).reshape(6, 6)
+    return be.Scores(d, SQUARE_LABELS, **options)
+
+
+def test_a_view_copies_no_score():
+    scores = square_scores()
+    view = scores.select(probes=[0, 1], gallery=[2, 3]).select(probes=[1])
+    assert np.shares_memory(view._base, scores.values)
+    base = scores.values
+    base[1, 2] = 123.0
+    assert view.values.tolist() == [[123.0, 9.0]]
+
+
+def test_a_view_keeps_labels_metadata_and_the_original_as_it_was():
+    meta = {"camera": np.array([1, 2, 3, 4, 5, 6])}
+    scores = square_scores(probe_meta=meta, name="s")
+    before = repr(scores), scores.fingerprint
+    view = scores.select(probes=[5, 0], gallery=[1, 5, 3])
+    assert view.shape == (2, 3) and view.name == "s"
+    assert view.values.tolist() == [[31.0, 35.0, 33.0], [1.0, 5.0, 3.0]]
+    assert view.probe_labels.tolist() == ["a", "a"]
+    assert view.gallery_labels.tolist() == ["b", "a", "c"]
+    assert view.probe_meta["camera"].tolist() == [6, 1]
+    assert view.gallery_meta["camera"].tolist() == [2, 6, 4]
+    assert sorted(view.subjects) == ["a", "b", "c"]
+    assert sorted(scores.select(probes=[0], gallery=[2]).subjects) == ["a"]
+    assert view.fingerprint != scores.fingerprint
+    assert (repr(scores), scores.fingerprint) == before
+    assert scores.shape == (6, 6) and scores.probe_meta["camera"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("probes", "gallery"),
+    [
+        ([4, 0, 2], None),
+        (None, [5, 1, 0]),
+        ([3, 4, 5], [0, 1, 2, 3]),
+        ([0, 2], [0, 2, 5]),
+        ([-1, 1], [-6, -1, 2]),
+        (np.array([True, False, True, True, False, False]), None),
+        ([False, True, True, False, True, True], [True] * 5 + [False]),
+        (range(2, 5), np.array([0, 3, 4], dtype=np.uint8)),
+    ],
+)
+def test_a_template_is_never_compared_with_itself_in_any_view(probes, gallery):
+    rng = np.random.default_rng(2)
+    d = rng.integers(0, 4, (6, 6)).astype(float)
+    np.fill_diagonal(d, -INF)  # would win every comparison
+    scores = be.Scores(d, SQUARE_LABELS)
+    rows = np.arange(6)[np.asarray(probes)] if probes is not None else np.arange(6)
+    columns = np.arange(6)[np.asarray(gallery)] if gallery is not None else np.arange(6)
+    case = {
+        "values": d[np.ix_(rows, columns)].tolist(),
+        "probe_labels": [SQUARE_LABELS[i] for i in rows],
+        "gallery_labels": [SQUARE_LABELS[j] for j in columns],
+        "probe_ids": rows.tolist(),
+        "gallery_ids": columns.tolist(),
+    }
+    view = scores.select(probes=probes, gallery=gallery)
+    t = [0.0, 1.0, 2.0, 3.0]
+    import naive
+
+    for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
+        ds = be.verification(view, templates=templates, thresholds=t)
+        assert_verification(ds, *twin(**case), "distance")
+    expected = [r.rank for r in naive.ranks(**case)]
+    found = be.ranks(view).identification_rank.values
+    assert [None if np.isnan(x) else int(x) for x in found] == expected
+
+
+def test_views_of_views_are_views_of_the_whole():
+    d = np.random.default_rng(0).random((6, 6))
+    scores = be.Scores(d, SQUARE_LABELS)
+    twice = scores.select(probes=[5, 3, 1, 0], gallery=[4, 2, 0]).select([2, 0], [1, 2])
+    once = scores.select(probes=[1, 5], gallery=[2, 0])
+    np.testing.assert_array_equal(twice.values, once.values)
+    np.testing.assert_array_equal(twice.probe_ids, [1, 5])
+    np.testing.assert_array_equal(twice.gallery_ids, [2, 0])
+    assert be.ranks(twice).equals(be.ranks(once))
+    everything = scores.select()
+    assert be.evaluate(everything).identical(be.evaluate(scores))
+    assert everything.fingerprint == scores.fingerprint
+
+
+def test_the_layout_of_a_view_of_square_scores():
+    scores = square_scores()
+    assert scores.select(probes=[1, 0]).layout == "all-against-all"
+    assert scores.select(probes=[1, 0], gallery=[0, 1, 2]).layout == "all-against-all"
+    assert scores.select(probes=[1, 0], gallery=[2, 3]).layout == "probe-against-gallery"
+    assert rectangular(np.zeros((4, 6))).select([0], [1]).layout == "probe-against-gallery"
+
+
+def test_a_probe_may_be_drawn_more_than_once_but_a_gallery_template_may_not():
+    scores = square_scores()
+    thrice = scores.select(probes=[0, 0, 0, 3])
+    assert be.verification(thrice).impostor_attempts == 3 * 3 + 5
+    with pytest.raises(be.DataError, match="gallery selects a template more than once"):
+        scores.select(gallery=[0, -6])
+
+
+@pytest.mark.parametrize(
+    ("index", "match"),
+    [
+        ([], "is empty; expected at least one index"),
+        (np.zeros(6, dtype=bool), "is empty"),
+        ([6], r"1 indices outside 0\.\.5, the first is 6"),
+        ([0, -7, 8], r"2 indices outside 0\.\.5, the first is -7"),
+        ([0, 10**6], "the first is 1000000"),
+        (np.array([2**64 - 1], dtype=np.uint64), "the first is 18446744073709551615"),
+        ([True, False], r"boolean choice of shape \(2,\); expected \(6,\)"),
+        (np.ones((6, 1), dtype=bool), "boolean choice of shape"),
+        ([0.0, 1.0], "dtype float64; expected a list of indices"),
+        ([[0, 1]], r"shape \(1, 2\)"),
+        (3, r"shape \(\)"),
+        (["a"], "dtype <U1"),
+    ],
+)
+@pytest.mark.parametrize("side", ["probes", "gallery"])
+def test_selections_that_select_nothing_sensible_are_refused(index, match, side):
+    with pytest.raises(be.DataError, match=f"{side}.*{match}"):
+        square_scores().select(**{side: index})
+
+
+# ------------------------------------------------------------------------------- pairs
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_pairs_are_single_template_attempts(dtype, kind):
+    values = np.array([0, 3, 1, 2, 1, 0], dtype=dtype)
+    genuine = np.array([1, 0, 1, 0, 0, 1])
+    for flags in (genuine, genuine.astype(bool), genuine.astype(float), genuine.tolist()):
+        pairs = be.Scores.from_pairs(values, flags, kind=kind)
+        assert (pairs.layout, pairs.shape, pairs.dtype) == ("pairs", (6,), np.dtype(dtype))
+        ds = be.verification(pairs, thresholds=[-1, 0, 1, 2, 3])
+        expected = [0, 1, 0], [3, 2, 1]
+        assert_verification(ds, *expected, kind)
+    assert be.verification(pairs, thresholds=5).threshold.values[[0, -1]].tolist() == [0, 3]
+
+
+def test_pairs_support_verification_alone():
+    pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
+    for task in (be.open_set, be.closed_set, be.ranks):
+        with pytest.raises(be.ProtocolError, match="fixed pairs, which support verification"):
+            task(pairs)
+    for options in ({"templates": "multi"}, {"claims": ["a", "b"]}):
+        with pytest.raises(be.ProtocolError, match="fixed pairs"):
+            be.verification(pairs, **options)
+    tree = be.evaluate(pairs)
+    assert [node.path for node in tree.leaves] == ["/verification/single"]
+    assert tree["verification/single"].attrs["layout"] == "pairs"
+    with pytest.raises(be.ProtocolError, match="no gallery to select"):
+        pairs.select(gallery=[0])
+    assert pairs.mask is None and pairs.subjects.size == 0
+
+
+@pytest.mark.parametrize(
+    ("scores", "genuine", "options", "match"),
+    [
+        ([], [], {}, "expected one score a pair"),
+        ([[0.1, 0.2]], [[1, 0]], {}, r"shape \(1, 2\); expected one score a pair"),
+        ([0.1, 0.2], [1], {}, r"genuine has shape \(1,\); expected \(2,\)"),
+        ([0.1, 0.2], [1, 2], {}, "values other than 0 and 1"),
+        ([0.1, 0.2], [1, NAN], {}, "values other than 0 and 1"),
+        ([0.1, 0.2], ["yes", "no"], {}, "values other than 0 and 1"),
+        ([0.1, 0.2], [1, 0], {"subjects": [1, 2]}, r"subjects has shape \(2,\); expected \(2, 2\)"),
+        ([0.1, 0.2], [1, 0], {"kind": "score"}, "kind is 'score'"),
+        ([0.1, 0.2], [1, 0], {"nan": "drop"}, "nan is 'drop'"),
+        (["a", "b"], [1, 0], {}, "scores has dtype <U1"),
+        (np.ma.masked_array([0.1, 0.2], [0, 1]), [1, 0], {}, "scores is a masked array"),
+    ],
+)
+def test_pairs_that_do_not_fit_are_refused(scores, genuine, options, match):
+    with pytest.raises(be.DataError, match=match):
+        be.Scores.from_pairs(scores, genuine, **options)
+
+
+def test_a_selection_of_pairs():
+    pairs = be.Scores.from_pairs(
+        [0.1, 0.8, 0.4], [1, 0, 1], kind="similarity", subjects=[[1, 1], [1, 2], [2, 2]], name="s"
+    )
+    part = pairs.select(probes=[2, 0])
+    assert part.values.tolist() == [0.4, 0.1] and part.genuine.tolist() == [True, True]
+    assert part.pair_subjects.tolist() == [[2, 2], [1, 1]] and part.name == "s"
+    assert pairs.subjects.tolist() == [1, 2]
+    assert pairs.select() is pairs
+    with pytest.raises(be.DataError, match="outside"):
+        pairs.select(probes=[3])
+
+
+def test_cells_of_a_matrix_as_pairs():
+    d = np.arange(24.0).reshape(4, 6)
+    scores = rectangular(d, kind="similarity", name="s")
+    pairs = scores.at_pairs([0, 1, -1, 0], [1, 1, 3, -2])
+    assert pairs.values.tolist() == [1.0, 7.0, 21.0, 4.0]
+    assert pairs.genuine.tolist() == [True, False, True, True]
+    assert (pairs.kind, pairs.name) == ("similarity", "s")
+    turned = scores.at_pairs([0, 1], [1, 1], genuine=[False, True])
+    assert turned.genuine.tolist() == [False, True]
+    view = scores.select(probes=[3, 0], gallery=[3, 1])
+    assert view.at_pairs([0, 1], [0, 1]).values.tolist() == [21.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (([0, 2], [1, 2]), r"1 pairs compare a template with itself, the first is pair 1"),
+        (([0, 2], [1]), "probe_index has 2 entries and gallery_index 1"),
+        (([6], [0]), "probe_index has 1 indices outside"),
+        (([0], [6]), "gallery_index has 1 indices outside"),
+        (([], []), "probe_index is empty"),
+        (([0], [1], [2]), "values other than 0 and 1"),
+    ],
+)
+def test_cells_that_are_no_pairs_are_refused(arguments, match):
+    with pytest.raises(be.DataError, match=match):
+        square_scores().at_pairs(*arguments)
+
+
+def test_pairs_of_a_mask_alone_need_to_be_told_what_is_genuine():
+    scores = be.Scores(np.zeros((1, 2)), mask=np.array([[2, 1]]))
+    with pytest.raises(be.DataError, match="genuine is missing"):
+        scores.at_pairs([0], [1])
+    assert scores.at_pairs([0], [1], genuine=[True]).genuine.all()
+
+
+# ------------------------------------------------------------------------------- order only
+
+
+def test_order_only_scores_are_ranked_but_have_no_thresholds():
+    scores = be.Scores([[2, 1, 3], [1, 3, 2]], ["a", "b"], ["a", "b", "c"], kind="order")
+    assert be.ranks(scores).identification_rank.values.tolist() == [2.0, 3.0]
+    assert be.closed_set(scores).cms_count.values.tolist() == [0, 1, 2]
+    for task in (be.verification, be.open_set, be.evaluate):
+        with pytest.raises(be.ProtocolError, match='only the order within each row.*"order"'):
+            task(scores)
+    with pytest.raises(be.ProtocolError, match="only the order"):
+        be.verification(be.Scores.from_pairs([1, 2], [1, 0], kind="order"))
+
+
+# ------------------------------------------------------------------------------- in words
+
+
+def test_what_scores_print():
+    assert repr(square_scores()) == (
+        "<Scores all-against-all, 6 x 6 float64 distance, 3 subjects, nan='raise'>"
+    )
+    assert repr(rectangular(np.zeros((4, 6), "u1"), kind="similarity", nan="reject")) == (
+        "<Scores probe-against-gallery, 4 x 6 uint8 similarity, 4 subjects, nan='reject'>"
+    )
+    assert repr(be.Scores(np.zeros((1, 2), "f4"), mask=[[2, 1]])) == (
+        "<Scores probe-against-gallery, 1 x 2 float32 distance, nan='raise'>"
+    )
+    assert repr(be.Scores.from_pairs([0.1, 0.2], [1, 0])) == (
+        "<PairScores 2 pairs, 1 genuine, float64 distance, nan='raise'>"
+    )
+
+
+def test_a_fingerprint_tells_other_data_apart():
+    d = np.zeros((2, 2))
+    prints = {
+        be.Scores(d, ["a", "b"]).fingerprint,
+        be.Scores(d, ["b", "a"]).fingerprint,
+        be.Scores(d, ["a", "a"]).fingerprint,
+        be.Scores(d, ["a", "b"], ["a", "a"]).fingerprint,
+        be.Scores(d.astype("f4"), ["a", "b"]).fingerprint,
+        be.Scores(d, ["a", "b"], kind="similarity").fingerprint,
+        be.Scores.from_pairs([0.1, 0.2], [1, 0]).fingerprint,
+        be.Scores.from_pairs([0.1, 0.2], [0, 1]).fingerprint,
+    }
+    assert len(prints) == 8
+    assert be.Scores(d, ["a", "b"]).fingerprint == be.Scores(d + 1, np.array(["a", "b"])).fingerprint

@@ -1,0 +1,299 @@
+"""The table: values are those of the datasets, each row says what it is over."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import xarray as xr
+from rich.console import Console
+
+import bioeval as be
+from bioeval.progress import Progress
+from bioeval.tables import ResultTable, as_text, datasets
+from bioeval.tables.numbers import fvc_name, per_cent, threshold
+
+TARGETS = [0.1, 0.01, 0.001, 0.0001]
+
+
+def verification(genuine=900, impostor=60_000, **values) -> xr.Dataset:
+    """A dataset as verification returns it, with made-up operating points."""
+    points = {
+        "eer": 0.0333,
+        "eer_threshold": 4.123456789,
+        "zero_far": 0.4,
+        "zero_frr": 0.51234,
+        "auc": 0.991234,
+        "d_prime": 4.31,
+        **values,
+    }
+    grid = np.linspace(1, 2, 50)
+    return xr.Dataset(
+        {
+            "far": ("threshold", np.linspace(0, 1, 50)),
+            "frr": ("threshold", np.linspace(1, 0, 50)),
+            "genuine_attempts": genuine,
+            "impostor_attempts": impostor,
+            "frr_at_far": ("far_target", [0.0, 0.0123, 0.1234, 1.0]),
+            "threshold_at_far": ("far_target", [4.0, 3.3, 2.2, -np.inf]),
+            **points,
+        },
+        {"threshold": grid, "far_target": TARGETS},
+        {
+            "task": "verification, single-template",
+            "templates": "single",
+            "layout": "all-against-all",
+            "kind": "distance",
+            "probes": 249,
+            "probe_subjects": 60,
+            "gallery_templates": 249,
+            "gallery_subjects": 60,
+            "warnings": "",
+        },
+    )
+
+
+def open_set(**values) -> xr.Dataset:
+    rates = np.array([[0.9, 0.95], [0.5, 0.6], [0.1, 0.2], [0.0, 0.1]])
+    points = {"eer": np.nan, "dir_at_far": (("far_target", "rank"), rates), **values}
+    return xr.Dataset(
+        {
+            "dir": (("threshold", "rank"), np.zeros((50, 2))),
+            "far": ("threshold", np.zeros(50)),
+            "genuine_attempts": 249,
+            "impostor_attempts": 200,
+            **points,
+        },
+        {"threshold": np.arange(50.0), "rank": [1, 2], "far_target": TARGETS},
+        {
+            "task": "open-set identification",
+            "rank_unit": "template",
+            "fusion": "none",
+            "ties": "pessimistic",
+            "impostors": "leave-subject-out",
+            "probe_subjects": 60,
+            "genuine_gallery_subjects": 60,
+            "impostor_gallery_subjects": "59",
+        },
+    )
+
+
+def row(text: str, name: str) -> str:
+    """The one row with a name."""
+    (line,) = [line for line in text.splitlines() if line.strip().startswith(name)]
+    return " ".join(line.split())
+
+
+def test_rows_of_verification():
+    text = as_text(verification())
+    assert "249 templates of 60 subjects, all against all" in text
+    assert "distances, accepted at or below the threshold" in text
+    over = "900 60,000 60"
+    assert row(text, "EER") == f"EER 3.3 % 4.12346 {over}"
+    assert row(text, "FNMR at FMR <= 10 %") == f"FNMR at FMR <= 10 % 0.0 % 4 {over}"
+    assert row(text, "FNMR at FMR <= 1 %") == f"FNMR at FMR <= 1 % (FMR100) 1.2 % 3.3 {over}"
+    assert row(text, "FNMR at FMR <= 0.1 %").startswith("FNMR at FMR <= 0.1 % (FMR1000) 12.3 % 2.2")
+    assert row(text, "FNMR at FMR <= 0.01 %") == f"FNMR at FMR <= 0.01 % 100.0 % -inf {over}"
+    assert row(text, "FNMR at FMR = 0") == f"FNMR at FMR = 0 (ZeroFMR) 40.0 % {over}"
+    assert row(text, "FMR at FNMR = 0") == f"FMR at FNMR = 0 (ZeroFNMR) 51.234 % {over}"
+    assert row(text, "AUC") == f"AUC 0.99123 {over}"
+    assert row(text, "d'") == f"d' 4.310 {over}"
+    assert "n/a" not in text
+    assert "Warnings" not in text
+
+
+def test_decimals_show_one_attempt():
+    """1 of 900 is 0.11 %, 1 of 36,000 is 0.0028 %."""
+    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.1 %")
+    assert row(as_text(verification(36_000, eer=1 / 36_000)), "EER").startswith("EER 0.003 %")
+
+
+def test_nearly_perfect_is_not_perfect():
+    assert row(as_text(verification(auc=0.9999999)), "AUC").startswith("AUC > 0.99999 9")
+    assert row(as_text(verification(auc=1.0)), "AUC").startswith("AUC 1.00000 9")
+
+
+def test_points_stand_below_each_other():
+    """Of all per cents in the value column, whatever their decimals."""
+    values = [line[30:50] for line in as_text(verification()).splitlines() if "60,000" in line]
+    points = {value.index(".") for value in values if "%" in value}
+    assert len([value for value in values if "%" in value]) == 7
+    assert len(points) == 1
+
+
+def test_rows_of_open_set():
+    text = as_text(open_set())
+    assert "N = 60 subjects (59 for impostors), ranks count templates, pessimistic ties" in text
+    assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.0 % 249 200 60"
+    assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
+    assert "n/a: FAR and 1 - DIR do not cross" in text
+
+
+def test_rows_of_closed_set():
+    scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
+    text = as_text(be.closed_set(scores))
+    assert row(text, "Rank 1") == "Rank 1 (recognition rate) 50.0 % 2 2"
+    assert "Rank 5" not in text  # there are three candidates
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"genuine": 0, "eer": np.nan}, "0 genuine attempts"),
+        ({"impostor": 0, "eer": np.nan}, "0 impostor attempts"),
+        ({"genuine": 0, "impostor": 0, "eer": np.nan}, "0 genuine and 0 impostor attempts"),
+        ({"d_prime": np.nan}, "the scores of both classes have no spread"),
+    ],
+)
+def test_what_is_not_defined_says_why(values, why):
+    text = as_text(verification(**values))
+    assert "n/a" in row(text, "d'" if "d_prime" in values else "EER")
+    assert f"n/a: {why}\n" in text
+    assert "nan" not in text
+
+
+def test_without_operating_points_there_are_rates():
+    """FMR and FNMR at d <= 2: one of three genuine attempts, two of nine others."""
+    d = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
+    scores = be.Scores(d, ["ann", "ann", "bob", "cat"])
+    dataset = be.verification(scores, thresholds=[1.5, 2])
+    kept = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
+    text = as_text(kept)
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "FMR 0.0 % 1.5 10 3" in lines
+    assert "FNMR 50.0 % 1.5 2 3" in lines
+    assert "FMR 20.0 % 2 10 3" in lines
+    assert "FNMR 0.0 % 2 2 3" in lines
+
+
+def test_warnings_are_told_once():
+    both = "rule of 30: too few attempts"
+    tree = xr.DataTree.from_dict(
+        {
+            "/verification/single": verification().assign_attrs(warnings=both),
+            "/open_set": open_set().assign_attrs(warnings=f"{both}\nonly here"),
+        }
+    )
+    text = as_text(tree, 200)
+    assert text.count(both) == 1
+    told = text.partition("Warnings\n")[2]
+    assert told == f"  - {both}\n  open-set identification\n  - only here\n"
+
+
+def test_an_upside_down_result_is_pointed_at():
+    assert "really of kind distance?" in as_text(verification(auc=0.2), 200)
+
+
+def test_tasks_stand_in_their_order():
+    tree = be.evaluate(be.simulate(6, 3, random_state=0))
+    assert [path for path, _ in datasets(tree)] == [
+        "verification/single",
+        "verification/multi",
+        "open_set",
+        "closed_set",
+    ]
+
+
+def test_several_systems_are_named():
+    scores = be.simulate(6, 3, random_state=0)
+    text = as_text(be.evaluate({"new": scores, "old": scores}))
+    assert "System    new, old" in text
+    assert "new: Closed-set identification" in text
+    assert "old: Closed-set identification" in text
+
+
+def test_pairs_have_no_subjects():
+    pairs = be.Scores.from_pairs([0.1, 0.2, 0.9], [1, 1, 0], kind="similarity")
+    text = as_text(be.verification(pairs))
+    assert "3 pairs" in text
+    assert "similarities, accepted at or above the threshold" in text
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 79, 80, 100, 200])
+def test_every_width(width):
+    text = as_text(xr.DataTree.from_dict({"/verification/single": verification()}), width)
+    assert max(map(len, text.splitlines())) <= width
+    whole = " ".join(text.split())
+    if width < 79:
+        assert "over 900 genuine and 60,000 impostor attempts, 60 subjects" in whole
+    else:
+        assert "EER 3.3 % 4.12346 900 60,000 60" in whole
+
+
+def test_names_are_not_markup():
+    """A system called [red] or :smile: is shown as it is called."""
+    scores = be.Scores(np.eye(2), [1, 2], name="[red]:smile:[/]")
+    assert row(as_text(be.closed_set(scores)), "System") == "System [red]:smile:[/]"
+    stream = io.StringIO()
+    Console(file=stream, force_terminal=True, width=80).print(ResultTable(be.closed_set(scores)))
+    assert "[red]:smile:[/]" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        (np.nan, "n/a"),
+        (np.inf, "inf"),
+        (-np.inf, "-inf"),
+        (3.0, "3"),
+        (-250.0, "-250"),
+        (0.123456789, "0.123457"),
+        (1e-12, "1e-12"),
+        (1e20, "1e+20"),
+    ],
+)
+def test_thresholds(value, text):
+    assert threshold(value) == text
+
+
+def test_targets():
+    assert [per_cent(x) for x in (0.1, 0.01, 1e-6, 0.025)] == ["10 %", "1 %", "0.0001 %", "2.5 %"]
+    assert [fvc_name(x) for x in (0.01, 0.001, 0.02, 0.1)] == [" (FMR100)", " (FMR1000)", "", ""]
+
+
+# ------------------------------------------------------------------------ progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_silent_in_a_pipe():
+    stream = io.StringIO()
+    with Progress("counting", stream) as progress:
+        progress._last -= 10
+        progress(1, 2)
+    assert stream.getvalue() == ""
+
+
+def test_progress_on_a_terminal_is_wiped(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with Progress("counting", stream) as progress:
+        progress(1, 1000)
+        assert stream.getvalue() == ""  # nothing in the first half second
+        progress._last -= 10
+        progress(500, 1000)
+        assert "counting: 500 of 1,000 rows, 50%" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_progress_on_a_dumb_terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    assert not Progress("counting", Terminal()).enabled
+
+
+@pytest.mark.parametrize(
+    ("done", "seconds", "text"),
+    [
+        (50, 10, "x: 50 of 100 rows, 50%, 10 s left"),
+        (10, 20, "x: 10 of 100 rows, 10%, 3 min 00 s left"),
+        (1, 60, "x: 1 of 100 rows, 1%, 1 h 39 min left"),
+        (100, 60, "x: 100 of 100 rows, 100%"),
+    ],
+)
+def test_time_left(done, seconds, text):
+    assert Progress("x", io.StringIO()).line(done, 100, seconds) == text

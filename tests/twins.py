@@ -1,0 +1,81 @@
+"""Hold the results of one evaluation to the slow twins, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import naive
+import numpy as np
+
+import bioeval as be
+
+
+def floats(values: Any) -> np.ndarray:
+    """Return counts and fractions, nested in lists, as float64."""
+    if isinstance(values, list):
+        return np.array([floats(x) for x in values])
+    return np.float64(float(values))
+
+
+def assert_verification(ds: Any, genuine: Sequence, impostor: Sequence, kind: str) -> None:
+    """Hold counts, rates and attempts at the dataset's own thresholds to their definition."""
+    thresholds = ds.threshold.values
+    names = ("ga", "fr", "fa", "gr")
+    counts = dict(
+        zip(names, naive.verification_counts(genuine, impostor, thresholds, kind), strict=True)
+    )
+    assert (ds.genuine_attempts.item(), ds.impostor_attempts.item()) == (
+        len(genuine),
+        len(impostor),
+    )
+    for name, expected in counts.items():
+        assert ds[name].dtype == np.int64
+        np.testing.assert_array_equal(ds[name], expected, err_msg=name)
+    for rate, name, attempts in (
+        ("gar", "ga", genuine), ("frr", "fr", genuine), ("far", "fa", impostor),
+        ("grr", "gr", impostor),
+    ):  # fmt: skip
+        expected = [float(naive.rate(count, len(attempts))) for count in counts[name]]
+        np.testing.assert_allclose(ds[rate], expected, rtol=0, atol=1e-15, err_msg=rate)
+
+
+def assert_open_set(ds: Any, expected: naive.OpenSet) -> None:
+    """Hold an open-set result to its slow twin, at the same thresholds and ranks."""
+    for name in ("genuine_attempts", "impostor_attempts", "tied"):
+        assert ds[name].item() == getattr(expected, name), name
+    for name in ("di", "dir", "frr", "fa", "gr", "far", "grr", "ttr", "ttr_identity", "ftr"):
+        np.testing.assert_allclose(
+            ds[name], floats(getattr(expected, name)), rtol=0, atol=1e-12, err_msg=name
+        )
+
+
+def assert_closed_set(ds: Any, expected: naive.ClosedSet) -> None:
+    """Hold a closed-set result to its slow twin, at the same ranks."""
+    for name in ("attempts", "skipped", "tied"):
+        assert ds[name].item() == getattr(expected, name), name
+    for name in ("cms_count", "cms"):
+        np.testing.assert_allclose(
+            ds[name], floats(getattr(expected, name)), rtol=0, atol=1e-12, err_msg=name
+        )
+
+
+def assert_all_tasks(scores: be.Scores, thresholds: Sequence[float], **case: Any) -> None:
+    """Evaluate every task and hold each to its slow twin on the same data (`case`)."""
+    t = np.asarray(thresholds, dtype=np.float64)
+    kind = case.get("kind", "distance")
+    for templates in ("single", "multi"):
+        attempts = naive.attempts_single if templates == "single" else naive.attempts_multi
+        ds = be.verification(scores, templates=templates, thresholds=t)
+        np.testing.assert_array_equal(ds.threshold, t)
+        assert_verification(ds, *attempts(**case), kind)
+    assert_open_set(
+        be.open_set(scores, thresholds=t, max_rank=9, ties="stable"),
+        naive.open_set(**case, thresholds=t, max_rank=9, ties="stable"),
+    )
+    for unit in ("template", "subject"):
+        options = {"ties": "pessimistic", "unmated": "skip", "max_rank": 9}
+        assert_closed_set(
+            be.closed_set(scores, rank_unit=unit, **options),
+            naive.closed_set(**case, unit=unit, **options),
+        )
