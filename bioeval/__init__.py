@@ -20,12 +20,13 @@ _HOMES = {
     "load": "bioeval.formats",
     "save": "bioeval.formats",
     "simulate": "bioeval.simulation",
+    "plot": "bioeval",
     "evaluate": "bioeval.pipeline",
     "tally": "bioeval.pipeline",
-    "verification": "bioeval.pipeline",
-    "open_set": "bioeval.pipeline",
-    "closed_set": "bioeval.pipeline",
-    "ranks": "bioeval.pipeline",
+    "verification": "bioeval.tasks",
+    "open_set": "bioeval.tasks",
+    "closed_set": "bioeval.tasks",
+    "ranks": "bioeval.tasks",
     "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
@@ -43,6 +44,8 @@ def __getattr__(name: str) -> Any:
         from bioeval.errors import nearest_name
 
         raise AttributeError(f"bioeval has no {name!r}.{nearest_name(name, __all__)}")
+    if _HOMES[name] == "bioeval":  # a module of the public surface, such as be.plot
+        return importlib.import_module(f"bioeval.{name}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
@@ -53,6 +56,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from bioeval import plot
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,
@@ -61,17 +65,10 @@ if TYPE_CHECKING:
         MergeError,
         ProtocolError,
     )
-    from bioeval.pipeline import (
-        closed_set,
-        evaluate,
-        open_set,
-        ranks,
-        refine_tally,
-        tally,
-        verification,
-    )
     from bioeval.formats import load, save
+    from bioeval.pipeline import evaluate, refine_tally, tally
     from bioeval.protocol import Protocol
     from bioeval.scores import PairScores, Scores
     from bioeval.simulation import simulate
     from bioeval.tally_bundle import Tally
+    from bioeval.tasks import closed_set, open_set, ranks, verification

@@ -267,9 +267,7 @@ class BlockReader:
         )
 
 
-def _unread(
-    shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None
-) -> np.ndarray:
+def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     """Return the cells that are never read: a template against itself, and ignored ones."""
     unread = np.zeros(shape, dtype=bool) if mask is None else mask == IGNORE
     rows = np.nonzero(position >= 0)[0]

@@ -1,13 +1,13 @@
 """From scores to tallies: what is an attempt, and of which class.
 
-Each job takes the blocks of one sweep and counts its own attempts; :func:`count` runs any number
-of jobs over the same sweep. What the classes are is said in ``docs/definitions.md``.
+Each job takes the blocks of one sweep and counts its own attempts; :func:`run_jobs` runs any
+number of jobs over the same sweep. What the classes are is said in ``docs/definitions.md``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numba
 import numpy as np
@@ -16,14 +16,13 @@ from bioeval.blocks import Block, BlockReader, Progress, as_row, parse_fusion, r
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import ranks as kernel_ranks
-from bioeval.labels import _plain
+from bioeval.labels import _plain, as_labels
 from bioeval.scores import GENUINE, IMPOSTOR, PairScores, Scores
 from bioeval.tallies import (
     About,
     CellCounts,
     IdentificationTally,
     Moments,
-    TaskTally,
     ThresholdCounts,
     VerificationTally,
 )
@@ -43,23 +42,17 @@ LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
 SYMMETRY_SAMPLE = 2048
 
 
-class Job(Protocol):
-    """Counts the attempts of one task, block by block."""
-
-    def add(self, block: Block) -> None:
-        """Count the attempts of a block of rows."""
-
-    def result(self) -> TaskTally:
-        """Return what was counted."""
-
-
-def count(
-    scores: Scores, jobs: Sequence[Job], reader: BlockReader, progress: Progress | None = None
-) -> list[TaskTally]:
+def run_jobs(
+    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
+) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
-    for block in reader.blocks(progress):
+    if isinstance(scores, PairScores):
         for job in jobs:
-            job.add(block)
+            job.add_pairs()
+    else:
+        for block in reader.blocks(progress):
+            for job in jobs:
+                job.add(block)
     return [job.result() for job in jobs]
 
 
@@ -406,8 +399,7 @@ def parse_claims(
             "claims: the probe indices are not whole numbers; expected one claimed subject for "
             "each probe, or a pair (probe_index, subjects)"
         )
-    labels = np.empty(len(subjects), dtype=object)
-    labels[:] = [_plain(x) for x in subjects]
+    labels = as_labels(subjects, "claims")
     if len(labels) != len(probes):
         raise DataError(
             f"claims has {len(labels)} subjects for {len(probes)} probes; expected one a probe"
@@ -424,7 +416,7 @@ def parse_claims(
         i = int(np.argmax(missing))
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
-            f"claim {i}: probe {int(probes[i])} claims {labels[i]!r}."
+            f"claim {i}: probe {int(probes[i])} claims {_plain(labels[i])!r}."
             f'{scores.codes.nearest(labels[i])} unenrolled_claims="skip" leaves them out and '
             "counts them"
         )

@@ -80,7 +80,8 @@ def pair_distances(
     for low in range(0, len(a), step):
         x, y = left[a[low : low + step]], right[b[low : low + step]]
         if callable(metric):
-            out[low : low + step] = [float(metric(u[None], v[None])[0, 0]) for u, v in zip(x, y)]
+            rows = zip(x, y, strict=True)
+            out[low : low + step] = [float(metric(u[None], v[None])[0, 0]) for u, v in rows]
         else:
             out[low : low + step] = _aligned(x, y, metric)
     return out
@@ -132,7 +133,11 @@ def _block(x: np.ndarray, y: np.ndarray, metric: Metric) -> np.ndarray:
     if metric in ("l1", "linf"):
         from scipy.spatial.distance import cdist
 
-        return cdist(x, y, "cityblock" if metric == "l1" else "chebyshev")
+        out = cdist(x, y, "cityblock" if metric == "l1" else "chebyshev")
+        # The largest difference leaves NaN out, and with it a failed template.
+        out[np.isnan(x).any(axis=1)] = np.nan
+        out[:, np.isnan(y).any(axis=1)] = np.nan
+        return out
     products = x @ y.T
     if metric == "bhattacharyya":
         with np.errstate(divide="ignore"):

@@ -15,7 +15,6 @@ import numpy as np
 
 from bioeval.errors import DataError, nearest_name
 
-
 # Python types of labels that numpy holds as they are, and its kinds of dtype for them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 

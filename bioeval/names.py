@@ -87,9 +87,7 @@ VERIFICATION |= {
 
 OPEN_SET = {
     **EQUAL_ERROR,
-    "dir_at_far": Name(
-        "largest DIR with FAR at most the target", iso="TPIR(N, R, T) at FPIR"
-    ),
+    "dir_at_far": Name("largest DIR with FAR at most the target", iso="TPIR(N, R, T) at FPIR"),
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "dir": Name(
@@ -97,12 +95,9 @@ OPEN_SET = {
         "the threshold and at the rank or better",
         iso="TPIR(N, R, T)",
     ),
-    "di": Name(
-        "genuine attempts detected and identified exactly at the rank", "attempts"
-    ),
+    "di": Name("genuine attempts detected and identified exactly at the rank", "attempts"),
     "far": Name(
-        "false accept rate: share of the impostor attempts with any candidate within the "
-        "threshold",
+        "false accept rate: share of the impostor attempts with any candidate within the threshold",
         iso="FPIR(N, T)",
     ),
     "grr": Name("genuine reject rate: share of the impostor attempts rejected", iso="1 - FPIR"),
@@ -113,9 +108,9 @@ OPEN_SET = {
     "impostor_attempts": Name(
         "impostor attempts: probes against a gallery without their subject", "attempts"
     ),
-    "ttr": Name("true target rate: share of enrolled probes with any template within the threshold"),
-    "ttr_identity": Name("share of enrolled probes with a mate's template within the threshold"),
-    "ftr": Name("false target rate: share of other probes with any template within the threshold"),
+    "ttr": Name("true target rate: enrolled probes with any template within the threshold"),
+    "ttr_identity": Name("enrolled probes with a template of their own within the threshold"),
+    "ftr": Name("false target rate: other probes with any template within the threshold"),
     "target_probes": Name("probes whose subject is enrolled (denominator of TTR)", "probes"),
     "non_target_probes": Name("probes never enrolled (denominator of FTR)", "probes"),
     "tied": Name("genuine attempts with a non-mate exactly as close as the best mate", "probes"),

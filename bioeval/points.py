@@ -237,9 +237,7 @@ class Gaps:
         return np.concatenate([[-np.inf], self.marks]), far, frr
 
 
-def min_costs(
-    gaps: Gaps, costs: np.ndarray, reject_all: float
-) -> tuple[np.ndarray, np.ndarray]:
+def min_costs(gaps: Gaps, costs: np.ndarray, reject_all: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the least cost ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest threshold.
 
     Parameters

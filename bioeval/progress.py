@@ -53,7 +53,7 @@ class Progress:
         self._last, self._shown = now, True
         line = self.line(done, total, now - self._start)
         try:
-            width = os.get_terminal_size(self.stream.fileno()).columns
+            width = os.get_terminal_size(self.stream.fileno()).columns or 80
         except (OSError, ValueError):
             width = 80
         self.stream.write(f"\r\x1b[K{line[: max(1, width - 1)]}")

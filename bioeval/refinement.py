@@ -91,7 +91,7 @@ class Bins:
 def refine(
     tally: VerificationTally,
     sweep: Sweep,
-    far_targets: Sequence[float],
+    far_targets: Sequence[float] | np.ndarray,
     costs: np.ndarray,
     symmetric: bool,
 ) -> VerificationPoints:

@@ -269,7 +269,8 @@ class Scores:
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]
         else:
-            values = np.array([np.asarray(self._base[r])[c] for r, c in zip(rows, columns)])
+            cells = zip(rows, columns, strict=True)
+            values = np.array([np.asarray(self._base[r])[c] for r, c in cells])
         return PairScores(
             values,
             genuine,
@@ -387,7 +388,7 @@ class Scores:
         return index if self._columns is None else self._columns[index]
 
     def same_both_ways(self, i: np.ndarray, j: np.ndarray) -> bool:
-        """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values (NaN counts as equal)."""
+        """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values, NaN included."""
         if not isinstance(self._base, np.ndarray):
             return False
         rows, columns = self._base_rows(i), self._base_columns(j)

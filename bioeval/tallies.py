@@ -200,7 +200,8 @@ class VerificationTally:
             genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
             impostor=self.impostor.merge(other.impostor),
             moments=self.moments.merge(other.moments),
-            given=None if self.given is None or other.given is None
+            given=None
+            if self.given is None or other.given is None
             else self.given.merge(other.given),
             skipped_claims=self.skipped_claims + other.skipped_claims,
             points=None,
@@ -234,7 +235,7 @@ class IdentificationTally:
     def merge(self, other: IdentificationTally) -> IdentificationTally:
         """Put the probes of both together."""
         _same(self, other, ("rank_unit", "fusion"))
-        joined = {
+        joined: dict[str, Any] = {
             f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)])
             for f in fields(self)
             if isinstance(getattr(self, f.name), np.ndarray)

@@ -67,7 +67,10 @@ class Tally:
     """
 
     def __init__(
-        self, protocol: str, parts: dict[str, Part], far_targets: Sequence[float] = FAR_TARGETS
+        self,
+        protocol: str,
+        parts: dict[str, Part],
+        far_targets: Sequence[float] | np.ndarray = FAR_TARGETS,
     ):
         self.protocol = protocol
         self.parts = parts
@@ -171,9 +174,7 @@ class Tally:
         except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise DataError(f"{path}: is not a saved tally, or is damaged ({error})") from None
         if version != SCHEMA:
-            raise DataError(
-                f"{path}: is a tally of layout {version}; this version reads {SCHEMA}"
-            )
+            raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
         try:
             tallies = [_unpack(x, arrays) for x in header["tallies"]]
             parts = {
@@ -186,7 +187,8 @@ class Tally:
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in options.items()}
+    scalars = (np.ndarray, np.generic)
+    return {k: v.tolist() if isinstance(v, scalars) else v for k, v in options.items()}
 
 
 def _equal_options(a: dict[str, Any], b: dict[str, Any]) -> bool:

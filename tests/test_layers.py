@@ -19,11 +19,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 # and its neighbours so long as that goes one way only.
 LAYERS = [
     ["cli"],
-    ["report", "plots", "tables", "evaluate", "pipeline", "tally_bundle"],
+    ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
     ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
+    ["refinement"],
     ["counting"],
     ["blocks"],
-    ["tallies", "protocol", "cards", "scores", "embeddings", "thresholds", "labels"],
+    ["tallies", "protocol", "cards", "scores", "embeddings", "thresholds", "labels", "points"],
     ["kernels", "closed_forms", "draws", "progress", "checks", "names", "errors", "version"],
 ]
 HEIGHT = {unit: -row for row, units in enumerate(LAYERS) for unit in units}

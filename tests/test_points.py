@@ -160,7 +160,7 @@ def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
 @pytest.mark.parametrize(
     ("impostors", "genuine", "expected"),
     [
-        (20, 5, "point of none at all"),
+        (20, 5, "same as none at all"),
         (200, 5, "rule of 3"),
         (2000, 5, "rule of 30"),
         (40_000, 5, None),

@@ -88,7 +88,7 @@ def test_a_course_card_is_the_lecture(name):
         assert tasks[task]["rank_unit"] == "template"
         assert tasks[task]["ties"] == "pessimistic"
         assert tasks[task]["max_rank"] is None
-    assert tasks["closed_set"]["unmated"] == "auto"
+    assert tasks["closed_set"]["unmated"] == ("auto" if name == "course-all-vs-all" else "skip")
 
 
 def test_who_plays_the_impostor_in_the_course_cards():

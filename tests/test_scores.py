@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import h5py
+import naive
 import numpy as np
 import pytest
 from optional import optional_import
-from twins import assert_all_tasks, assert_verification
+from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import blocks
@@ -339,7 +340,10 @@ def test_values_that_are_no_matrix_of_numbers_are_refused(values, match):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"probe_labels": ["a", "b"]}, r"probe_labels has 2 labels, but the scores have 3 rows"),
+        (
+            {"probe_labels": list("ab"), "gallery_labels": list("abcd")},
+            "probe_labels has 2 labels, but the scores have 3 rows; expected one label for each",
+        ),
         (
             {"probe_labels": list("abc"), "gallery_labels": list("ab")},
             "gallery_labels has 2 labels, but the scores have 4 columns",
@@ -372,6 +376,7 @@ def test_values_that_are_no_matrix_of_numbers_are_refused(values, match):
     ],
 )
 def test_what_does_not_fit_the_matrix_is_refused(arguments, match):
+    assert be.Scores(np.zeros((3, 4)), list("abc"), list("abcd")).shape == (3, 4)
     with pytest.raises(be.DataError, match=match):
         be.Scores(np.zeros((3, 4)), **arguments)
 
@@ -405,7 +410,7 @@ def test_nan_is_an_error_that_says_how_many_and_where_the_first_one_is(tiny_bloc
     view = rectangular(d).select(probes=[3, 1], gallery=[5, 4, 0])
     with pytest.raises(be.DataError, match="hold 3 NaN, the first at row 0, column 2;"):
         be.verification(view)
-    assert be.verification(rectangular(d).select(probes=[0, 2])).impostor_attempts == 9
+    assert be.verification(rectangular(d).select(probes=[0, 2])).impostor_attempts == 10
 
 
 def test_one_nan_in_the_last_cell_is_found(tiny_blocks):
@@ -671,8 +676,6 @@ def test_a_template_is_never_compared_with_itself_in_any_view(probes, gallery):
     }
     view = scores.select(probes=probes, gallery=gallery)
     t = [0.0, 1.0, 2.0, 3.0]
-    import naive
-
     for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
         ds = be.verification(view, templates=templates, thresholds=t)
         assert_verification(ds, *twin(**case), "distance")
@@ -882,4 +885,6 @@ def test_a_fingerprint_tells_other_data_apart():
         be.Scores.from_pairs([0.1, 0.2], [0, 1]).fingerprint,
     }
     assert len(prints) == 8
-    assert be.Scores(d, ["a", "b"]).fingerprint == be.Scores(d + 1, np.array(["a", "b"])).fingerprint
+    assert (
+        be.Scores(d, ["a", "b"]).fingerprint == be.Scores(d + 1, np.array(["a", "b"])).fingerprint
+    )

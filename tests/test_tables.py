@@ -112,6 +112,9 @@ def test_decimals_show_one_attempt():
 def test_nearly_perfect_is_not_perfect():
     assert row(as_text(verification(auc=0.9999999)), "AUC").startswith("AUC > 0.99999 9")
     assert row(as_text(verification(auc=1.0)), "AUC").startswith("AUC 1.00000 9")
+    assert row(as_text(verification(eer=1e-5)), "EER").startswith("EER < 0.1 % ")
+    assert row(as_text(verification(eer=0.99999)), "EER").startswith("EER > 99.9 % ")
+    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.0 % ")
 
 
 def test_points_stand_below_each_other():
@@ -178,7 +181,7 @@ def test_warnings_are_told_once():
     text = as_text(tree, 200)
     assert text.count(both) == 1
     told = text.partition("Warnings\n")[2]
-    assert told == f"  - {both}\n  open-set identification\n  - only here\n"
+    assert told == f"  - {both}\n  Open-set identification\n  - only here\n"
 
 
 def test_an_upside_down_result_is_pointed_at():
@@ -199,8 +202,8 @@ def test_several_systems_are_named():
     scores = be.simulate(6, 3, random_state=0)
     text = as_text(be.evaluate({"new": scores, "old": scores}))
     assert "System    new, old" in text
-    assert "new: Closed-set identification" in text
-    assert "old: Closed-set identification" in text
+    assert "new: closed-set identification" in text
+    assert "old: closed-set identification" in text
 
 
 def test_pairs_have_no_subjects():

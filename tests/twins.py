@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import naive
+import numba
 import numpy as np
+import pytest
 
 import bioeval as be
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Count on one thread in the module that imports this: matrices this small gain nothing.
+
+    Threads of a busy machine would wait for each other in every kernel.
+    """
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
 
 
 def floats(values: Any) -> np.ndarray:

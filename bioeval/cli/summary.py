@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bioeval.tables import RANKS, datasets, warnings
+from bioeval.tables import CHOSEN, RANKS, datasets, has_chosen, warnings
 from bioeval.version import __version__
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ _SHARED = (
     "protocol",
 )
 
+#: Dimensions of curves, which are in the CSV files.
+_CURVES = ("threshold", "rank", "probe")
+
 
 def summary(tree: xr.DataTree, file: str) -> dict[str, Any]:
     """Return the document; `file` is what was read.
@@ -36,10 +39,10 @@ def summary(tree: xr.DataTree, file: str) -> dict[str, Any]:
         "bioeval": __version__,
         "file": file,
         **{name: first[name] for name in _SHARED if name in first},
+        **({"chosen_on": CHOSEN} if any(has_chosen(d) for d in found.values()) else {}),
         "tasks": {path: _task(dataset) for path, dataset in found.items()},
         "warnings": [
-            {"message": message, "tasks": tasks.split("; ") if tasks else "all"}
-            for message, tasks in warnings(found)
+            {"message": message, "tasks": paths} for message, paths in warnings(found).items()
         ],
     }
 
@@ -56,6 +59,9 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
     ranks = [r for r in RANKS if r in dataset["rank"].values] if "rank" in dataset.coords else []
     if "far_target" in dataset.dims:
         document["far_targets"] = _far_targets(dataset, ranks)
+    for dim in dataset.dims:
+        if dim not in (*_CURVES, "far_target"):
+            document[f"{dim}s"] = _along(dataset, str(dim))
     if "cms" in dataset:
         document["ranks"] = [
             {
@@ -73,6 +79,15 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
             "last": thresholds[-1],
         }
     return document
+
+
+def _along(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
+    """Return the values along a short dimension, such as the costs of decisions."""
+    names = [name for name, values in dataset.data_vars.items() if values.dims == (dim,)]
+    return [
+        {str(name): dataset[name].values[i].item() for name in names}
+        for i in range(dataset.sizes[dim])
+    ]
 
 
 def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:

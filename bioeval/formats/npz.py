@@ -380,6 +380,11 @@ class _Reader:
 
     def _nothing_found(self) -> str:
         shapes = self.file.headers
+        if "header" in shapes and shapes["header"].dtype == np.uint8:
+            return (
+                f"{self.file.path}: is a saved tally, as it seems; expected scores or embeddings. "
+                "bioeval.Tally.load reads tallies"
+            )
         wide = [k for k, h in shapes.items() if len(h.shape) == 2 and h.dtype.kind in "iuf"]
         hint = f"name the array to use with {say('scores_key')} or {say('embeddings_key')}"
         likely = [k for k in wide if "/" not in k and k not in ("pairs", "mask")]

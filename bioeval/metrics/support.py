@@ -29,16 +29,18 @@ def support_warnings(
     accepts; ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``:
     fewer than 30 errors are expected (rule of 30, Doddington et al. 2000).
     """
-    counted = f"{attempts:,.0f} impostor {'pairs' if symmetric else 'attempts'}"
     found = []
     for x in targets:
         if not x > 0 or attempts >= 30 / x:
             continue
         if attempts < 1 / x:
-            why = "one false accept is more than allowed, so this is the point of none at all"
+            why = "not one false accept is allowed: the same as none at all"
         elif attempts < 3 / x:
-            why = "even no false accept would not show this FAR at 95 % (rule of 3)"
+            why = "even no false accept would not show it at 95 %, rule of 3"
         else:
-            why = f"about {attempts * x:.3g} false accepts expected, fewer than 30 (rule of 30)"
-        found.append(f"{rate} at FAR {x:g}: {counted}; {why}")
-    return found
+            why = f"about {attempts * x:.2g} false accepts expected, rule of 30"
+        found.append(f"FAR {x:g} ({why})")
+    if not found:
+        return []
+    counted = f"{attempts:,.0f} impostor {'pairs' if symmetric else 'attempts'}"
+    return [f"{counted} are few for {rate} at {'; '.join(found)}"]

@@ -77,10 +77,14 @@ def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]
     points = tally.points
     if points is None:
         bounds = {name: ((), value) for name, value in bin_bounds(tally).items()}
-        return bounds, {}, [
-            "operating points need the scores again; EER and AUC are known within the bounds "
-            "eer_at_least..eer_at_most and auc_at_least..auc_at_most"
-        ]
+        return (
+            bounds,
+            {},
+            [
+                "operating points need the scores again; EER and AUC are known within the bounds "
+                "eer_at_least..eer_at_most and auc_at_least..auc_at_most"
+            ],
+        )
     scalars = {
         "eer_hull": points.eer_hull,
         "auc": points.auc,

@@ -67,15 +67,18 @@ class CmcDisplay(CurvesDisplay):
             shown = curve.x <= last
             x, y = curve.x[shown], curve.y[shown]
             lowest = min(lowest, float(y[0]))
-            # Each of a few ranks is marked; in a long curve only the corners matter.
-            self._line(curve, *(thinned(x, y, log) if len(x) > look.FEW_POINTS else (x, y)), style)
+            # Each of a few ranks is marked; of a long curve only the corners are drawn.
+            few = len(x) <= look.FEW_POINTS
+            if not few:
+                x, y = thinned(x, y, log)
+            self._line(curve, x, y, style, few)
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         details = identification_details(systems)
         look.titled(ax, title_of("CMC", systems), [*over(systems), *details])
         look.labelled(
             ax, "Rank k", "Cumulative match score, CMS(k)",
-            "rank R", iso_of(systems, "cms").replace(", no threshold", ", −∞"),
+            "rank R", iso_of(systems, "cms"),
         )  # fmt: skip
         self._labels(0.3, self._notes())
         return self

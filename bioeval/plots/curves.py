@@ -118,17 +118,25 @@ class CurvesDisplay:
         text = "\n".join(f"{name}: {why}" if name else why for name, why in reasons.items())
         return [look.note(self.ax_, text, "right")]
 
-    def _line(self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any]) -> None:
-        """Draw one curve."""
+    def _line(
+        self,
+        curve: Curve,
+        x: np.ndarray,
+        y: np.ndarray,
+        style: Mapping[str, Any],
+        marked: bool | None = None,
+    ) -> None:
+        """Draw one curve; its points are marked where they are few, unless `marked` says."""
         given = {
             "color": look.colour(curve.hue),
             "linestyle": look.dash(curve.dash),
-            "linewidth": 1.7,
+            "linewidth": 1.6,
             "label": curve.name or None,
             "solid_joinstyle": "miter",
             **style,
         }
-        if "marker" not in given and len(x) <= look.FEW_POINTS:
+        marked = len(x) <= look.FEW_POINTS if marked is None else marked
+        if marked and "marker" not in given:
             given |= {"marker": "o", "markersize": 3.2}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
 
@@ -147,6 +155,7 @@ class CurvesDisplay:
                 line.get_color(),
                 *corners(line),
                 at=at if isinstance(at, float) else at[name],
+                dash=look.dash(self.curves[name].dash),
             )
             for name, line in self.lines_.items()
         ]
@@ -154,8 +163,19 @@ class CurvesDisplay:
 
 
 def numbered(curves: Sequence[Curve]) -> list[Curve]:
-    """Give each curve a colour and a line style of its own."""
-    return [replace(curve, hue=i, dash=i) for i, curve in enumerate(curves)]
+    """Give each curve a colour and a line style.
+
+    Where several systems have several variants (single- and multi-template), colours tell the
+    systems and line styles the variants; else both tell the curves.
+    """
+    groups = list(dict.fromkeys(curve.system.group for curve in curves))
+    variants = list(dict.fromkeys(curve.system.variant for curve in curves))
+    if min(len(groups), len(variants)) < 2:
+        return [replace(curve, hue=i, dash=i) for i, curve in enumerate(curves)]
+    return [
+        replace(c, hue=groups.index(c.system.group), dash=variants.index(c.system.variant))
+        for c in curves
+    ]
 
 
 def _by_name(curves: Iterable[Curve]) -> dict[str, Curve]:

@@ -64,7 +64,8 @@ class DetDisplay(CurvesDisplay):
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, style)
             eer = scalar(curve.system.dataset, "eer")
-            texts[name] = name if eer != eer else f"{name} EER {look.percent(eer)}".lstrip()
+            measured = "" if eer != eer else f"EER {look.percent(eer)}"
+            texts[name] = "\n".join(filter(None, (name, measured)))
             at = tuple(scalar(curve.system.dataset, f"{rate}_at_eer") for rate in ("far", "frr"))
             if low_x < at[0] < high and low_y < at[1] < high:
                 ax.plot(*at, "o", markersize=4.5, color=self.lines_[name].get_color(), zorder=3)
@@ -76,9 +77,9 @@ class DetDisplay(CurvesDisplay):
         ax.set(xlim=(low_x, high), ylim=(low_y, high))
         if low_x == low_y:
             ax.set_aspect("equal")
-        both = max(low_x, low_y)
-        line = np.array([both, high])
-        ax.plot(line, line, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        line = np.linspace(deviate(max(low_x, low_y)), deviate(high), 50)
+        ax.plot(ndtr(line), ndtr(line), color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        points.append(Labelled("", "k", ndtr(line), ndtr(line)))
         look.titled(ax, title_of("DET", systems), over(systems))
         look.labelled(
             ax, "False accept rate, FAR (%)", "False reject rate, FRR (%)",

@@ -83,7 +83,7 @@ class DirFarDisplay(CurvesDisplay):
             iso_of(systems, "far"), iso_of(systems, "dir"),
         )  # fmt: skip
         if log:
-            look.log_rates(ax, "x", left_of(floors.values()))
+            look.log_axis(ax, "x", left_of(floors.values()))
             ax.set_ylim(*look.rate_limits(lowest if drawn else 0.0))
             keep_free += shade_below_floor(ax, floors)
         else:

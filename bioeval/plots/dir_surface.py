@@ -9,6 +9,7 @@ import numpy as np
 from bioeval.plots import style as look
 from bioeval.plots.systems import (
     System,
+    attempts,
     identification_details,
     iso_of,
     over,
@@ -25,8 +26,12 @@ if TYPE_CHECKING:
 
 NEEDS = {"far": ("threshold",), "dir": ("threshold", "rank")}
 
-LEVELS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
-FAR_MARKS = (0.001, 0.01, 0.1, 0.5)
+# The most telling first: where two labels have no room, the earlier one is written.
+LEVELS = (0.9, 0.5, 0.99, 0.1, 0.7, 0.95, 0.3)
+FAR_MARKS = (0.01, 0.1, 0.001, 0.5)
+
+# Closest labels may stand, as a share of the axis.
+ROOM = 0.026
 
 # Cells that are drawn, of however many there are.
 THRESHOLDS, RANKS = 400, 200
@@ -87,7 +92,7 @@ class DirSurfaceDisplay:
         log = last > LINEAR if log is None else log
         systems = [self.system]
         details = identification_details(systems)
-        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details])
+        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.92)
         if self.why_not:
             ax.set(xticks=[], yticks=[])
             look.note(ax, self.why_not[:1].upper() + self.why_not[1:])
@@ -111,57 +116,93 @@ class DirSurfaceDisplay:
         look.rank_axis(ax, "y", last, log, first=1)
         ax.set_ylim(0.5, last + 0.5)
         ax.set_xlim(x[0], x[-1])
-        self._contours(t, k, z)
+        self._contours(x, y, z)
         self._far_marks(x)
         bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02, aspect=30)
-        bar.set_label(
-            "Detection and identification rate, DIR", fontsize=look.LABEL_SIZE, color=look.TEXT
+        look.bar_labelled(
+            bar, "Detection and identification rate, DIR", iso_of([self.system], "dir")
         )
-        term = iso_of([self.system], "dir")
-        if term:
-            bar.ax.set_title(
-                f"ISO: {term}", fontsize=look.SMALL_SIZE - 0.5, color=look.QUIET, loc="right"
-            )
-        bar.ax.tick_params(labelsize=look.TICK_SIZE, color=look.RULE, labelcolor=look.TEXT)
-        bar.outline.set_visible(False)
 
-    def _contours(self, t: np.ndarray, k: np.ndarray, z: np.ndarray) -> None:
-        levels = [v for v in LEVELS if np.nanmin(z) < v < np.nanmax(z)]
-        if not levels or min(z.shape) < 2:
-            return
+    def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
+        """Draw where DIR first reaches round values, along the edges of the cells."""
+        ax = self.ax_
         assert self.mesh_ is not None
-        fills = [self.mesh_.cmap(self.mesh_.norm(level)) for level in levels]
-        inks = ["white" if look.luminance(fill) < 0.35 else "#333333" for fill in fills]
-        lines = self.ax_.contour(t, k, z, levels=levels, colors=inks, linewidths=0.8)
-        self.ax_.clabel(
-            lines, fmt=lambda v: f"{v:g}", fontsize=look.SMALL_SIZE - 1, inline=True,
-            inline_spacing=2, colors=inks,
-        )  # fmt: skip
+        labelled: list[float] = []
+        for level in LEVELS:
+            line_x, line_y = _staircase(x, y, z >= level, self.kind)
+            if not len(line_x):
+                continue
+            fill = self.mesh_.to_rgba(np.array([level]))[0]
+            ink = "white" if look.luminance(fill) < 0.3 else "#333333"
+            ax.plot(line_x, line_y, color=ink, linewidth=0.9, zorder=2)
+            if _crowded(line_x[0], labelled, x):
+                continue
+            labelled.append(line_x[0])
+            ax.annotate(
+                f"{level:g}", (line_x[0], 1), (0, -5), xycoords=("data", "axes fraction"),
+                textcoords="offset points", rotation=90, ha="center", va="top", color=ink,
+                fontsize=look.SMALL_SIZE - 0.5, zorder=3,
+                bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
+            )  # fmt: skip
 
     def _far_marks(self, x: np.ndarray) -> None:
         """Mark the loosest threshold of the result at which FAR is at most a round number."""
-        ax = self.ax_
-        far, t = self.far, self.threshold
-        width = abs(x[-1] - x[0])
-        taken: list[float] = []
+        finite = np.isfinite(self.threshold)
+        far, t = self.far[finite], self.threshold[finite]
+        least = 1 / max(1, attempts(self.system.dataset, "impostor") or 1)
+        marked: list[float] = []
         for mark in FAR_MARKS:
-            within = np.nonzero((far <= mark) & np.isfinite(t))[0]
-            if np.isnan(far).all() or not (far[np.isfinite(t)] > mark).any() or not len(within):
+            within = np.nonzero(far <= mark)[0]
+            if mark < least or not len(within) or not (far > mark).any():
                 continue
-            if mark < 1 / max(1, int(self.system.dataset.get("impostor_attempts", 0) or 1)):
+            loosest = float(t[within[0] if self.kind == "similarity" else within[-1]])
+            if _crowded(loosest, marked, x):
                 continue
-            loosest = t[within[0]] if self.kind == "similarity" else t[within[-1]]
-            near_edge = min(abs(loosest - x[0]), abs(loosest - x[-1])) < 0.02 * width
-            if near_edge or any(abs(loosest - other) < 0.045 * width for other in taken):
-                continue
-            taken.append(float(loosest))
-            ax.axvline(loosest, color="#444444", linewidth=0.7, linestyle=(0, (2, 2)))
-            ax.annotate(
-                f"FAR {look.percent(mark)}", (loosest, 1), (-2, -4),
+            marked.append(loosest)
+            self.ax_.axvline(loosest, color="white", linewidth=1.6, alpha=0.5, zorder=2)
+            self.ax_.axvline(loosest, color="#222222", linewidth=0.8, linestyle=(0, (2, 2)))
+            self.ax_.annotate(
+                f"FAR {look.percent(mark)}", (loosest, 0), (0, 5),
                 xycoords=("data", "axes fraction"), textcoords="offset points", rotation=90,
-                ha="right", va="top", fontsize=look.SMALL_SIZE - 0.5, color="#222222",
-                bbox={"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 1.2},
+                ha="center", va="bottom", fontsize=look.SMALL_SIZE - 0.5, color="#222222",
+                zorder=4, bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none",
+                                "pad": 1.2},
             )  # fmt: skip
+
+
+def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
+    """Say whether a label at `place` would stand on another, or on the frame."""
+    width = abs(x[-1] - x[0])
+    at_edge = min(abs(place - x[0]), abs(place - x[-1])) < 0.5 * ROOM * width
+    return at_edge or any(abs(place - other) < ROOM * width for other in taken)
+
+
+def _staircase(
+    x: np.ndarray, y: np.ndarray, reached: np.ndarray, kind: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edge between the cells that have reached a level and the others.
+
+    From the last rank down; empty where there is no such edge.
+
+    Parameters
+    ----------
+    x, y : ndarray
+        Edges of the cells, of the thresholds and of the ranks.
+    reached : bool ndarray, shape (ranks, thresholds)
+    kind : str
+        DIR grows with thresholds of distances, and falls with those of similarities.
+    """
+    cells = reached[:, ::-1] if kind == "similarity" else reached
+    edges = x[::-1] if kind == "similarity" else x
+    if reached.all() or not cells[-1].any():
+        return np.empty(0), np.empty(0)
+    first = np.where(cells.any(axis=1), cells.argmax(axis=1), len(edges) - 1)
+    at = edges[first][::-1]
+    line_x, line_y = np.repeat(at, 2), np.repeat(y[::-1], 2)[1:-1]
+    # Along the frame, where no threshold reaches the level, there is no line.
+    inside = int((first < len(edges) - 1).sum())
+    keep = 2 * inside + (inside < len(first))
+    return line_x[:keep], line_y[:keep]
 
 
 def _spread(length: int, most: int, log: bool) -> np.ndarray:

@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 _SPACING = 2.0  # between samples of a curve
 _GAP = 2.5  # kept free around a label
 _NEAR = 9.0  # within which another curve makes a label ambiguous
-_DISTANCES = (4.0, 8.0, 14.0, 22.0, 34.0, 50.0, 70.0)
-_ANCHORS = 48
+_APART = 2.5  # a curve is told from others where they are further off than this
+_LEADER = 11.0  # a label further off than this gets a line to its curve
+_DISTANCES = (4.0, 8.0, 14.0, 22.0, 34.0, 50.0, 70.0, 95.0)
+_ANCHORS = 60
+_SWATCH = 22.0
+
+_OUTSIDE, _TAKEN, _COVERS, _CROSSES = 1e6, 1e5, 2e3, 2e3
 
 _DIRECTIONS = np.array(
     [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)], dtype=float
@@ -47,6 +52,8 @@ class Labelled:
         The line as it is drawn, in the units of the axes.
     at : float
         Where the label would best stand: 0 the start of the curve, 1 its end.
+    dash : line style
+        Of the curve.
     """
 
     text: str
@@ -54,17 +61,29 @@ class Labelled:
     x: np.ndarray
     y: np.ndarray
     at: float = 1.0
+    dash: Any = "-"
+
+
+@dataclass
+class _Named:
+    """A label: its text, and a line that leads to the curve or shows how the curve is drawn."""
+
+    text: Text
+    line: Line2D
 
 
 class DirectLabels(Artist):
     """Labels beside the curves of one axes, none over a curve or over another label.
 
-    A label that finds no room near its curve stands further off, with a thin line to it.
+    A label that finds no room near its curve stands further off, with a thin line to it. A curve
+    that lies on others all along, or has no room at all, is named in a key in the emptiest place.
 
     Attributes
     ----------
     texts : list of Text
         One a label; they get their positions when the figure is drawn.
+    in_key : list of str
+        The labels that stood in the key when the figure was drawn last.
     """
 
     def __init__(
@@ -77,71 +96,113 @@ class DirectLabels(Artist):
         super().__init__()
         self.curves = [c for c in curves if len(c.x)]
         self.keep_free = list(keep_free)
+        self.in_key: list[str] = []
+        self.size = size
         self.set_zorder(5)
         self.set_in_layout(False)
         ax.add_artist(self)
         self.set_clip_on(False)
-        figure = ax.figure
-        self.texts = []
-        self.leaders = []
-        for curve in self.curves:
+        self._named: dict[int, _Named] = {}
+        for i, curve in enumerate(self.curves):
             if not curve.text:
                 continue
-            text = Text(
-                0, 0, curve.text, color=ink(curve.colour), fontsize=size, ha="center", va="center"
-            )
-            leader = Line2D([], [], color=curve.colour, linewidth=0.6, solid_capstyle="butt")
-            for artist in (text, leader):
-                artist.set_figure(figure)
+            text = Text(0, 0, curve.text, color=ink(curve.colour), fontsize=size, linespacing=1.15)
+            line = Line2D([], [], color=curve.colour, solid_capstyle="butt")
+            for artist in (text, line):
+                artist.set_figure(ax.figure)
                 artist.set_transform(IdentityTransform())
-            self.texts.append(text)
-            self.leaders.append(leader)
+            self._named[i] = _Named(text, line)
+
+    @property
+    def texts(self) -> list[Text]:
+        """The labels."""
+        return [named.text for named in self._named.values()]
 
     def get_children(self) -> list[Artist]:
-        """Return the texts and their leaders."""
-        return [*self.texts, *self.leaders]
+        """Return the texts and their lines."""
+        return [a for named in self._named.values() for a in (named.line, named.text)]
 
-    @allow_rasterization
+    @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
         """Find the places and draw."""
-        if not self.get_visible() or not self.texts:
+        if not self.get_visible() or not self._named:
             return
         self.place(renderer)
-        for leader in self.leaders:
-            leader.draw(renderer)
-        for text in self.texts:
-            text.draw(renderer)
+        for artist in self.get_children():
+            artist.draw(renderer)
 
     def place(self, renderer: Any) -> None:
         """Give each text its position."""
-        ax = self.axes
-        assert ax is not None
+        ax: Any = self.axes
         point = renderer.points_to_pixels(1.0)
         box = ax.get_window_extent(renderer)
         frame = np.array([box.x0, box.y0, box.x1, box.y1])
         samples = [_samples(ax, curve, frame, _SPACING * point) for curve in self.curves]
-        boxes = [
-            np.array([b.x0, b.y0, b.x1, b.y1])
-            for b in (artist.get_window_extent(renderer) for artist in self.keep_free)
-        ]
-        number = 0
-        for own, curve in enumerate(self.curves):
-            if not curve.text:
+        covered = _Coverage(np.concatenate(samples), frame, point)
+        extents = [artist.get_window_extent(renderer) for artist in self.keep_free]
+        boxes = [np.array([b.x0, b.y0, b.x1, b.y1]) for b in extents]
+        key = []
+        # Single points first: they leave no choice of place.
+        for i, named in sorted(self._named.items(), key=lambda item: len(samples[item[0]]) > 2):
+            named.line.set_data([], [])
+            named.text.set_visible(len(samples[i]) > 0)
+            if not len(samples[i]):
                 continue
-            text, leader = self.texts[number], self.leaders[number]
-            number += 1
-            leader.set_data([], [])
-            text.set_visible(len(samples[own]) > 0)
-            if not text.get_visible():
-                continue
-            extent = text.get_window_extent(renderer)
+            named.text.set(ha="center", va="center")
+            extent = named.text.get_window_extent(renderer)
             half = np.array([extent.width, extent.height]) / 2
-            centre, anchor, far = _best(samples, own, half, boxes, frame, point, curve.at)
-            text.set_position(tuple(centre))
+            rest = [s for j, s in enumerate(samples) if j != i]
+            others = _Coverage(np.concatenate([*rest, samples[i][:0]]), frame, point)
+            found = _beside(
+                samples[i], self.curves[i].at, half, covered, others, boxes, frame, point
+            )
+            if found is None:
+                key.append(i)
+                continue
+            centre, anchor = found
+            named.text.set_position((centre[0], centre[1]))
             boxes.append(np.concatenate([centre - half, centre + half]))
-            if far:
-                edge = np.clip(anchor, centre - half, centre + half)
-                leader.set_data([edge[0], anchor[0]], [edge[1], anchor[1]])
+            edge = np.clip(anchor, centre - half, centre + half)
+            if np.hypot(*(anchor - edge)) > _LEADER * point:
+                named.line.set_data([edge[0], anchor[0]], [edge[1], anchor[1]])
+                named.line.set(linewidth=0.6, linestyle="-")
+        key.sort()
+        self.in_key = [self.curves[i].text for i in key]
+        if key:
+            self._place_key(key, renderer, covered, boxes, frame, point)
+
+    def _place_key(
+        self,
+        key: list[int],
+        renderer: Any,
+        covered: _Coverage,
+        boxes: list[np.ndarray],
+        frame: np.ndarray,
+        point: float,
+    ) -> None:
+        """Write the labels of some curves one below the other, each after a piece of its line."""
+        extents = [self._named[i].text.get_window_extent(renderer) for i in key]
+        heights = np.array([e.height for e in extents]) + 3 * point
+        width = max(e.width for e in extents) + (_SWATCH + 6) * point
+        size = np.array([width, heights.sum()])
+        inner = frame + np.array([8, 8, -8, -8]) * point
+        free = np.maximum(inner[2:] - inner[:2] - size, 0)
+        shares = np.stack(np.meshgrid(np.linspace(1, 0, 21), np.linspace(0, 1, 21)), axis=-1)
+        low = inner[:2] + shares.reshape(-1, 2) * free
+        cost = _COVERS * covered.inside(low - _GAP * point, low + size + _GAP * point)
+        for b in boxes:
+            cost += _TAKEN * ((low < b[2:]).all(axis=1) & (low + size > b[:2]).all(axis=1))
+        # Where several places are free: near the lower right corner.
+        cost += ((1 - shares.reshape(-1, 2)[:, 0]) + shares.reshape(-1, 2)[:, 1]) * 10
+        x, y = low[int(np.argmin(cost))] + np.array([0, size[1]])
+        for i, height in zip(key, heights, strict=True):
+            named, curve = self._named[i], self.curves[i]
+            middle = y - height / 2
+            named.line.set_data([x, x + _SWATCH * point], [middle, middle])
+            named.line.set(linewidth=1.6, linestyle=curve.dash)
+            named.text.set(ha="left", va="center")
+            named.text.set_position((x + (_SWATCH + 6) * point, middle))
+            y -= height
 
 
 def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np.ndarray:
@@ -161,51 +222,51 @@ def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np
     return points[inside]
 
 
-def _best(
-    samples: list[np.ndarray],
-    own: int,
+def _beside(
+    curve: np.ndarray,
+    at: float,
     half: np.ndarray,
+    covered: _Coverage,
+    others: _Coverage,
     boxes: list[np.ndarray],
     frame: np.ndarray,
     point: float,
-    at: float,
-) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return the best centre of a label, its anchor on the curve, and if it needs a leader."""
-    curve = samples[own]
-    index = np.unique(np.linspace(0, len(curve) - 1, _ANCHORS).round().astype(int))
-    place = index / max(len(curve) - 1, 1)
-    everything = _Coverage(np.concatenate(samples), frame, point)
-    rest = [s for i, s in enumerate(samples) if i != own]
-    others = _Coverage(np.concatenate(rest or [curve[:0]]), frame, point)
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the best centre of a label and its place on the curve; None where there is no room."""
+    single = len(curve) <= 2
+    alone = others.inside(curve - _APART * point, curve + _APART * point) == 0
+    if not (single or alone.any()):
+        return None
+    own = np.arange(len(curve)) if single else np.nonzero(alone)[0]
+    index = own[np.unique(np.linspace(0, len(own) - 1, _ANCHORS).round().astype(int))]
+    away = abs(index / max(len(curve) - 1, 1) - at)
+    slanted = (_DIRECTIONS != 0).all(axis=1)
     centres, anchors, costs = [], [], []
     for distance in _DISTANCES:
-        offset = _DIRECTIONS * (half + distance * point)
         # Corners stand as far off as sides.
-        slanted = (_DIRECTIONS != 0).all(axis=1)
-        offset[slanted] = _DIRECTIONS[slanted] * (half + 0.7 * distance * point)
-        for i, share in zip(index, place, strict=True):
-            centres.append(curve[i] + offset)
-            anchors.append(np.repeat(curve[i][None], len(offset), axis=0))
-            costs.append(
-                np.full(len(offset), 1.2 * (distance - _DISTANCES[0]) + 30 * abs(share - at))
-            )
+        step = np.where(slanted, 0.7, 1.0)[:, None] * distance * point
+        offset = _DIRECTIONS * (half + step)
+        centres.append((curve[index][:, None] + offset).reshape(-1, 2))
+        anchors.append(np.repeat(curve[index], len(offset), axis=0))
+        costs.append(np.repeat(1.2 * (distance - _DISTANCES[0]) + 25 * away, len(offset)))
     centre, anchor, cost = np.concatenate(centres), np.concatenate(anchors), np.concatenate(costs)
     low, high = centre - half, centre + half
-    gap = _GAP * point
-    margin = 2 * point
+    gap, margin, near = _GAP * point, 2 * point, _NEAR * point
     outside = (low < frame[:2] + margin).any(axis=1) | (high > frame[2:] - margin).any(axis=1)
-    cost = cost + 1e6 * outside
+    cost += _OUTSIDE * outside
     for b in boxes:
-        hit = (low < b[2:] + gap).all(axis=1) & (high > b[:2] - gap).all(axis=1)
-        cost = cost + 1e5 * hit
-    cost = cost + 2e3 * everything.inside(low - gap, high + gap)
-    # A label belongs to the curve it is nearest to.
-    near = _NEAR * point
-    cost = cost + 4.0 * np.minimum(others.inside(low - near, high + near), 8)
+        cost += _TAKEN * ((low < b[2:] + gap).all(axis=1) & (high > b[:2] - gap).all(axis=1))
+    cost += _COVERS * covered.inside(low - gap, high + gap)
+    # A label belongs to the curve it is nearest to, and its leader crosses no other.
+    cost += 4.0 * np.minimum(others.inside(low - near, high + near), 8)
+    edge = np.clip(anchor, low, high)
+    for part in np.linspace(0.05, 0.9, 10):
+        between = edge + part * (anchor - edge)
+        crossed = others.inside(between - point, between + point) > 0
+        # A single point lies on other curves as a rule.
+        cost += (10.0 if single else _CROSSES) * crossed
     best = int(np.argmin(cost))
-    edge = np.clip(anchor[best], low[best], high[best])
-    far = float(np.hypot(*(anchor[best] - edge))) > 11 * point
-    return centre[best], anchor[best], far
+    return (centre[best], anchor[best]) if cost[best] < _COVERS else None
 
 
 class _Coverage:

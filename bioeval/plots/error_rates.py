@@ -76,7 +76,7 @@ class ErrorRatesDisplay(CurvesDisplay):
                 x, y = x[y > 0], y[y > 0]
             self._line(curve, *thinned(x, y), style)
         if log:
-            look.log_rates(ax, "y", min([*floors, 0.1]) / 1.8, 1.3)
+            look.log_axis(ax, "y", min([*floors, 0.1]) / 1.8, 1.3)
         else:
             ax.set_ylim(-0.015, 1.015)
         if not self.lines_:
@@ -86,7 +86,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         iso = " and ".join(filter(None, (iso_of(systems, "far"), iso_of(systems, "frr"))))
         look.labelled(ax, threshold_label(self.kind), "Error rate", "", iso)
         at = {
-            name: (0.8 if ("FAR" in name) != (self.kind == "similarity") else 0.2)
+            name: (0.8 if name.endswith("FAR") != (self.kind == "similarity") else 0.2)
             for name in self.lines_
         }
         self._labels(at, self._notes(), None, more)
@@ -104,15 +104,11 @@ class ErrorRatesDisplay(CurvesDisplay):
             hue = look.colour(self.curves[name].hue) if several else look.TEXT
             self.ax_.axvline(threshold, color=hue, linewidth=0.8, linestyle=":", zorder=1)
             self.ax_.plot(threshold, eer, "o", markersize=5, color=hue, zorder=4)
-            who = f"{system.name} " if several else ""
-            marks.append(
-                Labelled(
-                    f"{who}EER {look.percent(eer)} at {look.number(threshold)}",
-                    hue,
-                    np.array([threshold]),
-                    np.array([eer]),
-                )
-            )
+            # Of several systems the colour says whose it is.
+            where = "" if several else f" at {look.number(threshold)}"
+            at = np.array([threshold]), np.array([eer])
+            marks.append(Labelled(f"EER {look.percent(eer)}{where}", hue, *at))
+            marks.append(Labelled("", hue, np.repeat(at[0], 2), np.array(self.ax_.get_ylim())))
         return marks
 
 

@@ -53,7 +53,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     if kind not in FORMATS:
         raise DataError(f"{path}: {bad_choice('the suffix', kind, FORMATS)}")
     figure = _figure(display)
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
     with replacing(path) as part, matplotlib.rc_context(settings):
         figure.savefig(
             part, format=kind, dpi=dpi, bbox_inches="tight", pad_inches=0.12,

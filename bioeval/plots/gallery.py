@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def _of_scores(scores: Any) -> list[Plot]:
                 (
                     _name("score-distributions", system),
                     look.SIZE,
-                    lambda ax, one=one: distributions.score_distributions(one, ax),
+                    partial(distributions.score_distributions, one),
                 )
             )
         if not isinstance(one, PairScores):
@@ -120,7 +121,7 @@ def _of_scores(scores: Any) -> list[Plot]:
                 (
                     _name("matrix", system),
                     (6.6, 6.2),
-                    lambda ax, one=one: matrix.matrix(one, ax),
+                    partial(matrix.matrix, one),
                 )
             )
     return plots

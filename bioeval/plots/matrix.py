@@ -31,8 +31,8 @@ _STATES = {
     INFINITE: ("infinite", "#000000"),
 }
 
-# Subjects whose names, or whose boundaries, there is room for.
-NAMED, BOUNDED = 24, 80
+# Subjects for whose names, for lines between whom, and for marks between whom there is room.
+NAMED, RULED, BOUNDED = 24, 40, 120
 
 
 class MatrixDisplay:
@@ -101,40 +101,42 @@ class MatrixDisplay:
         shown = np.ma.masked_invalid(self.image)
         given = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
         self.image_ = ax.imshow(shown, **given)
-        self._states(picture)
-        look.titled(ax, "Scores, sorted by subject", self.over)
+        look.titled(ax, "Scores, sorted by subject", self.over, share=0.92)
         for which in ("x", "y"):
             self._axis(which)
         look.labelled(ax, "Gallery template", "Probe template")
+        self._states(picture)
         if shown.count():
             bar = self.figure_.colorbar(self.image_, ax=ax, pad=0.02, aspect=30, shrink=0.9)
             closer = "larger" if similar else "smaller"
             name = "order within the row" if self.kind == "order" else self.kind
-            bar.set_label(
-                f"{name.capitalize()} ({closer} is closer)",
-                fontsize=look.LABEL_SIZE,
-                color=look.TEXT,
-            )
-            bar.ax.tick_params(labelsize=look.TICK_SIZE, color=look.RULE, labelcolor=look.TEXT)
-            bar.outline.set_visible(False)
+            look.bar_labelled(bar, f"{name.capitalize()} ({closer} is closer)")
         return self
 
     def _states(self, picture: dict[str, Any]) -> None:
-        """Colour the pixels without a score, and say what the colours mean."""
-        from matplotlib.patches import Patch
-
-        present = [state for state in _STATES if (self.state == state).any()]
-        if not present:
-            return
-        colours = ListedColormap([_STATES[state][1] for state in _STATES])
-        shown = np.ma.masked_equal(self.state, 0)
-        self.ax_.imshow(shown, cmap=colours, vmin=0.5, vmax=3.5, **picture)
-        self.ax_.legend(
-            handles=[Patch(color=_STATES[s][1], label=_STATES[s][0]) for s in present],
-            loc="lower right", bbox_to_anchor=(1.0, -0.125), ncols=len(present), frameon=False,
-            fontsize=look.SMALL_SIZE, labelcolor=look.QUIET, handlelength=1.0, handleheight=1.0,
-            borderaxespad=0, columnspacing=1.2,
-        )  # fmt: skip
+        """Colour the pixels without a score, and say in the corner what the colours mean."""
+        ax = self.ax_
+        colours = ListedColormap([colour for _, colour in _STATES.values()])
+        if self.state.any():
+            shown = np.ma.masked_equal(self.state, 0)
+            ax.imshow(shown, cmap=colours, vmin=0.5, vmax=3.5, **picture)
+        small: dict[str, Any] = {
+            "textcoords": "offset points",
+            "va": "bottom",
+            "ha": "right",
+            "fontsize": look.SMALL_SIZE,
+            "annotation_clip": False,
+        }
+        beside: Any = ("axes fraction", ax.xaxis.label)
+        place = (1.0, 0.0)
+        gap = 0.0
+        for state, (text, colour) in _STATES.items():
+            if (self.state == state).any():
+                word = ax.annotate(
+                    text, place, (gap, 0), xycoords=beside, color=look.QUIET, **small
+                )
+                beside = ax.annotate("■", (0, 0), (-3, 0), xycoords=word, color=colour, **small)
+                place, gap = (0, 0), -9
 
     def _axis(self, which: str) -> None:
         """Mark the subjects where there is room, else count templates."""
@@ -142,14 +144,15 @@ class MatrixDisplay:
         axis = ax.xaxis if which == "x" else ax.yaxis
         starts, names = self.column_subjects if which == "x" else self.row_subjects
         length = int(starts[-1])
-        lines = ax.axvline if which == "x" else ax.axhline
         axis.set_minor_locator(NullLocator())
         if self.labelled and 1 < len(names) <= BOUNDED:
-            for boundary in starts[1:-1]:
-                lines(boundary, color="white", linewidth=0.5, alpha=0.8)
+            axis.set_minor_locator(FixedLocator(starts[1:-1].tolist()))
+            if len(names) <= RULED:
+                axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
+        axis.set_tick_params(which="minor", length=2 if len(names) > NAMED else 5)
         if self.labelled and len(names) <= NAMED:
             centres = (starts[1:] + starts[:-1]) / 2
-            axis.set_major_locator(FixedLocator(centres))
+            axis.set_major_locator(FixedLocator(centres.tolist()))
             shown = dict(zip(centres.tolist(), map(_short, names), strict=True))
             axis.set_major_formatter(FuncFormatter(lambda at, _: shown.get(at, "")))
             axis.set_tick_params(length=0)

@@ -16,6 +16,7 @@ from bioeval.plots.curves import (
     numbered,
     shade_below_floor,
 )
+from bioeval.plots.direct_labels import Labelled
 from bioeval.plots.systems import iso_of, over, pick, title_of, undefined
 
 if TYPE_CHECKING:
@@ -62,15 +63,17 @@ class RocDisplay(CurvesDisplay):
             ax, "False accept rate, FAR", "Genuine accept rate, GAR",
             iso_of(systems, "far"), iso_of(systems, "gar"),
         )  # fmt: skip
+        more = []
         if log:
-            look.log_rates(ax, "x", left_of(floors.values()))
+            look.log_axis(ax, "x", left_of(floors.values()))
             ax.set_ylim(*look.rate_limits(lowest if drawn else 0.0))
             keep_free += shade_below_floor(ax, floors)
         else:
             ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015), aspect="equal")
             ax.plot([0, 1], [0, 1], color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+            more.append(Labelled("", look.RULE, np.array([0, 1]), np.array([0, 1])))
         keep_free += self._notes()
-        self._labels(0.15 if log else 0.4, keep_free)
+        self._labels(0.15 if log else 0.4, keep_free, more=more)
         return self
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bioeval.blocks import BlockReader
-from bioeval.counting import VerificationJob, count
+from bioeval.counting import VerificationJob, run_jobs
 from bioeval.errors import DataError
 from bioeval.plots import style as look
 from bioeval.plots.direct_labels import DirectLabels, Labelled
-from bioeval.scores import PairScores, Scores
-from bioeval.tallies import CellCounts, ThresholdCounts, VerificationTally
+from bioeval.scores import Scores
+from bioeval.tallies import VerificationTally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,15 +122,14 @@ class ScoreDistributionsDisplay:
                     continue
                 hue = look.colour(number if len(self.genuine) > 1 else i)
                 labels.append(self._draw(histogram, said, hue, i, style))
+        densities = np.concatenate(
+            [h.density for h in (*self.genuine.values(), *self.impostor.values())]
+        )
+        top = float(densities.max()) or 1.0
         if log:
-            densities = [h.density for h in (*self.genuine.values(), *self.impostor.values())]
-            positive = [float(d[d > 0].min()) for d in densities if (d > 0).any()]
-            ax.set_yscale("log")
-            ax.set_ylim(bottom=0.6 * min(positive, default=1e-3))
+            look.log_axis(ax, "y", 0.6 * min(densities[densities > 0], default=1e-3), 1.6 * top)
         else:
-            ax.set_ylim(bottom=0)
-        top = ax.get_ylim()[1]
-        ax.set_ylim(top=top * (1.6 if log else 1.06))
+            ax.set_ylim(0, 1.1 * top)
         labels += self._mark(thresholds)
         notes = []
         if missing:
@@ -142,7 +141,7 @@ class ScoreDistributionsDisplay:
         look.titled(ax, "Genuine and impostor scores", [*self.over, *self._unplaced()])
         better = "larger" if self.kind == "similarity" else "smaller"
         look.labelled(
-            ax, f"{self.kind.capitalize()} ({better} is closer)", "Density, each class for itself"
+            ax, f"{self.kind.capitalize()} ({better} is closer)", "Density within each class"
         )
         return self
 
@@ -210,13 +209,7 @@ def _tally(data: Any) -> VerificationTally:
             "a mapping of name to either"
         )
     reader = BlockReader(data)
-    job = VerificationJob(data, reader)
-    if isinstance(data, PairScores):
-        job.add_pairs()
-        return job.result()
-    (tally,) = count(data, [job], reader)
-    assert isinstance(tally, VerificationTally)
-    return tally
+    return run_jobs(data, reader, [VerificationJob(data, reader)])[0]
 
 
 def _over(tallies: Mapping[str, VerificationTally]) -> list[str]:
@@ -263,42 +256,22 @@ def _genuine(tally: VerificationTally, kind: str) -> Histogram:
     q1, q3 = finite[len(finite) // 4], finite[(3 * len(finite)) // 4]
     bins = _bins(len(finite), float(q3 - q1), high - low)
     if high > low:
-        # The first bin is closed below; a little room keeps the smallest score inside.
         edges = np.linspace(low, high, bins + 1)
     else:
         half = _half_width(tally, low)
         edges = np.array([low - half, low + half])
     below = np.searchsorted(finite, edges, side="right")
-    below[0] = 0
+    below[0] = 0  # the first bin holds its lower edge as well
     return _user(edges, np.diff(below), len(scores), kind)
 
 
-def _half_width(tally: VerificationTally, value: float) -> float:
-    """Return half the width of the bin of scores that are all the same."""
-    cells = tally.impostor
-    low = getattr(cells, "low", value)
-    high = getattr(cells, "high", value)
-    span = max(high, value) - min(low, value) if np.isfinite([low, high]).all() else 0.0
-    return span / 100 if span > 0 else max(abs(value), 1.0) / 100
-
-
 def _impostor(tally: VerificationTally, kind: str) -> Histogram:
-    cells = tally.impostor
-    if isinstance(cells, ThresholdCounts):
-        finite = np.nonzero(np.isfinite(cells.thresholds))[0]
-        edges = cells.thresholds[finite]
-        if len(edges) < 2:
-            return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
-        return _user(edges, cells.counts[finite[1:]], cells.total, kind)
-    return _of_cells(cells, tally, kind)
-
-
-def _of_cells(cells: CellCounts, tally: VerificationTally, kind: str) -> Histogram:
     """Join cells, whole ones only, into bins: every count stays exact."""
-    if not len(cells.counts) or not cells.counts.sum():
+    cells = tally.impostor
+    if not cells.counts.any():
         return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
     if cells.low == cells.high:
-        half = _half_of_one(cells, tally)
+        half = _half_width(tally, cells.low)
         edges = np.array([cells.low - half, cells.low + half])
         return _user(edges, np.array([cells.counts.sum()]), cells.total, kind)
     before = np.cumsum(cells.counts)
@@ -312,11 +285,14 @@ def _of_cells(cells: CellCounts, tally: VerificationTally, kind: str) -> Histogr
     return _user(np.ldexp(last.astype(float), cells.exponent), counts, cells.total, kind)
 
 
-def _half_of_one(cells: CellCounts, tally: VerificationTally) -> float:
+def _half_width(tally: VerificationTally, value: float) -> float:
+    """Return half the width of the bin of scores that are all the same."""
     finite = tally.genuine[np.isfinite(tally.genuine)].astype(np.float64)
-    ends = [cells.low, *finite[:1].tolist(), *finite[-1:].tolist()]
+    ends = [value, *finite[:1], *finite[-1:]]
+    if len(tally.impostor.counts):
+        ends += [tally.impostor.low, tally.impostor.high]
     span = max(ends) - min(ends)
-    return span / 100 if span > 0 else max(abs(cells.low), 1.0) / 100
+    return float(span / 100 if span > 0 else max(abs(value), 1.0) / 100)
 
 
 def score_distributions(

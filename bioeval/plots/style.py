@@ -97,14 +97,34 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
 
 def figure_of(ax: Axes) -> Figure:
     """Return the figure that `ax` stands in, past any subfigures."""
-    return ax.figure.figure  # type: ignore[union-attr, return-value]
+    return ax.figure.figure
 
 
-def titled(ax: Axes, title: str, over: Iterable[str] = ()) -> None:
-    """Write the title and, small below it, what the plot is over."""
-    width = ax.get_position().width * figure_of(ax).get_figwidth() * 72
+def _width(ax: Axes) -> float:
+    """Return about how many points wide the axes will be."""
+    figure = figure_of(ax)
+    # Axes that are yet to be laid out will be wider than they are.
+    grows = 1.1 if figure.get_layout_engine() is not None else 1.0
+    return float(grows * ax.get_position().width * figure.get_figwidth() * 72)
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    """Break a line, after semicolons if that is enough."""
+    parts = "; ".join(part.replace(" ", "\u00a0") for part in text.split("; "))
+    rows = textwrap.wrap(parts, columns, break_long_words=False)
+    if max(map(len, rows), default=0) > columns:
+        rows = textwrap.wrap(text, columns)
+    return [row.replace("\u00a0", " ") for row in rows]
+
+
+def titled(ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0) -> None:
+    """Write the title and, small below it, what the plot is over.
+
+    `share` is what remains of the width of the axes once a colour bar stands beside it.
+    """
+    width = share * _width(ax)
     columns = max(24, int(width / (SMALL_SIZE * 0.52)))
-    lines = [row for line in over for row in textwrap.wrap(line, columns)]
+    lines = [row for line in over for row in _wrapped(line, columns)]
     step = SMALL_SIZE * 1.35
     heading = textwrap.fill(title, max(18, int(width / (TITLE_SIZE * 0.56))))
     ax.set_title(
@@ -144,6 +164,19 @@ def labelled(ax: Axes, x: str, y: str, iso_x: str = "", iso_y: str = "") -> None
         )  # fmt: skip
 
 
+def bar_labelled(bar: Any, text: str, iso: str = "") -> None:
+    """Name a colour bar; the ISO term follows the name in small."""
+    bar.set_label(text, fontsize=LABEL_SIZE, color=TEXT, loc="bottom")
+    bar.ax.tick_params(labelsize=TICK_SIZE, color=RULE, labelcolor=TEXT, width=0.8)
+    bar.outline.set_visible(False)
+    if iso:
+        bar.ax.annotate(
+            f"ISO: {iso}", (1, 1), (-0.7, 7), xycoords=bar.ax.yaxis.label,
+            textcoords="offset points", fontsize=SMALL_SIZE - 0.5, color=QUIET, rotation=90,
+            va="bottom", ha="right", annotation_clip=False,
+        )  # fmt: skip
+
+
 def note(ax: Axes, text: str, where: str = "centre") -> Any:
     """Write a remark on the axes: in the middle of an empty plot, or in a lower corner."""
     x, y, ha, va, size = {
@@ -151,7 +184,7 @@ def note(ax: Axes, text: str, where: str = "centre") -> Any:
         "right": (0.985, 0.02, "right", "bottom", SMALL_SIZE),
         "left": (0.015, 0.02, "left", "bottom", SMALL_SIZE),
     }[where]
-    width = ax.get_position().width * figure_of(ax).get_figwidth() * 72
+    width = _width(ax)
     columns = max(16, int(0.8 * width / (size * 0.52)))
     wrapped = "\n".join(row for line in text.split("\n") for row in textwrap.wrap(line, columns))
     return ax.text(
@@ -177,8 +210,8 @@ def rate_text(value: float) -> str:
     return "10" + str(exponent).translate(_SUPERSCRIPT)
 
 
-def log_rates(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
-    """Make an axis of rates logarithmic, from `low`, with a tick at each power of ten."""
+def log_axis(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
+    """Make an axis logarithmic, from `low` to `high`, with a tick at each power of ten."""
     axis = ax.xaxis if which == "x" else ax.yaxis
     (ax.set_xscale if which == "x" else ax.set_yscale)("log")
     (ax.set_xlim if which == "x" else ax.set_ylim)(low, high)
@@ -186,10 +219,10 @@ def log_rates(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
     ticks = 10.0 ** np.arange(first, last + 1)
     inside = (ticks >= low * 0.999) & (ticks <= high * 1.001)
     step = 1 + int(inside.sum()) // 9
-    axis.set_major_locator(FixedLocator(ticks[inside][::-1][::step][::-1]))
+    axis.set_major_locator(FixedLocator(ticks[inside][::-1][::step][::-1].tolist()))
     axis.set_major_formatter(FuncFormatter(lambda value, _: rate_text(value)))
     minor = (ticks[:, None] * np.arange(2, 10)).ravel()
-    axis.set_minor_locator(FixedLocator(minor[(minor >= low) & (minor <= high)]))
+    axis.set_minor_locator(FixedLocator(minor[(minor >= low) & (minor <= high)].tolist()))
     axis.set_minor_formatter(NullFormatter())
 
 

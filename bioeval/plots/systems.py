@@ -30,10 +30,21 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class System:
-    """A dataset to draw, and its name; the name is empty where one dataset was given as it is."""
+    """A dataset to draw.
+
+    Attributes
+    ----------
+    name : str
+        Empty where one dataset was given as it is.
+    dataset : Dataset
+    group, variant : str
+        The two parts of the name: whose result, and which of several of one task.
+    """
 
     name: str
     dataset: xr.Dataset
+    group: str = ""
+    variant: str = ""
 
 
 def pick(
@@ -72,12 +83,19 @@ def pick(
         )
     if not data:
         raise DataError(f"be.plot.{plot} got an empty mapping; expected name: result")
-    found = [
-        System(", ".join(filter(None, (str(name), inner.name))), inner.dataset)
+    return [
+        System(
+            joined(str(name), inner.name), inner.dataset, joined(str(name), inner.group),
+            inner.variant,
+        )
         for name, given in data.items()
         for inner in pick(given, plot, needs, prefer)
-    ]
-    return found
+    ]  # fmt: skip
+
+
+def joined(*parts: str) -> str:
+    """Return the parts of a name that are not empty, with commas."""
+    return ", ".join(part for part in parts if part)
 
 
 def pick_one(data: Any, plot: str, needs: Mapping[str, Sequence[str]]) -> System:
@@ -119,35 +137,31 @@ def _of_tree(
     if prefer is not None and any(prefer in node.data_vars for node in nodes):
         nodes = [node for node in nodes if prefer in node.data_vars]
     if not nodes:
-        paths = ", ".join(leaf.path for leaf in tree.leaves)
+        listed = ", ".join(leaf.path for leaf in tree.leaves)
         raise DataError(
-            f"be.plot.{plot} draws {' and '.join(needs)}, which no node of the tree has ({paths})"
+            f"be.plot.{plot} draws {' and '.join(needs)}, which no node of the tree has ({listed})"
         )
     for node in nodes:
         _require(node.to_dataset(), plot, needs)
-    names = _names([node.path.removeprefix(tree.path).strip("/").split("/") for node in nodes])
-    return [System(name, node.to_dataset()) for name, node in zip(names, nodes, strict=True)]
+    paths = [node.path.removeprefix(tree.path).strip("/").split("/") for node in nodes]
+    names = _names(paths)
+    if len({joined(*name) for name in names}) < len(names):
+        names = [("/".join(path), "") for path in paths]
+    return [
+        System(joined(group, variant), node.to_dataset(), group, variant)
+        for (group, variant), node in zip(names, nodes, strict=True)
+    ]
 
 
-def _names(paths: list[list[str]]) -> list[str]:
-    """Name nodes by the parts of their paths that differ; a system's name always stays."""
-    words = [[_WORDS.get(part, part) for part in path] for path in paths]
-    several = len({tuple(path) for path in words}) > 1
+def _names(paths: list[list[str]]) -> list[tuple[str, str]]:
+    """Name nodes by the parts of their paths: the system, and what differs in the task."""
     names = []
-    for path, said in zip(paths, words, strict=True):
-        kept = [
-            word
-            for part, word in zip(path, said, strict=True)
-            if word and (part not in _WORDS or (several and not _everywhere(part, paths)))
-        ]
-        names.append(", ".join(kept))
-    if len(set(names)) < len(names):
-        return ["/".join(path) for path in paths]
+    for path in paths:
+        group = [part for part in path if part not in _WORDS]
+        told = [part for part in path if _WORDS.get(part)]
+        variant = [_WORDS[part] for part in told if not all(part in other for other in paths)]
+        names.append((joined(*group), joined(*variant)))
     return names
-
-
-def _everywhere(part: str, paths: list[list[str]]) -> bool:
-    return all(part in path for path in paths)
 
 
 # ------------------------------------------------------------------ what a plot says it is over
@@ -170,15 +184,18 @@ def title_of(what: str, systems: Sequence[System]) -> str:
 
 def over(systems: Sequence[System]) -> list[str]:
     """Say what the rates are over: attempts and subjects, a line a system where they differ."""
-    said = [(_label(system), _over(system.dataset)) for system in systems]
+    people = list(dict.fromkeys(_people(system.dataset.attrs) for system in systems))
+    shared = people[0] if len(people) == 1 else ""
+    said = [(_label(s), _attempts_text(s.dataset) if shared else _over(s.dataset)) for s in systems]
     texts = list(dict.fromkeys(text for _, text in said if text))
     if len(texts) <= 1:
-        named = [label for label, _ in said if label]
-        prefix = f"{named[0]}: " if len(said) == 1 and named else ""
-        return [prefix + text for text in texts]
-    if len(said) <= 4:
-        return [f"{label}: {text}" for label, text in said if text]
-    return [_ranges([system.dataset for system in systems])]
+        who = _label(systems[0]) + ": " if len(systems) == 1 and _label(systems[0]) else ""
+        both = "; ".join(filter(None, (*texts, shared)))
+        return [who + both] if both else []
+    if len(said) > 4:
+        return ["; ".join(filter(None, (_ranges([s.dataset for s in systems]), shared)))]
+    lines = [f"{label}: {text}" if label else text for label, text in said if text]
+    return [*lines, shared] if shared else lines
 
 
 def _label(system: System) -> str:

@@ -17,21 +17,24 @@ from rich.text import Text
 
 from bioeval.tables import numbers
 from bioeval.tables.rows import (
+    CHOSEN,
     RANKS,
     Over,
     Row,
     Section,
     about,
     datasets,
+    has_chosen,
     section,
     systems,
+    title,
     warnings,
 )
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["RANKS", "ResultTable", "as_text", "datasets", "warnings"]
+__all__ = ["CHOSEN", "RANKS", "ResultTable", "as_text", "datasets", "has_chosen", "warnings"]
 
 _HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
 _NARROW = 3  # columns that stay where the rest does not fit
@@ -59,8 +62,10 @@ class ResultTable:
 
     def __init__(self, tree: xr.DataTree | xr.Dataset):
         self.datasets = dict(datasets(tree))
-        several = len(systems(self.datasets)) > 1
-        self.sections = [section(dataset, path, several) for path, dataset in self.datasets.items()]
+        self._several = len(systems(self.datasets)) > 1
+        self.sections = [
+            section(dataset, path, self._several) for path, dataset in self.datasets.items()
+        ]
         rows = [row for part in self.sections for row in part.rows]
         fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
         self._cells = [[_cells(row, fraction) for row in part.rows] for part in self.sections]
@@ -82,6 +87,9 @@ class ResultTable:
             yield _indented(self._rows(part, cells, wide, gap))
             for note in part.notes:
                 yield _indented(Text(note, style="dim"))
+        if any(has_chosen(dataset) for dataset in self.datasets.values()):
+            yield Text("")
+            yield Text(CHOSEN[0].upper() + CHOSEN[1:] + ".", style="dim")
         yield from self._warnings()
 
     def _layout(self, width: int) -> tuple[bool, int]:
@@ -112,8 +120,10 @@ class ResultTable:
     def _warnings(self) -> Iterator[Any]:
         """List the warnings under the tasks that gave them."""
         groups: dict[str, list[str]] = {}
-        for text, tasks in warnings(self.datasets):
-            groups.setdefault(tasks, []).append(text)
+        for text, paths in warnings(self.datasets).items():
+            everywhere = len(paths) == len(self.datasets)
+            titles = [title(self.datasets[path], path, self._several) for path in paths]
+            groups.setdefault("" if everywhere else "; ".join(titles), []).append(text)
         if groups:
             yield Text("")
             yield Text("Warnings", style="bold yellow")

@@ -17,15 +17,25 @@ def fraction_digits(row: Row) -> int:
 
 
 def value(row: Row, fraction: int) -> str:
-    """Return the value, with blanks behind so that points stand below each other."""
+    """Return the value, with blanks behind so that points stand below each other.
+
+    What is not quite 0 or 1 is never written as 0 or 1.
+    """
     if not row.is_defined:
         return NOT_DEFINED
-    if row.unit != "%":
-        number = f"{row.value:.{row.decimals}f}"
-        if float(number) == 1 and row.value < 1:  # nearly perfect is not perfect
-            number = f"> {1 - 10**-row.decimals:.{row.decimals}f}"
-        return number + " " * (fraction + 2 - row.decimals)
-    return f"{100 * row.value:.{row.decimals}f} %" + " " * (fraction - row.decimals)
+    scale, unit = (100, " %") if row.unit == "%" else (1, "")
+    number = _rounded(scale * row.value, row.decimals, scale if row.is_share else None)
+    return number + unit + " " * (fraction + 2 - row.decimals - len(unit))
+
+
+def _rounded(value: float, decimals: int, whole: float | None) -> str:
+    """Return a number; of a share of `whole`, nearly none and nearly all as such."""
+    number, least = float(f"{value:.{decimals}f}"), 10.0**-decimals
+    if whole is not None and number == 0 and value > 0:
+        return f"< {least:.{decimals}f}"
+    if whole is not None and number == whole and value < whole:
+        return f"> {whole - least:.{decimals}f}"
+    return f"{value:.{decimals}f}"
 
 
 def per_cent(rate: float) -> str:

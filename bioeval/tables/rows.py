@@ -21,6 +21,9 @@ RANKS = (1, 5, 10)
 #: The nodes of an evaluation, in the order in which they are shown.
 TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid")
 
+#: What holds of every operating point.
+CHOSEN = "thresholds were chosen on these same data: the rates at them are optimistic"
+
 _UPSIDE_DOWN = (
     "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}?"
 )
@@ -63,6 +66,7 @@ class Row:
     unit: str = "%"
     decimals: int = 2
     undefined: str = ""
+    is_share: bool = True
 
     @property
     def is_defined(self) -> bool:
@@ -112,16 +116,19 @@ def _system(path: str) -> str:
     return "/".join(parts[:first])
 
 
+def has_chosen(dataset: xr.Dataset) -> bool:
+    """Whether there are rates at thresholds that were chosen on the data themselves."""
+    return "chosen_on" not in dataset.attrs and any(
+        name in dataset for name in ("eer", "frr_at_far", "dir_at_far")
+    )
+
+
 # ------------------------------------------------------------------------ the tasks
 
 
 def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Section:
     """Return the rows of a task's dataset, under the system's name where there are several."""
     attrs = dataset.attrs
-    task = str(attrs.get("task", path)) or "results"
-    title = task[0].upper() + task[1:]
-    if several:
-        title = f"{_system(path)}: {title}"
     if "cms" in dataset:
         rows = list(_closed_set(dataset))
         details = _details(attrs, "rank_unit", "ties", "fusion")
@@ -136,13 +143,21 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
         multi = attrs.get("templates") == "multi"
         details = _details(attrs, *(("fusion",) if multi else ()), "claims")
     notes = dict.fromkeys(f"n/a: {row.why_not}" for row in rows if not row.is_defined)
-    return Section(title, details, rows, list(notes))
+    return Section(title(dataset, path, several), details, rows, list(notes))
+
+
+def title(dataset: xr.Dataset, path: str, several: bool) -> str:
+    """Return what a task is called, with its system where there are several."""
+    task = str(dataset.attrs.get("task", path)) or "results"
+    return f"{_system(path)}: {task}" if several else task[0].upper() + task[1:]
 
 
 def _details(attrs: Mapping[str, Any], *names: str) -> str:
     """Say with which options a task was evaluated."""
     others = attrs.get("impostor_gallery_subjects", "")
     same = str(others) == str(attrs.get("genuine_gallery_subjects"))
+    # Fusion is named in the sense of distances: min takes the nearest template.
+    of_distances = " in the sense of distances" if attrs.get("kind") == "similarity" else ""
     says: dict[str, Callable[[str], str]] = {
         "genuine_gallery_subjects": lambda x: (
             f"N = {x} subjects" + ("" if same else f" ({others} for impostors)")
@@ -150,7 +165,7 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
         "rank_unit": lambda x: f"ranks count {x}s",
         "ties": lambda x: f"{x} ties",
         "impostors": lambda x: f"impostors {x}",
-        "fusion": lambda x: "" if x == "none" else f"fusion {x}",
+        "fusion": lambda x: "" if x == "none" else f"fusion {x}{of_distances}",
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
     }
     said = [says[name](str(attrs[name])) for name in names if name in attrs]
@@ -175,7 +190,7 @@ def _verification(dataset: xr.Dataset) -> Iterator[Row]:
         yield Row("AUC", auc, over, unit="", decimals=5)
     if (d_prime := _scalar(dataset, "d_prime")) is not None:
         why = "the scores of both classes have no spread"
-        yield Row("d'", d_prime, over, unit="", decimals=3, undefined=why)
+        yield Row("d'", d_prime, over, unit="", decimals=3, undefined=why, is_share=False)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         far, frr = float(dataset["far"][i]), float(dataset["frr"][i])
         yield Row("FMR", far, over.of_impostor, threshold, decimals=finer)
@@ -253,8 +268,8 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
 
 
 def _decimals(attempts: int | None) -> int:
-    """Return as many decimals of a per cent as make one attempt visible."""
-    return min(6, max(1, len(str(attempts)) - 2))
+    """Return as many decimals of a per cent as make one attempt visible, up to four."""
+    return min(4, max(1, len(str(attempts)) - 2))
 
 
 # ------------------------------------------------------------------------ around the rows
@@ -300,15 +315,14 @@ def _of(count: int, what: str, subjects: int) -> str:
     return f"{count:,} {what}" + (f" of {subjects:,} subjects" if subjects else "")
 
 
-def warnings(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
-    """Return each warning with the tasks that gave it; no tasks where all of them did."""
+def warnings(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
+    """Return each warning with the paths of the tasks that gave it."""
     said: dict[str, list[str]] = {}
-    for dataset in found.values():
+    for path, dataset in found.items():
         lines = str(dataset.attrs.get("warnings", "")).splitlines()
         auc = _scalar(dataset, "auc")
         if auc is not None and auc < 0.5:
             lines.append(_UPSIDE_DOWN.format(dataset.attrs.get("kind", "distance")))
         for line in lines:
-            said.setdefault(line, []).append(str(dataset.attrs.get("task", "")))
-    for line, tasks in said.items():
-        yield line, "" if len(tasks) == len(found) else "; ".join(dict.fromkeys(tasks))
+            said.setdefault(line, []).append(path)
+    return said

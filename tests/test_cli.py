@@ -1,0 +1,467 @@
+"""The command line: what it prints where, what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.cli.group import COMMANDS
+
+
+@pytest.fixture(autouse=True)
+def plain_output(monkeypatch, tmp_path):
+    """Wide, without colours, in a folder of its own."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def scores(tmp_path) -> Path:
+    """Four subjects, three templates each."""
+    be.save(be.simulate(4, 3, random_state=3), tmp_path / "scores.npz")
+    return Path("scores.npz")
+
+
+def run(*args: object) -> int:
+    return main([str(arg) for arg in args])
+
+
+def bioeval(*args: object, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bioeval.cli", *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **env},
+    )
+
+
+def one_line(text: str) -> str:
+    assert text.endswith("\n")
+    assert text.count("\n") == 1, text
+    assert "Traceback" not in text
+    return text[:-1]
+
+
+# ------------------------------------------------------------------------ in general
+
+
+def test_version_and_help(capsys):
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"bioeval {be.__version__}\n"
+    assert run() == 0
+    without = capsys.readouterr().out
+    assert run("--help") == 0
+    assert capsys.readouterr().out == without
+    for command in COMMANDS:
+        assert command in without
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command, capsys):
+    assert run(command, "--help") == 0
+    said = capsys.readouterr()
+    assert f"  bioeval {command}" in said.out
+    assert "\b" not in said.out
+    assert said.err == ""
+
+
+def test_help_imports_no_numpy():
+    program = (
+        "import sys; from bioeval.cli import main; code = main(['--help']); "
+        "print(code, [n for n in ('numpy', 'rich', 'bioeval.cli.run') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["runn"], "no command 'runn'; expected one of run, .* Did you mean 'run'?"),
+        (["run"], "Missing argument 'DATA'"),
+        (["run", "--protcol", "x", "scores.npz"], "--protcol.*--protocol.*bioeval run --help"),
+        (["run", "scores.npz", "--kind", "far"], "'far'"),
+        (["run", "scores.npz", "--max-rank", "0"], "--max-rank"),
+        (["run", "scores.npz", "--meta", "camera"], "'camera'; expected name=KEY"),
+        (["run", "scores.npz", "--meta", "a=b", "--meta", "a=c"], "'a' is given twice"),
+        (["run", "scores.npz", "--thresholds", "many"], "'many' is no file; expected a number"),
+        (["run", "scores.npz", "--far", "x"], "'x' is not a number"),
+        (["run", "scores.npz", "--far", "2"], "far_targets"),
+        (["run", "scores.npz", "--protocol", "pear"], "'pear'.*Did you mean 'pairs'"),
+        (["run", "scores.npz", "--protocol", "pairs"], "for the layout pairs"),
+        (["run", "scores.npz", "--protocol", "x.toml"], "x.toml: there is no such file"),
+        (["run", "scores.npz", "--metric", "l2"], "--metric"),
+        (["run", "scores.npz", "--scores", "x"], "no array 'x'"),
+        (["run", "nowhere.npz"], "nowhere.npz: no such file"),
+        (["run", "scors.npz"], "Did you mean 'scores.npz'?"),
+        (["run", "."], "is a folder"),
+        (["run", "scores.npz", "--out", "scores.npz"], "is a file"),
+        (["run", "scores.npz", "--out", "a/b/c"], "there is no folder"),
+        (["protocols", "pear"], "'pear'"),
+        (["simulate"], "Missing option '--out'"),
+        (["simulate", "--out", "x.npz", "--templates", "a"], "'a' is not a whole number"),
+        (["simulate", "--out", "x.npz", "--subjects", "0"], "subjects is 0"),
+        (["simulate", "--out", "x.npz", "--d-prime", "2"], "d_prime"),
+        (["simulate", "--out", "nowhere/x.npz"], "there is no folder nowhere"),
+        (["simulate", "--out", "x.mat", "--subjects", "2"], "suffix '.mat'"),
+    ],
+)
+def test_wrong_usage_and_bad_input(scores, capsys, args, says):
+    before = sorted(os.listdir())
+    assert run(*args) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    line = one_line(said.err)
+    assert line.startswith("bioeval: error: ")
+    import re
+
+    assert re.search(says, line), line
+    assert sorted(os.listdir()) == before
+
+
+def test_a_card_with_several_problems_has_a_line_for_each(tmp_path, capsys):
+    (tmp_path / "x.toml").write_text('schema = 1\nname = "x"\nlayout = "flat"\ncolour = 1\n')
+    assert run("protocols", "x.toml", "--check") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    lines = said.err.splitlines()
+    assert len(lines) > 1
+    assert all(line.startswith("bioeval: error: ") for line in lines)
+
+
+def test_control_characters_do_not_reach_the_terminal(capsys):
+    assert run("run", "\x1b[31mred\n.npz") == 2
+    assert "\x1b" not in one_line(capsys.readouterr().err)
+
+
+def test_streams_and_codes_of_the_real_program(scores):
+    good = bioeval("run", scores)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "Verification, single-template" in good.stdout
+    bad = bioeval("run", "lost.npz")
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert one_line(bad.stderr) == "bioeval: error: lost.npz: no such file."
+
+
+def test_a_reader_that_stops_early(scores):
+    command = f"{sys.executable} -m bioeval.cli run {scores} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout.startswith("System")
+    assert "Traceback" not in done.stderr
+
+
+# ------------------------------------------------------------------------ run
+
+
+def test_table(scores, capsys):
+    assert run("run", scores) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "\x1b" not in said.out
+    assert "12 templates of 4 subjects, all against all" in said.out
+    # 4 subjects with 3 templates: 12 x 2 genuine and 12 x 9 impostor comparisons
+    (eer,) = [line for line in said.out.splitlines() if line.split()[:1] == ["EER"]][:1]
+    assert eer.split()[-3:] == ["24", "108", "4"]
+
+
+def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "44")
+    assert run("run", scores) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 44
+
+
+def test_json(scores, capsys):
+    assert run("run", scores, "--json", "--far", "0.1", "--far", "0.05") == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    document = json.loads(said.out)
+    single = document["tasks"]["verification/single"]
+    tree = be.evaluate(be.load(scores), far_targets=[0.1, 0.05])
+    truth = tree["verification/single"]
+    assert single["genuine_attempts"] == 24
+    assert single["impostor_attempts"] == 108
+    assert single["eer"] == float(truth.eer)
+    assert [row["far_target"] for row in single["far_targets"]] == [0.1, 0.05]
+    assert [row["frr_at_far"] for row in single["far_targets"]] == truth.frr_at_far.values.tolist()
+    ranks = {row["rank"]: row["cms"] for row in document["tasks"]["closed_set"]["ranks"]}
+    assert ranks == {k: float(tree["closed_set"].cms.sel(rank=k)) for k in (1, 5, 10)}
+    at_far = document["tasks"]["open_set"]["far_targets"][0]["dir_at_far"]
+    assert at_far["1"] == float(tree["open_set"].dir_at_far.isel(far_target=0).sel(rank=1))
+    assert document["protocol"] == "course-all-vs-all"
+    told = {w["message"] for w in document["warnings"] if "open_set" in w["tasks"]}
+    assert told == set(tree["open_set"].attrs["warnings"].splitlines())
+
+
+def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):
+    """One subject: no impostor attempt, so FAR and everything that needs it is not defined."""
+    be.save(be.Scores(np.ones((2, 2)), ["a", "a"]), tmp_path / "one.npz")
+    assert run("run", "one.npz", "--json") == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    single = document["tasks"]["verification/single"]
+    assert (single["genuine_attempts"], single["impostor_attempts"]) == (2, 0)
+    assert single["eer"] is None
+    assert run("run", "one.npz") == 0
+    assert "n/a: 0 impostor attempts" in capsys.readouterr().out
+
+
+def test_json_has_words_for_infinities(tmp_path, capsys):
+    """No threshold accepts a genuine pair without the impostor: reject all, at -inf."""
+    pairs = be.Scores.from_pairs([1.0, 2.0], [False, True])
+    be.save(pairs, tmp_path / "p.npz")
+    assert run("run", "p.npz", "--json", "--far", "0.5") == 0
+    document = json.loads(capsys.readouterr().out)
+    target = document["tasks"]["verification/single"]["far_targets"][0]
+    assert (target["frr_at_far"], target["threshold_at_far"]) == (1.0, "-inf")
+
+
+def test_thresholds(scores, tmp_path, capsys):
+    (tmp_path / "t.txt").write_text("1.5\n\n2.5\n")
+    np.save(tmp_path / "t.npy", [1.5, 2.5])
+    counts = []
+    for given in ("1.5,2.5", "t.txt", "t.npy"):
+        assert run("run", scores, "--json", "--thresholds", given) == 0
+        single = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
+        counts.append(single["thresholds"])
+    assert counts == [{"count": 2, "first": 1.5, "last": 2.5}] * 3
+    assert run("run", scores, "--json", "--thresholds", "7") == 0
+    single = json.loads(capsys.readouterr().out)["tasks"]["verification/single"]
+    assert single["thresholds"]["count"] == 7
+    (tmp_path / "t.txt").write_text("1.5\nx\n")
+    assert run("run", scores, "--thresholds", "t.txt") == 2
+    assert "t.txt: line 2: 'x'; expected one number" in capsys.readouterr().err
+
+
+def test_arrays_under_other_names(tmp_path, capsys):
+    np.savez(
+        tmp_path / "x.npz",
+        distmat=[[0.1, 0.9, 0.8], [0.7, 0.2, 0.6]],
+        q_pids=[1, 2],
+        g_pids=[1, 2, 3],
+        q_cam=[1, 1],
+        g_cam=[2, 2, 2],
+    )
+    named = ["--scores", "distmat", "--probe-labels", "q_pids", "--gallery-labels", "g_pids"]
+    meta = ["--meta", "probe_camera=q_cam", "--meta", "gallery_camera=g_cam"]
+    assert run("run", "x.npz", "--json", *named, *meta) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["tasks"]["closed_set"]["recognition_rate"] == 1.0
+    (tmp_path / "q.csv").write_text("1\n2\n")
+    (tmp_path / "g.csv").write_text("1\n2\n3\n")
+    csvs = ["--scores", "distmat", "--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    assert run("run", "x.npz", "--json", *csvs) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"] == document["tasks"]
+
+
+def test_npy_with_labels_under_another_name(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", np.array([[9, 3, 1], [3, 9, 1], [1, 1, 9]]))
+    (tmp_path / "people").write_text("a\na\nb\n")
+    assert run("run", "x.npy", "--labels", "people", "--kind", "similarity", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["kind"] == "similarity"
+    assert document["tasks"]["closed_set"]["recognition_rate"] == 1.0
+
+
+def test_csv_pairs(tmp_path, capsys):
+    (tmp_path / "p.csv").write_text("score,genuine\n0.1,1\n0.2,1\n0.9,0\n")
+    assert run("run", "p.csv", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["tasks"]) == ["verification/single"]
+    assert document["tasks"]["verification/single"]["eer"] == 0
+
+
+def test_nan_policy(tmp_path, capsys):
+    values = np.array([[0, 1, 5], [np.nan, 0, 5], [5, 5, 0]])
+    be.save(be.Scores(values, ["a", "a", "b"]), tmp_path / "x.npz")
+    assert run("run", "x.npz") == 2
+    assert "NaN" in one_line(capsys.readouterr().err)
+    assert run("run", "x.npz", "--nan", "exclude", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["tasks"]["verification/single"]["genuine_attempts"] == 1
+
+
+# ------------------------------------------------------------------------ --out
+
+FILES = [
+    "closed_set.csv",
+    "open_set.csv",
+    "results.nc",
+    "summary.json",
+    "table.txt",
+    "verification_multi.csv",
+    "verification_single.csv",
+]
+
+
+def test_out(scores, capsys):
+    assert run("run", scores, "--out", "results") == 0
+    said = capsys.readouterr()
+    assert said.err == f"wrote {', '.join(FILES)} to results\n"
+    assert sorted(os.listdir("results")) == FILES
+    assert sorted(os.listdir()) == ["results", "scores.npz"]
+    folder = Path("results")
+    assert (folder / "table.txt").read_text() == said.out
+
+    truth = be.evaluate(be.load(scores))
+    with xr.open_datatree(folder / "results.nc", engine="h5netcdf") as tree:
+        for path in ("verification/single", "verification/multi", "open_set", "closed_set"):
+            xr.testing.assert_identical(tree[path].to_dataset().load(), truth[path].to_dataset())
+
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["files"] == FILES
+    with open(folder / "verification_single.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    single = truth["verification/single"]
+    for name in ("threshold", "far", "frr"):
+        assert [float(row[name]) for row in rows] == single[name].values.tolist()
+    with open(folder / "open_set.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rank_5 = truth["open_set"].dir.sel(rank=5).values.tolist()
+    assert [float(row["dir_rank_5"]) for row in rows] == rank_5
+    with open(folder / "closed_set.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["cms"]) for row in rows] == truth["closed_set"].cms.values.tolist()
+
+
+def test_out_with_json(scores, capsys):
+    assert run("run", scores, "--out", "results", "--json") == 0
+    said = capsys.readouterr()
+    written = json.loads(Path("results/summary.json").read_text())
+    assert written.pop("files") == FILES
+    assert json.loads(said.out) == written
+
+
+def test_a_second_run_replaces_the_first(scores, tmp_path, capsys):
+    """What only the first run wrote goes; what it did not write stays."""
+    assert run("run", scores, "--out", "results") == 0
+    Path("results/notes.csv").write_text("mine")
+    be.save(be.Scores.from_pairs([1.0, 2.0], [1, 0]), tmp_path / "p.npz")
+    assert run("run", "p.npz", "--out", "results") == 0
+    expected = ["results.nc", "summary.json", "table.txt", "verification_single.csv", "notes.csv"]
+    assert sorted(os.listdir("results")) == sorted(expected)
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [(KeyboardInterrupt, 130), (OSError(28, "No space left on device"), 1)],
+    ids=["ctrl-c", "full"],
+)
+def test_nothing_is_written_when_something_fails(
+    scores, monkeypatch, capsys, raised, code, existing
+):
+    if existing:
+        Path("results").mkdir()
+        Path("results/table.txt").write_text("old")
+
+    def fail(*args, **kwargs):
+        raise raised
+
+    monkeypatch.setattr("bioeval.cli.outputs.write_curves", fail)
+    assert run("run", scores, "--out", "results") == code
+    one_line(capsys.readouterr().err.lstrip("\n"))
+    if existing:
+        assert os.listdir("results") == ["table.txt"]
+        assert Path("results/table.txt").read_text() == "old"
+    else:
+        assert os.listdir() == ["scores.npz"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "kill"]
+)
+def test_a_signal_leaves_no_debris(number, code):
+    """The signal comes while the file is half written."""
+    program = f"""
+import os, sys
+from bioeval.formats import npz_write
+whole = npz_write.row_blocks
+def half(*args):
+    yield from whole(*args)
+    os.kill(os.getpid(), {int(number)})
+    yield from whole(*args)
+npz_write.row_blocks = half
+from bioeval.cli import main
+sys.exit(main(["simulate", "--subjects", "3", "--templates", "2", "--out", "x.npz"]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert os.listdir() == []
+
+
+# ------------------------------------------------------------------------ the other commands
+
+
+def test_protocols(capsys):
+    assert run("protocols") == 0
+    out = capsys.readouterr().out
+    for name in ("course-all-vs-all", "course-probe-vs-gallery", "pairs"):
+        assert name in out
+    assert run("protocols", "pairs") == 0
+    assert "pair" in capsys.readouterr().out
+    assert run("protocols", "--check") == 0
+    assert capsys.readouterr().out.count(": valid; ") >= 3
+
+
+def test_protocols_as_json(capsys):
+    assert run("protocols", "--json") == 0
+    cards = json.loads(capsys.readouterr().out)
+    assert {"course-all-vs-all", "pairs"} <= {card["name"] for card in cards}
+    assert run("protocols", "pairs", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["layout"] == "pairs"
+
+
+def test_a_card_of_ones_own(scores, tmp_path, root, capsys):
+    text = (root / "protocols" / "course-all-vs-all.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(text.replace('"course-all-vs-all"', '"mine"'))
+    assert run("protocols", "mine.toml", "--check") == 0
+    assert capsys.readouterr().out.startswith("mine.toml: valid; protocol mine")
+    assert run("run", scores, "--protocol", "mine.toml") == 0
+    assert "Protocol  mine" in capsys.readouterr().out
+
+
+def test_simulate(capsys):
+    args = ["--layout", "probe-against-gallery", "--probes", "2-3", "--unenrolled", "0.5"]
+    assert (
+        run("simulate", "--subjects", 6, "--templates", "1,2,3,1,2,3", *args, "--out", "x.npz") == 0
+    )
+    assert capsys.readouterr().out.startswith("wrote x.npz: <Scores probe-against-gallery")
+    scores = be.load("x.npz")
+    truth = be.simulate(
+        6,
+        [1, 2, 3, 1, 2, 3],
+        layout="probe-against-gallery",
+        probes=(2, 3),
+        unenrolled=0.5,
+        random_state=0,
+    )
+    np.testing.assert_array_equal(scores.values, truth.values)
+    np.testing.assert_array_equal(scores.probe_labels, truth.probe_labels)
+    assert run("simulate", "--subjects", 2, "--out", "y.npz", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["shape"] == [20, 20]
+
+
+def test_similarities_of_simulate(capsys):
+    args = ["--model", "gaussian-scores", "--kind", "similarity", "--d-prime", "3"]
+    assert run("simulate", "--subjects", 5, "--templates", 2, *args, "--out", "x.npz") == 0
+    assert be.load("x.npz").kind == "similarity"
+
+
+def test_choices_are_those_of_the_library():
+    from bioeval.cli.run import command
+    from bioeval.scores import KINDS, NAN_POLICIES
+
+    choices = {p.name: p.type.choices for p in command.params if hasattr(p.type, "choices")}
+    assert choices == {"kind": KINDS, "nan": NAN_POLICIES}

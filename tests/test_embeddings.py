@@ -1,0 +1,193 @@
+"""Scores from embeddings: every metric against its formula, in blocks, with failed templates."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import embeddings
+from bioeval.embeddings import METRICS, distance_matrix, pair_distances
+
+NAN = np.nan
+
+
+def formula(u: np.ndarray, v: np.ndarray, metric: str) -> float:
+    """The definition, term by term, without the tricks of a matrix product."""
+    a, b = [float(x) for x in u], [float(x) for x in v]
+    if metric == "l1":
+        return math.fsum(abs(x - y) for x, y in zip(a, b, strict=True))
+    if metric == "linf":
+        return max(abs(x - y) for x, y in zip(a, b, strict=True))
+    if metric == "l2":
+        return math.sqrt(sum(Fraction(x - y) ** 2 for x, y in zip(a, b, strict=True)))
+    if metric == "cosine":
+        dot = sum(Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True))
+        norms = (sum(Fraction(x) ** 2 for x in side) for side in (a, b))
+        return 1 - float(dot) / math.prod(math.sqrt(n) for n in norms)
+    p, q = sum(a), sum(b)
+    return -math.log(math.fsum(math.sqrt(x / p * y / q) for x, y in zip(a, b, strict=True)))
+
+
+def features(m: int, f: int = 5, seed: int = 0, dtype: str = "float64") -> np.ndarray:
+    return np.random.default_rng(seed).integers(1, 60, (m, f)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int64"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_metrics_follow_their_formula(metric, dtype):
+    x, y = features(4, seed=1, dtype=dtype), features(6, seed=2, dtype=dtype)
+    expected = [[formula(u, v, metric) for v in y] for u in x]
+    d = distance_matrix(x, y, metric)
+    assert d.dtype == np.float64
+    np.testing.assert_allclose(d, expected, rtol=1e-12, atol=1e-14)
+    pairs = pair_distances(x, y, np.array([3, 0, 3]), np.array([5, 1, 0]), metric)
+    np.testing.assert_allclose(pairs, d[[3, 0, 3], [5, 1, 0]], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine", "l1", "linf"])
+def test_equal_embeddings_are_at_distance_zero_exactly(metric):
+    x = np.random.default_rng(4).normal(size=(5, 64)) * 1000 + 3
+    d = distance_matrix(np.repeat(x, 2, axis=0), x, metric)
+    for i in range(5):
+        assert d[2 * i, i] == d[2 * i + 1, i] == 0.0
+    assert (d >= 0).all()
+    assert np.count_nonzero(d == 0) == 10
+
+
+def test_distances_of_close_neighbours_are_not_lost():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(3, 16)) + 100
+    for step in (1e-3, 1e-6, 1e-9):
+        y = x + step * rng.normal(size=x.shape)
+        for metric in ("l2", "cosine"):
+            d = np.diag(distance_matrix(x, y, metric))
+            if metric == "l2":
+                expected = [formula(u, v, "l2") for u, v in zip(x, y, strict=True)]
+            else:  # 1 - cos = |u - v|^2 / 2 of unit vectors, in exact arithmetic until the end
+                expected = [one_minus_cosine(u, v) for u, v in zip(x, y, strict=True)]
+            np.testing.assert_allclose(d, expected, rtol=1e-5 if step < 1e-6 else 1e-7)
+
+
+def one_minus_cosine(u: np.ndarray, v: np.ndarray) -> float:
+    """``1 - uv / (|u| |v|)`` from ``sin^2 = 1 - cos^2``, which is exact in fractions."""
+    a, b = [Fraction(float(x)) for x in u], [Fraction(float(x)) for x in v]
+    uv = sum(x * y for x, y in zip(a, b, strict=True))
+    uu, vv = sum(x * x for x in a), sum(x * x for x in b)
+    cos2 = uv * uv / (uu * vv)
+    return float(1 - cos2) / (1 + math.sqrt(cos2))
+
+
+def test_cosine_does_not_depend_on_the_length():
+    x = features(4, seed=7)
+    plain = distance_matrix(x, x, "cosine")
+    for scale in (1e-300, 1e-30, 3.0, 1e300):
+        np.testing.assert_allclose(distance_matrix(x * scale, x, "cosine"), plain, atol=1e-15)
+    opposite = distance_matrix(x[:1], -x[:1], "cosine")
+    np.testing.assert_allclose(opposite, [[2.0]], rtol=1e-15)
+
+
+def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
+    monkeypatch.setattr(embeddings, "_BLOCK", 12)
+    x, y = features(7, dtype="int16"), features(6, seed=3, dtype="float32")
+    seen = []
+
+    def metric(a, b):
+        seen.append((a.shape, a.dtype.name, b.shape, b.dtype.name))
+        return np.abs(a[:, None] - b[None]).sum(axis=2)
+
+    scores = be.Scores.from_embeddings(x, list("abcabca"), y, list("abcabc"), metric=metric)
+    np.testing.assert_allclose(scores.values, distance_matrix(x, y, "l1"))
+    assert {(s[1], s[2], s[3]) for s in seen} == {("int16", (6, 5), "float32")}
+    assert sum(s[0][0] for s in seen) == 7 and len(seen) == 4
+    pairs = pair_distances(x, y, np.array([0, 6]), np.array([5, 2]), metric)
+    np.testing.assert_array_equal(pairs, scores.values[[0, 6], [5, 2]])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_blocks_of_rows_change_nothing(metric, monkeypatch):
+    x, y = features(7), features(5, seed=3)
+    whole = distance_matrix(x, y, metric)
+    monkeypatch.setattr(embeddings, "_BLOCK", 10)
+    np.testing.assert_allclose(distance_matrix(x, y, metric), whole, rtol=1e-14)
+    a, b = np.repeat(np.arange(7), 5), np.tile(np.arange(5), 7)
+    pairs = pair_distances(x, y, a, b, metric).reshape(7, 5)
+    np.testing.assert_allclose(pairs, whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_failed_template_fails_all_its_comparisons(metric):
+    x = features(5)
+    x[2, 3] = NAN
+    scores = be.Scores.from_embeddings(x, list("aabbb"), metric=metric)
+    failed = np.isnan(scores.values)
+    assert failed[2].all() and failed[:, 2].all() and failed.sum() == 9
+    with pytest.raises(be.DataError, match="hold 8 NaN, the first at row 0, column 2"):
+        be.verification(scores)
+    for nan, genuine, impostor in (("exclude", 4, 8), ("reject", 8, 12)):
+        scores = be.Scores.from_embeddings(x, list("aabbb"), metric=metric, nan=nan)
+        ds = be.verification(scores)
+        assert (ds.genuine_attempts, ds.impostor_attempts) == (genuine, impostor)
+
+
+def test_a_template_without_direction_or_mass_has_no_distance():
+    x = features(3)
+    x[1] = 0
+    for metric in ("cosine", "bhattacharyya"):
+        assert np.isnan(distance_matrix(x, x, metric)[1]).all()
+    assert not np.isnan(distance_matrix(x, x, "l2")).any()
+
+
+def test_disjoint_histograms_are_infinitely_far():
+    d = distance_matrix(np.array([[1.0, 0.0]]), np.array([[0.0, 2.0], [3.0, 0.0]]), "bhattacharyya")
+    assert d.tolist() == [[math.inf, 0.0]]
+
+
+def test_one_side_or_two():
+    x = features(6)
+    labels = list("aabbcc")
+    scores = be.Scores.from_embeddings(x, labels, metric="l2", name="s", probe_meta={"n": range(6)})
+    assert scores.layout == "all-against-all" and scores.name == "s" and scores.kind == "distance"
+    assert be.evaluate(scores).identical(
+        be.evaluate(be.Scores(distance_matrix(x, x, "l2"), labels, name="s"))
+    )
+    two = be.Scores.from_embeddings(x[:2], labels[:2], x[2:], labels[2:], metric="l2")
+    assert two.layout == "probe-against-gallery" and two.shape == (2, 4)
+    np.testing.assert_array_equal(two.values, distance_matrix(x[:2], x[2:], "l2"))
+    assert be.Scores.from_embeddings(x.tolist(), labels).shape == (6, 6)
+
+
+X = features(3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "match"),
+    [
+        ((X, "abc"), {}, "probe_labels is str"),
+        ((X, list("ab")), {}, "probe_labels has 2 labels, but the scores have 3 rows"),
+        ((X, list("abc")), {"metric": "L2"}, "metric is 'L2'; .*'l2'.* Did you mean 'l2'"),
+        ((X, list("abc")), {"metric": None}, "metric is None"),
+        ((X, list("abc"), X), {}, "gallery is given without gallery_labels"),
+        ((X, list("abc")), {"gallery_labels": list("abc")}, "gallery_labels is given without"),
+        ((X, list("abc"), X, list("ab")), {}, "gallery_labels has 2 labels"),
+        ((X, list("abc"), X[:, :4], list("abc")), {}, "5 features and gallery embeddings 4"),
+        ((X[0], ["a"]), {}, r"probe embeddings has shape \(5,\); expected \(templates, features\)"),
+        ((X[:, :0], list("abc")), {}, r"shape \(3, 0\)"),
+        ((X[:0], []), {}, r"shape \(0, 5\)"),
+        ((X + 1j, list("abc")), {}, "dtype complex128; expected real numbers"),
+        ((X.astype(object), list("abc")), {}, "dtype object"),
+        ((np.ma.masked_equal(X, 3), list("abc")), {}, "masked array"),
+        ((np.where(X > 50, np.inf, X), list("abc")), {}, "rows hold infinite values, the first"),
+        ((-X, list("abc")), {"metric": "bhattacharyya"}, "row 0 has negative values"),
+        ((X, list("abc")), {"metric": lambda a, b: np.zeros(3)}, r"returned shape \(3,\)"),
+        ((X, list("abc")), {"metric": lambda a, b: a @ b.T + 0j}, "dtype complex128"),
+        ((X, list("abc")), {"nan": "skip"}, "nan is 'skip'"),
+    ],
+)
+def test_embeddings_that_do_not_fit_are_refused(arguments, options, match):
+    with pytest.raises(be.DataError, match=match):
+        be.Scores.from_embeddings(*arguments, **options)

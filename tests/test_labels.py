@@ -1,0 +1,240 @@
+"""Labels: any hashable values, never confused, never missing, never rounded."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optional import optional_import
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.labels import Codes, as_labels, as_meta, digest
+
+# Labels that some conversion would confuse: numbers beyond int64 and float64, digits and numbers,
+# text that ends in NUL, bytes and text, tuples and what they hold.
+TRICKY = [
+    1, "1", 0, "", "a", "a\0", "b", b"a", ("a",), ("a", 1), ("a", "1"), (), 0.5, "0.5", -1,
+    2**53, 2**53 + 1, 2**63, 2**63 + 1, 2**64, 2**64 + 1, -(2**63), frozenset({1}), "nan", "None",
+    datetime.date(2020, 1, 2), decimal.Decimal("0.1"), 0.1,
+]  # fmt: skip
+INTS = [x for x in TRICKY if type(x) is int]
+TEXTS = [x for x in TRICKY if type(x) is str]
+TUPLES = [x for x in TRICKY if type(x) is tuple]
+
+
+def square(labels) -> be.Scores:
+    return be.Scores(np.zeros((len(labels), len(labels))), labels)
+
+
+def assert_same_subjects(scores: be.Scores, probes: list, gallery: list) -> None:
+    """Codes are equal exactly where the labels are, in Python's own sense."""
+    same = np.equal.outer(scores.codes.probe, scores.codes.gallery)
+    np.testing.assert_array_equal(same, [[a == b for b in gallery] for a in probes])
+    for side, labels in ((scores.codes.probe, probes), (scores.codes.gallery, gallery)):
+        np.testing.assert_array_equal(
+            np.equal.outer(side, side), [[a == b for b in labels] for a in labels]
+        )
+    assert [scores.codes.values[c] for c in scores.codes.gallery] == gallery
+    assert [scores.codes.code(label) for label in probes] == scores.codes.probe.tolist()
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from([TRICKY, INTS, TEXTS, TUPLES, [True, False], [0.1, 1.0, 0.5]]))
+def test_subjects_are_equal_exactly_where_labels_are(data, pool):
+    draw = st.lists(st.sampled_from(pool), min_size=1, max_size=8)
+    probes, gallery = data.draw(draw), data.draw(draw)
+    assert_same_subjects(square(gallery), gallery, gallery)
+    scores = be.Scores(np.zeros((len(probes), len(gallery))), probes, tuple(gallery))
+    assert_same_subjects(scores, probes, gallery)
+
+
+@pytest.mark.parametrize(
+    ("probes", "gallery"),
+    [
+        (np.array([1, 2, 3], dtype="int8"), np.array([3, 2], dtype="uint64")),
+        (np.array([1, 2, -3], dtype="int64"), np.array([2**63 + 1, 2**64 - 3, 2], dtype="uint64")),
+        (np.array([1, 0]), np.array([True, False])),
+        (np.array([1, 2]), np.array([1.0, 2.5])),
+        (np.array([2**53 + 1, 2**53]), np.array([float(2**53)])),
+        (np.array(["a", "bb"]), np.array(["bb", "ccc"])),
+        (np.array(["1", "2"]), np.array([1, 2])),
+        (np.array([b"a", b"b"]), np.array(["a", "b"])),
+        (np.array(["a", 1, None or "x"], dtype=object), np.array(["a", "1"])),
+        (np.array([0.1, 0.2], dtype="float32"), np.array([0.1, 0.2])),
+        (np.array(["2020-01-01"], dtype="M8[D]"), np.array(["2020-01-01"], dtype="M8[D]")),
+        (np.array([1 + 2j, 1]), np.array([1 + 2j, 2])),
+    ],
+)
+def test_arrays_of_different_dtypes_name_the_same_subjects(probes, gallery):
+    scores = be.Scores(np.zeros((len(probes), len(gallery))), probes, gallery)
+    expected = [[a == b for b in gallery.tolist()] for a in probes.tolist()]
+    np.testing.assert_array_equal(
+        np.equal.outer(scores.codes.probe, scores.codes.gallery), expected
+    )
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int32", "uint64", "float16", "float64", "U3", "S3", "O"]
+)
+def test_label_arrays_keep_their_dtype(dtype):
+    labels = np.array([1, 0, 1]).astype(dtype)
+    scores = square(labels)
+    assert scores.probe_labels.dtype == np.dtype(dtype)
+    assert scores.probe_labels is scores.gallery_labels
+    assert_same_subjects(scores, labels.tolist(), labels.tolist())
+
+
+def test_pandas_labels():
+    pandas = optional_import("pandas")
+    plain = ["b", "a", "b"]
+    for labels in (
+        pandas.Series(plain, index=[7, 8, 9]),
+        pandas.Index(plain),
+        pandas.Categorical(plain),
+        pandas.Series(plain, dtype="string"),
+    ):
+        assert_same_subjects(square(labels), plain, plain)
+    for missing in (
+        pandas.array([1, None, 2], dtype="Int64"),
+        pandas.Series(["a", None, "b"]),
+        pandas.Series(["a", None, "b"], dtype="string"),
+        pandas.Categorical(["a", None, "b"]),
+        ["a", pandas.NA, "b"],
+        ["a", pandas.NaT, pandas.NaT],
+    ):
+        with pytest.raises(be.DataError, match=r"missing labels .*the first at position 1;"):
+            square(missing)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", None, "b"],
+        [1, None, None],
+        [0.5, float("nan"), 1.0],
+        np.array([0.5, np.nan, 1.0]),
+        np.array([1, np.nan, 1], dtype="float32"),
+        ["a", float("nan"), "b"],
+        ["a", np.float32("nan"), 1],
+        ["a", np.datetime64("NaT"), "b"],
+        np.array(["2020-01-01", "NaT", "2020-01-01"], dtype="M8[D]"),
+        np.array([1, complex("nan"), 1]),
+        np.array(["a", None, "a"], dtype=object),
+    ],
+)
+def test_a_missing_label_is_an_error_that_says_where(labels):
+    number = sum(label is None for label in labels) or 1
+    message = rf"probe_labels has {number} missing labels \(None or NaN\), the first at position 1;"
+    with pytest.raises(be.DataError, match=message):
+        square(labels)
+    with pytest.raises(be.DataError, match="gallery_labels has .* at position 1"):
+        be.Scores(np.zeros((1, 3)), ["a"], labels)
+
+
+def test_words_for_missing_are_labels_like_any_other():
+    labels = ["nan", "None", "", "NA"]
+    assert len(square(labels).subjects) == 4
+
+
+@pytest.mark.parametrize("labels", [[[1], [2]], [[1, 2], [1, 2]], [{1}, {2}], [{}, {}], ["a", [1]]])
+def test_labels_that_are_not_hashable_are_refused(labels):
+    with pytest.raises(be.DataError, match="the label .* is a .*, which is not hashable"):
+        square(labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        ("ab", "probe_labels is str; expected a sequence of labels"),
+        (b"ab", "probe_labels is bytes"),
+        (5, "probe_labels is int"),
+        ({"a", "b"}, "probe_labels is set"),
+        ({"a": 1, "b": 2}, "probe_labels is dict"),
+        ((x for x in "ab"), "probe_labels is generator"),
+        (np.array([["a"], ["b"]]), r"probe_labels has shape \(2, 1\); expected one dimension"),
+        (np.array("ab"), r"probe_labels has shape \(\)"),
+        (np.zeros(2, dtype=[("x", int)]), "dtype .*expected hashable labels"),
+        (["a"], "probe_labels has 1 labels, but the scores have 2 rows"),
+        (["a"] * 3, "probe_labels has 3 labels, but the scores have 2 rows"),
+        ([], "probe_labels has 0 labels"),
+    ],
+)
+def test_what_is_no_list_of_labels_is_refused(labels, match):
+    with pytest.raises(be.DataError, match=match):
+        be.Scores(np.zeros((2, 2)), labels)
+
+
+def test_the_name_of_a_subject_changes_no_result():
+    rng = np.random.default_rng(0)
+    d = rng.integers(0, 5, (8, 8)).astype(float)
+    subjects = np.array([3, 1, 3, 0, 1, 2, 0, 3])
+    plain = be.evaluate(be.Scores(d, subjects))
+    names = [("x", 1), "x", 1, 2**70]
+    for labels in (
+        [names[s] for s in subjects],
+        -subjects,
+        subjects.astype(str),
+        subjects + 0.5,
+        [f"person {s}" for s in subjects],
+        (subjects == 3).astype(int) * 100 + subjects,
+    ):
+        tree = be.evaluate(be.Scores(d, labels))
+        for node in plain.leaves:
+            assert tree[node.path].to_dataset().equals(node.to_dataset())
+
+
+def test_a_claim_of_an_unknown_subject_names_the_nearest():
+    scores = be.Scores(np.zeros((2, 2)), ["anna", "bob"], ["anna", "bob"])
+    with pytest.raises(be.DataError, match="claim 1: probe 1 claims 'Ana'. Did you mean 'anna'?"):
+        be.verification(scores, claims=["anna", "Ana"])
+
+
+@pytest.mark.parametrize("claims", [5, "ab", {"a": 1}, [None, "anna"]])
+def test_claims_that_are_no_list_of_subjects_are_refused(claims):
+    scores = be.Scores(np.zeros((2, 2)), ["anna", "bob"], ["anna", "bob"])
+    with pytest.raises(be.DataError, match="claims"):
+        be.verification(scores, claims=claims)
+
+
+def test_metadata_columns():
+    columns = as_meta({"camera": [1, 2], "when": np.array(["x", "y"]), 3: ("p", "q")}, 2, "meta")
+    assert list(columns) == ["camera", "when", "3"]
+    assert columns["camera"].tolist() == [1, 2] and columns["3"].tolist() == ["p", "q"]
+    assert as_meta(None, 5, "meta") == {}
+    assert as_meta({"group": [None, 1.5]}, 2, "meta")["group"].tolist() == [None, 1.5]
+    for wrong, match in (
+        ({"camera": [1]}, r"meta\['camera'\] has 1 values; expected 2, one a template"),
+        ({"camera": "ab"}, r"meta\['camera'\] is str"),
+        ({"camera": np.zeros((2, 1))}, r"meta\['camera'\] has shape \(2, 1\)"),
+        ([1, 2], "meta is list; expected a mapping"),
+    ):
+        with pytest.raises(be.DataError, match=match):
+            as_meta(wrong, 2, "meta")
+
+
+def test_a_digest_is_the_same_on_every_platform():
+    small, large = np.array([3, -1], dtype="int8"), np.array([3, -1], dtype=">i8")
+    data = b"2\n" + b"i" + (3).to_bytes(8, "little") + (-1).to_bytes(8, "little", signed=True)
+    assert digest(small) == digest(large) == hashlib.sha256(data).hexdigest()[:16]
+    words = hashlib.sha256(b"2\n'a'\0'b'1\n'c'").hexdigest()[:16]
+    assert digest(np.array(["a", "b"]), np.array(["c"])) == words
+    assert digest(np.array(["a", "b"], dtype="U9"), np.array(["c"], dtype=object)) == words
+    assert digest(np.array(["a"]), np.array(["b", "c"])) != words
+    assert digest(np.array(["1"])) != digest(np.array([1]))
+    assert len({digest(np.array(x)) for x in ([1, 2], [2, 1], [1], [1, 2, 2])}) == 4
+    assert len(digest(np.array(["\ud800", "é"]))) == 16  # no encoding fails
+
+
+def test_codes_find_their_labels():
+    codes = Codes(np.array([2, 9]), np.array([5, 2, 5]))
+    assert codes.code(9) == codes.probe[1] and codes.code("9") == -1
+    assert codes.code(np.int32(5)) == codes.gallery[0]
+    np.testing.assert_array_equal(codes.codes_of(np.array([5, 7, 2])), [codes.code(5), -1,
+                                                                        codes.code(2)])  # fmt: skip
+    assert as_labels(range(3), "labels").tolist() == [0, 1, 2]
