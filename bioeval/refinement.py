@@ -143,7 +143,8 @@ def _d_prime(genuine: np.ndarray, tally: VerificationTally) -> float:
     moments = tally.moments
     if not len(finite) or not moments.count:
         return float("nan")
-    mine = (float(finite.mean()), float(finite.var()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mine = (float(finite.mean()), float(finite.var()))
     return d_prime(mine, (moments.mean, moments.squares / moments.count))
 
 

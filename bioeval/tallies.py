@@ -157,8 +157,10 @@ class Moments:
         total = int(count.sum())
         if not total:
             return cls()
-        middle = float(np.dot(count, mean) / total)
-        return cls(total, middle, float((squares + count * (mean - middle) ** 2).sum()))
+        # Scores of 1e154 and more have no finite square: their moments are not finite either.
+        with np.errstate(over="ignore", invalid="ignore"):
+            middle = float(np.dot(count, mean) / total)
+            return cls(total, middle, float((squares + count * (mean - middle) ** 2).sum()))
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of both."""

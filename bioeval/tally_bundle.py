@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.errors import DataError, MergeError, bad_choice
+from bioeval.formats.archive import DAMAGE
 from bioeval.formats.files import existing_file, replacing
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
@@ -167,11 +167,11 @@ class Tally:
         """
         path = existing_file(path, "a saved tally")
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             header = json.loads(arrays["header"].tobytes())
             version = header["bioeval_tally"]
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        except (*DAMAGE, OSError, KeyError, TypeError) as error:
             raise DataError(f"{path}: is not a saved tally, or is damaged ({error})") from None
         if version != SCHEMA:
             raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
@@ -181,9 +181,9 @@ class Tally:
                 node: Part(tallies[x["tally"]], dict(x["options"]))
                 for node, x in header["nodes"].items()
             }
-        except (KeyError, TypeError, IndexError) as error:
+            return Tally(header["protocol"], parts, header["far_targets"])
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
             raise DataError(f"{path}: the tally lacks {error}; it is damaged") from None
-        return Tally(header["protocol"], parts, header["far_targets"])
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:

@@ -206,7 +206,7 @@ def test_square_template_ranks(ties, wanted):
     assert [r.best_mate for r in found] == [0.2, 0.1, 0.5, 0.2, None]
     assert [r.tied for r in found] == [True, True, True, False, False]
     assert [r.nearest_other for r in found] == [0.2, 0.1, 0.5, 0.0, 0.3]
-    assert [r.enrolled for r in found] == [True] * 4 + [False]
+    assert [r.enrolled for r in found] == [True] * 5  # by the label, mate or not
 
 
 def test_square_open_set():
@@ -218,8 +218,8 @@ def test_square_open_set():
     assert found.fa == [2, 3, 5, 5] and found.gr == [3, 2, 0, 0]
     assert found.far == [F(2, 5), F(3, 5), 1, 1]
     assert found.tied == 3
-    assert found.ttr == [F(2, 4), F(3, 4), 1, 1]  # nearest templates 0.2, 0.1, 0.5, 0.0
-    assert found.ttr_identity == [F(1, 4), F(3, 4), 1, 1]
+    assert found.ttr == [F(2, 5), F(3, 5), 1, 1]  # nearest templates 0.2, 0.1, 0.5, 0.0, 0.3
+    assert found.ttr_identity == [F(1, 5), F(3, 5), F(4, 5), F(4, 5)]
 
     found = naive.open_set(SQUARE, NAMES, thresholds=[0.2, INF], max_rank=2, ties="expected")
     assert found.di == [[1, 2], [F(3, 2), F(5, 2)]]
@@ -463,9 +463,9 @@ def test_a_part_of_a_square_matrix_still_excludes_itself():
     assert (genuine, impostor) == ([0.2], [0.9, 0.7, 0.6, 0.5, 0.3, 0.8])
     found = naive.ranks(**part)
     assert [r.rank for r in found] == [1, None, None]
-    # Only itself stands for c: nobody of that name is enrolled against probe 4.
-    assert [r.enrolled for r in found] == [True, False, False]
-    assert naive.open_set(**part, thresholds=[0.4, 0.5]).fa == [1, 2]
+    # Probe 4 finds its name in the gallery, though only itself bears it; probe 2 does not.
+    assert [r.enrolled for r in found] == [True, False, True]
+    assert naive.open_set(**part, thresholds=[0.4, 0.5]).fa == [0, 1]
 
 
 # --- Operating points ----------------------------------------------------------------------------

@@ -847,9 +847,12 @@ def test_order_only_scores_are_ranked_but_have_no_thresholds():
     scores = be.Scores([[2, 1, 3], [1, 3, 2]], ["a", "b"], ["a", "b", "c"], kind="order")
     assert be.ranks(scores).identification_rank.values.tolist() == [2.0, 3.0]
     assert be.closed_set(scores).cms_count.values.tolist() == [0, 1, 2]
-    for task in (be.verification, be.open_set, be.evaluate):
+    for task in (be.verification, be.open_set):
         with pytest.raises(be.ProtocolError, match='only the order within each row.*"order"'):
             task(scores)
+    assert [node.path for node in be.evaluate(scores).leaves] == ["/closed_set"]
+    with pytest.raises(be.ProtocolError, match="only the order"):
+        be.evaluate(scores, "course-probe-vs-gallery")
     with pytest.raises(be.ProtocolError, match="only the order"):
         be.verification(be.Scores.from_pairs([1, 2], [1, 0], kind="order"))
 

@@ -218,7 +218,8 @@ def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a curve for a logarithmic FAR axis, which has no place for FAR 0.
 
-    What is attained at FAR 0 is attained at the floor as well, so the curve starts there.
+    What is attained at FAR 0 is attained at the floor as well, so the curve starts there, with
+    the best that is attained up to it.
 
     Parameters
     ----------
@@ -227,15 +228,11 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
     floor : float
         One of the impostor attempts.
     """
-    zero = np.nonzero(x <= 0)[0]
-    if not len(zero):
+    within = np.nonzero(x <= floor)[0]
+    if not len(within):
         return x, y
-    first = int(zero[-1])
-    x, y = x[first:].copy(), y[first:].copy()
-    x[0] = min(floor, x[1]) if len(x) > 1 else floor
-    if len(x) > 1 and x[0] == x[1]:
-        x, y = x[1:], y[1:]
-    return x, y
+    first = int(within[-1])
+    return np.append(floor, x[first + 1 :]), y[first:]
 
 
 def far_floor(system: System) -> float:

@@ -72,7 +72,7 @@ class DetDisplay(CurvesDisplay):
                 points.append(Labelled("", "k", np.array(at[:1]), np.array(at[1:])))
         for axis, low in ((ax.xaxis, low_x), (ax.yaxis, low_y)):
             axis.set_major_locator(FixedLocator([t for t in TICKS if low <= t <= high]))
-            axis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:.10g}"))
+            axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
             axis.set_minor_locator(NullLocator())
         ax.set(xlim=(low_x, high), ylim=(low_y, high))
         if low_x == low_y:
@@ -85,23 +85,47 @@ class DetDisplay(CurvesDisplay):
             ax, "False accept rate, FAR (%)", "False reject rate, FRR (%)",
             iso_of(systems, "far"), iso_of(systems, "frr"),
         )  # fmt: skip
-        self._labels(0.5, self._notes(), texts, points)
+        notes = [*self._notes(), *self._off_axes(low_x, low_y)]
+        self._labels(0.5, notes, texts, points)
         return self
 
     def _limits(self) -> tuple[float, float, float]:
         """Return the lower limits of both axes, and the upper one, which they share."""
         drawn = [c for c in self.curves.values() if not c.why_not]
-        lows = []
-        for role in ("impostor", "genuine"):
-            floors = [far_floor(c.system) if role == "impostor" else _frr_floor(c) for c in drawn]
-            floors = [f for f in floors if f == f]
-            smallest = min(floors, default=0.001)
-            below = max((t for t in TICKS if t <= smallest), default=TICKS[0])
-            lows.append(0.7 * min(0.01, below))
         # The worst point on which both rates agree must be well inside.
         worst = max((float(np.fmin(c.x, c.y).max()) for c in drawn), default=0.0)
         high = next((t for t in TICKS if t >= max(0.4, 1.6 * worst)), TICKS[-1])
-        return lows[0], lows[1], float(ndtr(ndtri(high) + 0.06))
+        low_x = [_least(c.x, c.y, high, far_floor(c.system)) for c in drawn]
+        low_y = [_least(c.y, c.x, high, _frr_floor(c)) for c in drawn]
+        return _below(low_x), _below(low_y), float(ndtr(ndtri(high) + 0.06))
+
+    def _off_axes(self, low_x: float, low_y: float) -> list[Any]:
+        """Say which curves are so good that nothing of them is on the axes."""
+        names = [
+            name
+            for name in self.lines_
+            if ((self.curves[name].x < low_x) & (self.curves[name].y < low_y)).any()
+        ]
+        if not names:
+            return []
+        text = "no point on the axes: both rates are smaller at one threshold"
+        named = [name for name in names if name]
+        return [look.note(self.ax_, f"{', '.join(named)}: {text}" if named else text, "left")]
+
+
+def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
+    """Return the smallest rate to show, of the points whose other rate is shown."""
+    shown = rate[other <= high]
+    return max(float(shown.min()), floor) if len(shown) else floor
+
+
+def _below(rates: list[float]) -> float:
+    smallest = min(rates, default=0.001)
+    return 0.7 * min(0.01, max((t for t in TICKS if t <= smallest), default=TICKS[0]))
+
+
+def _tick(percent: float) -> str:
+    return f"{percent:g}" if percent >= 0.0009 else look.rate_text(percent)
 
 
 def _frr_floor(curve: Curve) -> float:

@@ -92,7 +92,7 @@ class DirSurfaceDisplay:
         log = last > LINEAR if log is None else log
         systems = [self.system]
         details = identification_details(systems)
-        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.92)
+        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.8)
         if self.why_not:
             ax.set(xticks=[], yticks=[])
             look.note(ax, self.why_not[:1].upper() + self.why_not[1:])

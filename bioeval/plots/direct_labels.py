@@ -260,11 +260,11 @@ def _beside(
     # A label belongs to the curve it is nearest to, and its leader crosses no other.
     cost += 4.0 * np.minimum(others.inside(low - near, high + near), 8)
     edge = np.clip(anchor, low, high)
-    for part in np.linspace(0.05, 0.9, 10):
+    for part in np.linspace(0.03, 0.92, 32):
         between = edge + part * (anchor - edge)
         crossed = others.inside(between - point, between + point) > 0
         # A single point lies on other curves as a rule.
-        cost += (10.0 if single else _CROSSES) * crossed
+        cost += (3.0 if single else _CROSSES) * crossed
     best = int(np.argmin(cost))
     return (centre[best], anchor[best]) if cost[best] < _COVERS else None
 

@@ -101,7 +101,7 @@ class MatrixDisplay:
         shown = np.ma.masked_invalid(self.image)
         given = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
         self.image_ = ax.imshow(shown, **given)
-        look.titled(ax, "Scores, sorted by subject", self.over, share=0.92)
+        look.titled(ax, "Scores, sorted by subject", self.over, share=0.8)
         for which in ("x", "y"):
             self._axis(which)
         look.labelled(ax, "Gallery template", "Probe template")

@@ -121,13 +121,13 @@ class ScoreDistributionsDisplay:
                     missing.append(f"{said} scores: {some}")
                     continue
                 hue = look.colour(number if len(self.genuine) > 1 else i)
-                labels.append(self._draw(histogram, said, hue, i, style))
+                labels.append(self._draw(histogram, said, hue, i, log, style))
         densities = np.concatenate(
             [h.density for h in (*self.genuine.values(), *self.impostor.values())]
         )
         top = float(densities.max()) or 1.0
         if log:
-            look.log_axis(ax, "y", 0.6 * min(densities[densities > 0], default=1e-3), 1.6 * top)
+            look.log_axis(ax, "y", 0.6 * min(densities[densities > 0], default=1e-3), 3 * top)
         else:
             ax.set_ylim(0, 1.1 * top)
         labels += self._mark(thresholds)
@@ -146,7 +146,13 @@ class ScoreDistributionsDisplay:
         return self
 
     def _draw(
-        self, histogram: Histogram, text: str, hue: str, dash: int, style: Mapping[str, Any]
+        self,
+        histogram: Histogram,
+        text: str,
+        hue: str,
+        dash: int,
+        log: bool,
+        style: Mapping[str, Any],
     ) -> Labelled:
         density = histogram.density
         several = len(self.genuine) > 1
@@ -156,7 +162,8 @@ class ScoreDistributionsDisplay:
         self.ax_.stairs(density, histogram.edges, **{**given, "zorder": 3, **style})
         x = np.repeat(histogram.edges, 2)
         y = np.concatenate([[0], np.repeat(density, 2), [0]])
-        return Labelled(text, hue, x, y, at=_along(x, y, int(np.argmax(y)) + 1))
+        height = np.log(np.fmax(y, 0.5 * density[density > 0].min())) if log else y
+        return Labelled(text, hue, x, y, at=_along(x, height, int(np.argmax(y)) + 1))
 
     def _mark(self, thresholds: Any) -> list[Labelled]:
         """Draw thresholds as vertical lines."""

@@ -248,9 +248,9 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> N
 def rate_limits(low: float) -> tuple[float, float]:
     """Return the limits of a linear axis of rates whose smallest one is `low`.
 
-    From 0, or from a round number where everything lies in the upper half.
+    From 0, or from a round number where everything lies in the upper half and below 1.
     """
-    if not low > 0.5:
+    if not 0.5 < low < 1.0:
         return -0.015, 1.015
     steps = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
     step = next((step for step in steps if 1 - low > 2 * step), steps[-1])

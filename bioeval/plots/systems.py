@@ -192,7 +192,7 @@ def over(systems: Sequence[System]) -> list[str]:
         who = _label(systems[0]) + ": " if len(systems) == 1 and _label(systems[0]) else ""
         both = "; ".join(filter(None, (*texts, shared)))
         return [who + both] if both else []
-    if len(said) > 4:
+    if len(said) > 3:
         return ["; ".join(filter(None, (_ranges([s.dataset for s in systems]), shared)))]
     lines = [f"{label}: {text}" if label else text for label, text in said if text]
     return [*lines, shared] if shared else lines
@@ -265,7 +265,10 @@ def identification_details(systems: Sequence[System]) -> list[str]:
     genuine = {str(a.get("genuine_gallery_subjects", "")) for a in attrs}
     impostor = {str(a.get("impostor_gallery_subjects", "")) for a in attrs}
     if len(genuine) == len(impostor) == 1 and "" not in genuine | impostor:
-        of_genuine, of_impostor = genuine.pop(), impostor.pop()
+        of_genuine, of_impostor = (
+            f"{int(text):,}" if text.isdecimal() else text
+            for text in (genuine.pop(), impostor.pop())
+        )
         if of_genuine == of_impostor:
             said.append(f"gallery of N = {of_genuine}")
         else:

@@ -1,0 +1,603 @@
+"""Counts: exact at every cell edge, merged in any way, saved, loaded, refused where they differ."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import math
+import zipfile
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import blocks, protocol
+from bioeval.counting import CellCounter, ThresholdCounter
+from bioeval.tallies import CellCounts
+from bioeval.thresholds import cell_exponent
+
+INF = math.inf
+LARGEST = float(np.finfo(float).max)
+RELAXED = settings(
+    max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+# Scores of every size: neighbours, denormals, both zeros, the ends of the floats, infinities.
+VALUES = [
+    0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1e-300, 0.1, 0.1 + 2**-56, 0.1 - 2**-56, 0.25, 0.5,
+    1.0, -1.0, 1.0 + 2**-52, 3.0, -7.5, 1e10, 1e300, LARGEST, -LARGEST, INF, -INF,
+]  # fmt: skip
+SCORE = st.one_of(
+    st.sampled_from(VALUES),
+    st.floats(allow_nan=False),
+    st.floats(-1, 1),
+    st.integers(-50, 50).map(float),
+)
+COUNTED = st.lists(SCORE, max_size=30)
+
+
+# ------------------------------------------------------------------------------- counting cells
+
+
+def rows_of(values: list[float], data: Any, own: bool = True) -> list[tuple[np.ndarray, ...]]:
+    """Spread scores over blocks of rows, beside genuine ones and NaN that must not count."""
+    parts = []
+    rest = list(values)
+    while rest:
+        cut = data.draw(st.integers(1, len(rest)))
+        part, rest = rest[:cut], rest[cut:]
+        rows = data.draw(st.integers(1, 3))
+        width = -(-len(part) // rows)
+        block = np.full((rows, width + 3), np.nan)
+        starts = np.zeros(rows, dtype=np.int64)
+        for i in range(rows):
+            row = part[i * width : (i + 1) * width]
+            starts[i] = data.draw(st.integers(0, len(row)))
+            line = [*row[: starts[i]], 0.3, -1e200, *row[starts[i] :]]
+            block[i, : len(line)] = line
+        parts.append((block, starts, starts + 2))
+    return parts
+
+
+def counted(values: list[float], data: Any) -> CellCounts:
+    counter = CellCounter()
+    for part in rows_of(values, data):
+        counter.add(*part)
+    return counter.result()
+
+
+def edges_of(cells: CellCounts) -> np.ndarray:
+    """Every finite cell edge, and a little beyond the ends."""
+    numbers = range(cells.first - 2, cells.first + len(cells.counts) + 2)
+    width = Fraction(2) ** cells.exponent
+    if width <= 1 and max(map(abs, numbers)) < 2**53:  # exact in float64 at once
+        return np.array(numbers) * float(width)
+    edges = [k * width for k in numbers]
+    return np.array([float(x) for x in edges if abs(x) <= LARGEST], dtype=np.float64)
+
+
+def at_most(values: list[float], thresholds: np.ndarray) -> list[int]:
+    return [sum(x <= t for x in values) for t in thresholds.tolist()]
+
+
+def assert_counts(cells: CellCounts, values: list[float]) -> None:
+    """Hold the counts to the scores at every edge that a score is near, and at the ends."""
+    finite = [x for x in values if math.isfinite(x)]
+    assert cells.total == len(values)
+    assert cells.counts.dtype == np.int64 and (cells.counts >= 0).all()
+    assert cells.negative_infinite == values.count(-INF)
+    assert cells.positive_infinite == values.count(INF)
+    assert (cells.low, cells.high) == (min(finite, default=INF), max(finite, default=-INF))
+    if finite:
+        assert cells.exponent == cell_exponent(min(finite), max(finite))
+        assert len(cells.counts) <= 8192 and cells.counts[0] > 0 and cells.counts[-1] > 0
+    edges = edges_of(cells)
+    near = np.searchsorted(edges, finite)  # the edge above each score, and its neighbours
+    kept = np.unique(np.clip(np.concatenate([near - 1, near, near + 1, [0]]), 0, len(edges) - 1))
+    ends = [-INF, *([min(finite), max(finite)] if finite else []), INF]
+    thresholds = np.array([*edges[kept.astype(int)], *ends])
+    expected = np.searchsorted(np.sort(values), thresholds, side="right")
+    exact = np.ones(len(thresholds), dtype=bool)
+    if finite:  # the smallest score need not lie on an edge, where alone counts are exact
+        exact[-3] = min(finite) == max(finite) or min(finite) in edges
+    np.testing.assert_array_equal(cells.at_most(thresholds)[exact], expected[exact])
+
+
+def same_counts(a: CellCounts, b: CellCounts) -> None:
+    assert (a.exponent, a.first, a.low, a.high) == (b.exponent, b.first, b.low, b.high)
+    assert (a.negative_infinite, a.positive_infinite) == (b.negative_infinite, b.positive_infinite)
+    np.testing.assert_array_equal(a.counts, b.counts)
+
+
+@settings(max_examples=200)
+@given(st.data(), COUNTED)
+@example(None, [])
+def test_cell_counts_are_exact_at_every_edge(data, values):
+    cells = counted(values, data) if values else CellCounter().result()
+    assert_counts(cells, values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [5e-324] * 3 + [0.0] * 2,
+        [-5e-324, 5e-324, -0.0],
+        [LARGEST, -LARGEST, 0.0, 5e-324, -5e-324],
+        [1.0, 1.0 + 2**-52, 1.0 + 2**-51],
+        [-1.0, -1.0 - 2**-52],
+        [2.0**-1022, 2.0**-1021, 2.0**1023],
+        [0.5, INF, INF, -INF],
+        [INF],
+        np.linspace(-1, 1, 777).tolist(),
+        (np.arange(20000) / 8192).tolist(),
+        np.random.default_rng(1).normal(size=2000).tolist(),
+        (10.0 ** np.arange(-307, 308)).tolist(),
+    ],
+    ids=lambda values: f"{len(values)} from {values[0]:g}",
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_cell_counts_of_whole_ranges(values, dtype):
+    with np.errstate(over="ignore"):
+        block = np.array([values], dtype=dtype)
+    counter = CellCounter()
+    none = np.zeros(1, dtype=np.int64)
+    counter.add(block, none, none)
+    assert_counts(counter.result(), block[0].astype(float).tolist())
+
+
+@settings(max_examples=150)
+@given(st.data(), COUNTED, st.integers(0, 2**32 - 1))
+def test_cells_merge_into_those_of_the_whole_in_any_way(data, values, seed):
+    if not values:
+        return
+    whole = counted(values, data)
+    rng = np.random.default_rng(seed)
+    number = data.draw(st.integers(1, 5))
+    part_of = rng.integers(0, number, len(values))
+    parts = [
+        counted([x for x, p in zip(values, part_of, strict=True) if p == i], data)
+        for i in range(number)
+    ]
+    left = CellCounts()
+    for part in parts:
+        left = left.merge(part)
+    right = CellCounts()
+    for i in rng.permutation(number):
+        right = parts[i].merge(right)
+    pairs = [a.merge(b) for a, b in zip(parts[::2], [*parts[1::2], CellCounts()], strict=False)]
+    for merged in (left, right, whole.merge(CellCounts()), CellCounts().merge(whole)):
+        same_counts(merged, whole)
+    tree = pairs[0]
+    for pair in pairs[1:]:
+        tree = tree.merge(pair)
+    same_counts(tree, whole)
+
+
+def test_widening_keeps_every_score():
+    cells = CellCounter()
+    values = [-1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0]
+    none = np.zeros(1, dtype=np.int64)
+    cells.add(np.array([values]), none, none)
+    narrow = cells.result()
+    for reach in (2.0, 1e3, 1e10, 1e300, LARGEST):
+        wide = narrow.widened(-reach, reach)
+        assert wide.total == 7 and (wide.low, wide.high) == (-reach, reach)
+        edges = edges_of(wide)
+        near = edges[np.abs(edges) <= 4]
+        assert len(near)
+        np.testing.assert_array_equal(wide.at_most(near), at_most(values, near))
+    same_counts(narrow.widened(-1.0, 0.0), narrow)
+
+
+@settings(max_examples=200)
+@given(st.data(), COUNTED, st.lists(SCORE, min_size=1, max_size=12))
+def test_counts_between_given_thresholds_are_exact(data, values, thresholds):
+    with np.errstate(over="ignore"):
+        near = [float(np.nextafter(t, INF)) for t in thresholds[:3]]
+    exact = np.array(sorted({t + 0.0 for t in [*thresholds, *near]}))
+    counter = ThresholdCounter(exact)
+    for part in rows_of(values, data) if values else []:
+        counter.add(*part)
+    counts = counter.result()
+    assert counts.total == len(values)
+    np.testing.assert_array_equal(counts.at_most(exact), at_most(values, exact))
+    part = data.draw(st.sampled_from([exact[:1], exact[-1:], exact[::2]]))
+    np.testing.assert_array_equal(counts.at_most(part), at_most(values, part))
+    twice = counts.merge(counts)
+    np.testing.assert_array_equal(twice.at_most(exact), 2 * counts.at_most(exact))
+
+
+def test_counts_are_known_only_where_they_were_made():
+    counts = ThresholdCounter(np.array([0.0, 0.5])).result()
+    for unknown in (0.25, 0.75, -1.0):
+        with pytest.raises(be.MergeError, match="only at the thresholds"):
+            counts.at_most(np.array([unknown]))
+    with pytest.raises(be.MergeError, match=r"different thresholds \(2 and 1 of them\)"):
+        counts.merge(ThresholdCounter(np.array([0.0])).result())
+
+
+# ------------------------------------------------------------------------------- merging tallies
+
+# What merging keeps exactly: every count, rate and rank. Operating points need the scores again.
+VERIFICATION = ["gar", "far", "frr", "grr", "ga", "fa", "fr", "gr", "genuine_attempts",
+                "impostor_attempts", "skipped_claims"]  # fmt: skip
+
+
+def assert_same_counts(a: be.Tally, b: be.Tally) -> None:
+    """Hold every task of one tally to the other's."""
+    assert list(a.parts) == list(b.parts)
+    for node in a.parts:
+        mine, theirs = a.dataset(node), b.dataset(node)
+        if node.startswith("verification"):
+            mine, theirs = mine[VERIFICATION], theirs[VERIFICATION]
+        assert mine.equals(theirs), node
+        drop = ("fingerprint", "warnings")
+        assert [(k, v) for k, v in mine.attrs.items() if k not in drop] == [
+            (k, v) for k, v in theirs.attrs.items() if k not in drop
+        ], node
+
+
+def split(scores: be.Scores, seed: int, number: int) -> list[be.Scores]:
+    """Disjoint sets of probes, none empty, in any order."""
+    rng = np.random.default_rng(seed)
+    m = scores.shape[0]
+    order = rng.permutation(m)
+    cuts = np.sort(rng.choice(np.arange(1, m), min(number, m) - 1, replace=False))
+    return [scores.select(probes=rows) for rows in np.split(order, cuts)]
+
+
+def merged(parts: list[be.Tally], seed: int) -> be.Tally:
+    """Merge in a random order and grouping."""
+    rng = np.random.default_rng(seed)
+    parts = list(parts)
+    while len(parts) > 1:
+        i, j = rng.choice(len(parts), 2, replace=False)
+        joined = parts[i].merge(parts[j])
+        parts = [x for k, x in enumerate(parts) if k not in (i, j)] + [joined]
+    return parts[0]
+
+
+@RELAXED
+@given(st.data(), st.integers(0, 2**32 - 1), st.integers(2, 4), st.booleans())
+def test_merging_any_split_of_the_probes_gives_the_whole(data, seed, number, own_thresholds):
+    case = data.draw(
+        cases.matrices(masks=("none", "labelled"), sizes=[s for s in cases.SIZES if sum(s) > 1])
+    )
+    t = data.draw(cases.thresholds(case)) if own_thresholds else None
+    scores = be.Scores(**case.scores())
+    if scores.shape[0] == 1:
+        return
+    whole = be.tally(scores, thresholds=t)
+    parts = [be.tally(part, thresholds=t) for part in split(scores, seed, number)]
+    assert_same_counts(merged(parts, seed), whole)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("thresholds", [None, np.linspace(-3, 3, 7)])
+def test_parts_of_very_different_ranges_merge(kind, thresholds):
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(6), 3)
+    d = rng.normal(size=(18, 18))
+    d[3:6] *= 1e-200
+    d[6:9] *= 1e200
+    d[9:12] = INF
+    d[12:15] = 0.5
+    scores = be.Scores(d, labels, kind=kind)
+    whole = be.tally(scores, thresholds=thresholds)
+    rows = np.arange(18).reshape(6, 3)
+    parts = [be.tally(scores.select(probes=r), thresholds=thresholds) for r in rows]
+    for seed in range(5):
+        assert_same_counts(merged(parts, seed), whole)
+    tree = be.evaluate(scores, thresholds=thresholds)
+    assert np.isnan(tree["verification/single"].d_prime)  # the variances are beyond all floats
+    assert np.isfinite(tree["verification/single"].eer)
+
+
+def test_a_block_at_a_time_is_the_whole(monkeypatch):
+    scores = be.simulate(12, 3, random_state=3)
+    whole = be.tally(scores)
+    for values in (1, 50, 100, 500, 1295):
+        monkeypatch.setattr(blocks, "BLOCK_VALUES", values)
+        assert_same_counts(be.tally(scores), whole)
+
+
+@pytest.mark.parametrize("layout", ["square", "rectangular", "pairs"])
+def test_a_merged_tally_is_refined_into_the_whole_evaluation(layout):
+    rng = np.random.default_rng(9)
+    d = rng.random((14, 14)).round(2)
+    labels = rng.integers(0, 4, 14)
+    if layout == "pairs":
+        scores = be.Scores.from_pairs(d.ravel(), rng.integers(0, 2, d.size))
+    else:
+        scores = be.Scores(d, labels, None if layout == "square" else labels[::-1].copy())
+    parts = split(scores, 1, 3)
+    joined = be.refine_tally(merged([be.tally(p) for p in parts], 2), parts)
+    node = "verification/single"
+    found, expected = joined.dataset(node), be.evaluate(scores)[node].to_dataset()
+    for name in ("eer", "eer_threshold", "eer_hull", "auc", "zero_far", "zero_frr", "frr_at_far",
+                 "threshold_at_far", "min_cost", "min_cost_threshold", *VERIFICATION):  # fmt: skip
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    np.testing.assert_allclose(found.d_prime, expected.d_prime)
+    bounds = merged([be.tally(p) for p in parts], 3).dataset(node)
+    assert "eer" not in bounds and bounds.eer_at_least <= expected.eer <= bounds.eer_at_most
+    assert bounds.auc_at_least <= expected.auc <= bounds.auc_at_most
+
+
+def test_merging_leaves_the_parts_as_they_were():
+    a, b = (be.tally(be.simulate(6, 3, random_state=i)) for i in (1, 2))
+    before = copy.deepcopy(a.tree()), copy.deepcopy(b.tree())
+    a.merge(b).merge(a)
+    assert a.tree().identical(before[0]) and b.tree().identical(before[1])
+
+
+def test_a_merged_tally_says_where_it_comes_from():
+    scores = be.simulate(6, 3, random_state=1)
+    a, b = (be.tally(scores.select(probes=rows)) for rows in (range(7), range(7, 18)))
+    attrs = a.merge(b).dataset("closed_set").attrs
+    assert (attrs["probes"], attrs["gallery_templates"], attrs["gallery_subjects"]) == (18, 18, 6)
+    assert attrs["probe_subjects"] == 6
+    prints = [scores.select(probes=rows).fingerprint for rows in (range(7), range(7, 18))]
+    assert attrs["fingerprint"] == "; ".join(prints)
+    assert repr(a.merge(b)) == (
+        "<Tally course-all-vs-all, 18 probes, verification/single, verification/multi, open_set, "
+        "closed_set>"
+    )
+
+
+# ------------------------------------------------------------------------------- refusals
+
+
+def tally_of(seed: int = 1, **options: Any) -> be.Tally:
+    given = {k: options.pop(k) for k in ("kind", "nan", "gallery") if k in options}
+    simulated = be.simulate(5, 3, random_state=seed)
+    gallery = simulated.probe_labels.copy() if given.pop("gallery", False) else None
+    return be.tally(
+        be.Scores(simulated.values, simulated.probe_labels, gallery, **given), **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "match"),
+    [
+        ({}, {"kind": "similarity"}, "tallies of different kind: 'distance' and 'similarity'"),
+        ({}, {"nan": "reject"}, "tallies of different nan: 'raise' and 'reject'"),
+        ({}, {"gallery": True}, "different protocols or options: course-all-vs-all"),
+        ({}, {"thresholds": [0.5]}, "thresholds of its own, the other the default|options"),
+        ({"thresholds": [0.5]}, {"thresholds": [0.6]}, "different"),
+        ({"thresholds": [0.5]}, {"thresholds": [0.5, 0.6]}, "different"),
+        ({"thresholds": 5}, {"thresholds": 5, "seed": 2}, "different thresholds"),
+        ({"thresholds": 5}, {"thresholds": 6}, "different"),
+        ({"max_rank": 3}, {"max_rank": 4}, "different protocols or options"),
+        ({}, {"max_rank": 4}, "different protocols or options"),
+    ],
+)
+def test_tallies_that_do_not_belong_together_refuse_to_merge(one, other, match):
+    a, b = tally_of(**one), tally_of(**other)
+    with pytest.raises(be.MergeError, match=match):
+        a.merge(b)
+    with pytest.raises(be.MergeError):
+        b.merge(a)
+
+
+def test_tallies_of_different_cards_refuse_to_merge():
+    card = protocol.load("course-all-vs-all")
+    text = card.to_toml()
+    scores = be.simulate(5, 3, random_state=1)
+    plain = be.tally(scores)
+    for old, new in (
+        ('name = "course-all-vs-all"', 'name = "other"'),
+        ('templates = ["single", "multi"]', 'templates = ["single"]'),
+        ('ties = "pessimistic"', 'ties = "optimistic"'),
+        ('fusion = "min"', 'fusion = "max"'),
+    ):
+        assert old in text
+        other = be.tally(scores, protocol.parse(text.replace(old, new)))
+        with pytest.raises(be.MergeError):
+            plain.merge(other)
+    with pytest.raises(be.MergeError, match="a Tally cannot be merged with dict"):
+        plain.merge({})
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        [{"thresholds": [1, 2]}, {"thresholds": np.array([1.0, 2.0])}],
+        [{"thresholds": (0.5, 1)}, {"thresholds": np.array([0.5, 1], dtype="float32")}],
+        [{"max_rank": 3}, {"max_rank": np.int64(3)}],
+    ],
+)
+def test_the_same_options_in_other_words_merge(same, tmp_path):
+    a, b = (tally_of(**options) for options in same)
+    assert_same_counts(a.merge(b), b.merge(a))
+    b.save(tmp_path / "b.npz")
+    assert_same_counts(a.merge(be.Tally.load(tmp_path / "b.npz")), a.merge(b))
+
+
+def test_a_tally_is_asked_for_a_task_by_name():
+    tally = tally_of()
+    with pytest.raises(be.DataError, match="several tasks .verification/single, .*name one"):
+        tally.dataset()
+    with pytest.raises(be.DataError, match="node is 'closed'.* Did you mean 'closed_set'"):
+        tally.dataset("closed")
+    pairs = be.tally(be.Scores.from_pairs([0.1, 0.2], [1, 0]))
+    assert pairs.dataset().identical(pairs.dataset("verification/single"))
+
+
+# ------------------------------------------------------------------------------- files
+
+
+def examples() -> dict[str, be.Tally]:
+    rng = np.random.default_rng(3)
+    d = rng.random((6, 5)).astype(np.float32)
+    d[0, 0], d[1, 1], d[2, 2] = INF, -INF, np.nan
+    labels = ["a", "b", "Zoë", "", "a", "x"]
+    scores = be.Scores(d, labels, labels[:5], nan="reject", kind="similarity", name="Größe\n2")
+    simulated = be.simulate(5, 3, random_state=1)
+    return {
+        "square": be.tally(simulated),
+        "given": be.tally(simulated, thresholds=[-INF, 0.5, 1, INF], max_rank=2),
+        "number": be.tally(simulated, thresholds=7),
+        "rectangular": be.tally(scores),
+        "pairs": be.tally(be.Scores.from_pairs([0.1, 0.2], [1, 0])),
+        "merged": be.tally(simulated).merge(be.tally(be.simulate(4, 2, random_state=2))),
+        "refined": be.refine_tally(be.tally(scores), scores),
+        "empty class": be.tally(be.Scores(np.zeros((2, 2)), ["a", "b"])),
+    }
+
+
+@pytest.mark.parametrize("name", list(examples()))
+def test_a_saved_tally_is_loaded_as_it_was(name, tmp_path):
+    tally = examples()[name]
+    path = tmp_path / "a tally"  # no suffix is added
+    tally.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["a tally"]
+    loaded = be.Tally.load(str(path))
+    assert loaded.protocol == tally.protocol and list(loaded.parts) == list(tally.parts)
+    assert repr(loaded) == repr(tally)
+    for node in tally.parts:
+        mine, theirs = tally.dataset(node), loaded.dataset(node)
+        assert mine.identical(theirs)
+        assert {k: type(v) for k, v in mine.attrs.items()} == {
+            k: type(v) for k, v in theirs.attrs.items()
+        }
+        for variable in mine.variables:
+            assert mine[variable].dtype == theirs[variable].dtype
+    assert loaded.merge(tally).tree().identical(tally.merge(loaded).tree())
+    again = tmp_path / "again"
+    loaded.save(again)
+    assert be.Tally.load(again).tree().identical(tally.tree())
+
+
+def test_parts_that_share_a_sweep_share_it_after_loading(tmp_path):
+    tally = tally_of()
+    tally.save(tmp_path / "t.npz")
+    loaded = be.Tally.load(tmp_path / "t.npz")
+    assert loaded.parts["open_set"].tally is loaded.parts["closed_set"].tally
+
+
+def test_a_truncated_file_is_an_error(tmp_path):
+    path = tmp_path / "t.npz"
+    tally_of(thresholds=[0.5]).save(path)
+    whole = path.read_bytes()
+    for size in {1, 3, 4, 10, 30, 100, len(whole) // 2, len(whole) - 100, len(whole) - 1}:
+        path.write_bytes(whole[:size])
+        with pytest.raises(be.DataError, match=r"t\.npz: is not a saved tally, or is damaged"):
+            be.Tally.load(path)
+    path.write_bytes(b"")
+    with pytest.raises(be.DataError, match=r"t\.npz: is empty"):
+        be.Tally.load(path)
+
+
+def test_a_damaged_file_is_an_error_or_makes_no_difference(tmp_path):
+    """No flipped byte gives another error than DataError, or other counts."""
+    path = tmp_path / "t.npz"
+    tally = tally_of(thresholds=[0.5])
+    tally.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    head = np.arange(0, 200)
+    for place in np.unique(np.concatenate([head, rng.integers(0, len(whole), 400),
+                                           len(whole) - 1 - head])):  # fmt: skip
+        damaged = bytearray(whole)
+        damaged[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        try:
+            loaded = be.Tally.load(path)
+        except be.DataError as error:
+            assert str(path) in str(error)
+            refused += 1
+        else:
+            assert_same_counts(loaded, tally)
+    assert refused > 300
+
+
+def rewritten(path, change) -> None:
+    """Change the header of a saved tally."""
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    header = change(json.loads(arrays["header"].tobytes()))
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    arrays["header"] = np.frombuffer(text, dtype=np.uint8)
+    np.savez(path, **arrays)
+
+
+def without(key: str):
+    return lambda header: {k: v for k, v in header.items() if k != key}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h: b"not json",
+        lambda h: b"\xff\xfe",
+        lambda h: [],
+        lambda h: 3,
+        *(without(key) for key in ("bioeval_tally", "tallies", "nodes", "protocol")),
+        without("far_targets"),
+        lambda h: {**h, "bioeval_tally": 2},
+        lambda h: {**h, "tallies": []},
+        lambda h: {**h, "tallies": [{"class": "Popen"}] * 9},
+        lambda h: {**h, "tallies": [{"array": "nowhere"}] * 9},
+        lambda h: {**h, "tallies": [{"class": "About"}] * 9},
+        lambda h: {**h, "tallies": None},
+        lambda h: {**h, "nodes": []},
+        lambda h: {**h, "nodes": {"closed_set": 0}},
+        lambda h: {**h, "nodes": {"closed_set": {"tally": "x", "options": {}}}},
+    ],
+)
+def test_a_header_that_makes_no_sense_is_an_error(change, tmp_path):
+    path = tmp_path / "t.npz"
+    tally_of().save(path)
+    rewritten(path, lambda header: header)
+    be.Tally.load(path)
+    rewritten(path, change)
+    with pytest.raises(be.DataError, match=r"t\.npz: "):
+        be.Tally.load(path)
+
+
+def test_other_files_are_no_tallies(tmp_path):
+    text, array, archive, packed = (tmp_path / x for x in ("a.txt", "a.npy", "a.npz", "a.zip"))
+    text.write_text("0.1 0.2\n")
+    np.save(array, np.zeros(3))
+    np.savez(archive, scores=np.zeros((2, 2)))
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr("readme", "hello")
+    objects = tmp_path / "objects.npz"
+    np.savez(objects, header=np.array([{}], dtype=object))  # would need unpickling
+    for path in (text, array, archive, packed, objects):
+        with pytest.raises(be.DataError, match="is not a saved tally, or is damaged"):
+            be.Tally.load(path)
+    with pytest.raises(be.DataError, match="no such file. Did you mean 'a.npz'"):
+        be.Tally.load(tmp_path / "aa.npz")
+    with pytest.raises(be.DataError, match="is a folder"):
+        be.Tally.load(tmp_path)
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "t.npz"
+    tally_of().save(path)
+    before = path.read_bytes()
+
+    def fails(file: io.BufferedWriter, **arrays: Any) -> None:
+        file.write(b"half of it")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", fails)
+    with pytest.raises(OSError, match="No space left"):
+        tally_of(seed=2).save(path)
+    with pytest.raises(OSError, match="No space left"):
+        tally_of(seed=2).save(tmp_path / "new.npz")
+    assert [p.name for p in tmp_path.iterdir()] == ["t.npz"]
+    assert path.read_bytes() == before
+    with pytest.raises(be.DataError, match="there is no folder"):
+        tally_of().save(tmp_path / "nowhere" / "t.npz")
+    with pytest.raises(be.DataError, match="is a folder"):
+        tally_of().save(tmp_path)
