@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,12 @@ from bioeval.tables import RANKS, as_text, datasets
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.scores import Scores
+
 SUMMARY = "summary.json"
+
+# Files that a later run into the same folder may remove.
+ENDINGS = (".csv", ".png", ".pdf", ".svg")
 
 
 def check_folder(out: str) -> Path:
@@ -33,10 +39,16 @@ def check_folder(out: str) -> Path:
     return folder
 
 
-def write_results(tree: xr.DataTree, document: dict[str, Any], folder: Path) -> list[str]:
+def write_results(
+    tree: xr.DataTree,
+    document: dict[str, Any],
+    folder: Path,
+    scores: Scores | None = None,
+    plots: Sequence[str] = (),
+) -> list[str]:
     """Write everything beside or into `folder` first, then put it in place; return the names.
 
-    Files that an earlier run left there, and this one does not write, are removed: a folder
+    Plots are written in each of the formats named in `plots`. Files that an earlier run left there, and this one does not write, are removed: a folder
     holds the results of one run.
     """
     new = not folder.exists()
@@ -47,6 +59,10 @@ def write_results(tree: xr.DataTree, document: dict[str, Any], folder: Path) -> 
         (part / "table.txt").write_text(as_text(tree, WIDTH), encoding="utf-8")
         for path, dataset in datasets(tree):
             write_curves(dataset, part / f"{path.replace('/', '_')}.csv")
+        if plots:
+            from bioeval.plots.gallery import save_all
+
+            save_all(tree, scores, part, plots)
         names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
         text = as_json({**document, "files": names})
         (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
@@ -64,14 +80,14 @@ def write_results(tree: xr.DataTree, document: dict[str, Any], folder: Path) -> 
 
 
 def _earlier(folder: Path) -> set[str]:
-    """Return the curves that an earlier run says it wrote into the folder."""
+    """Return the curves and plots that an earlier run says it wrote into the folder."""
     try:
         files = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, KeyError, TypeError):
         return set()
     if not isinstance(files, list):
         return set()
-    return {f for f in files if isinstance(f, str) and f == Path(f).name and f.endswith(".csv")}
+    return {f for f in files if isinstance(f, str) and f == Path(f).name and f.endswith(ENDINGS)}
 
 
 def write_curves(dataset: xr.Dataset, target: Path) -> None:

@@ -16,7 +16,7 @@ Every rate is over the attempts of its own class; the table says how many there 
 Examples:
   bioeval run scores.npz
   bioeval run matrix.npy --kind similarity --labels people.csv
-  bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results
+  bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results --plots
   bioeval run reid.npz --scores distmat --probe-labels q_pids --gallery-labels g_pids
   bioeval run pairs.csv --json
 
@@ -34,6 +34,14 @@ KEY names an array in a .npz file whose arrays have names of their own.
     help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
 )
 @click.option("--out", metavar="DIR", help="Write results.nc, summary.json, table.txt and curves.")
+@click.option("--plots", is_flag=True, help="With --out: also draw the plots.")
+@click.option(
+    "--plot-format",
+    "plot_formats",
+    type=click.Choice(["png", "pdf", "svg"]),
+    multiple=True,
+    help="File format of the plots; repeatable.  [png]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
 @click.option(
     "--kind",
@@ -87,6 +95,8 @@ def command(
     data: str,
     protocol: str,
     out: str | None,
+    plots: bool,
+    plot_formats: tuple[str, ...],
     as_json: bool,
     both_labels: str | None,
     probe_labels: str | None,
@@ -98,6 +108,8 @@ def command(
     **options: Any,
 ) -> None:
     """Evaluate a file and show, or write, the results."""
+    if (plots or plot_formats) and out is None:
+        raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
     reading = {
         **{name: options[name] for name in ("kind", "nan", "metric")},
         **{
@@ -130,7 +142,8 @@ def command(
         tree = evaluate(scores, protocol, **asked, progress=progress)
     document = summary(tree, data)
     if folder is not None:
-        names = write_results(tree, document, folder)
+        drawn = (plot_formats or ("png",)) if plots or plot_formats else ()
+        names = write_results(tree, document, folder, scores, drawn)
     if as_json:
         show_json(document)
     else:

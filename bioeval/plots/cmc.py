@@ -10,9 +10,7 @@ from bioeval.plots.curves import Curve, CurvesDisplay, numbered, thinned
 from bioeval.plots.systems import (
     identification_details,
     iso_of,
-    over,
     pick,
-    title_of,
     undefined,
 )
 
@@ -75,12 +73,12 @@ class CmcDisplay(CurvesDisplay):
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         details = identification_details(systems)
-        look.titled(ax, title_of("CMC", systems), [*over(systems), *details])
+        self._titled("CMC", details)
         look.labelled(
             ax, "Rank k", "Cumulative match score, CMS(k)",
             "rank R", iso_of(systems, "cms"),
         )  # fmt: skip
-        self._labels(0.3, self._notes())
+        self._labels(0.3)
         return self
 
 

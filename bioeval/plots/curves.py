@@ -12,7 +12,7 @@ from matplotlib.cbook import STEP_LOOKUP_MAP
 from bioeval.errors import DataError
 from bioeval.plots import style as look
 from bioeval.plots.direct_labels import DirectLabels, Labelled
-from bioeval.plots.systems import System, attempts
+from bioeval.plots.systems import System, attempts, over, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,19 +104,24 @@ class CurvesDisplay:
         self.lines_ = {}
         return self.ax_
 
-    def _notes(self) -> list[Any]:
-        """Say which curves cannot be drawn, and why."""
+    def _titled(
+        self, what: str, details: Sequence[str] = (), unseen: Mapping[str, str] | None = None
+    ) -> None:
+        """Write the title, what the rates are over, and which curves cannot be seen, and why.
+
+        Where none can be seen, the reason stands in the middle of the axes.
+        """
         reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
-        if not reasons:
-            return []
+        reasons |= unseen or {}
+        remarks = []
         if len(reasons) == len(self.curves):
-            texts = dict.fromkeys(
-                f"{name}: {why}" if name and len(set(reasons.values())) > 1 else why
-                for name, why in reasons.items()
-            )
-            return [look.note(self.ax_, _sentence("\n".join(texts)))]
-        text = "\n".join(f"{name}: {why}" if name else why for name, why in reasons.items())
-        return [look.note(self.ax_, text, "right")]
+            same = len(set(reasons.values())) == 1
+            texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
+            look.empty(self.ax_, [look.sentence(text) for text in dict.fromkeys(texts)])
+        else:
+            remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
+        systems = self.systems
+        look.titled(self.ax_, title_of(what, systems), [*over(systems), *details, *remarks])
 
     def _line(
         self,
@@ -185,10 +190,6 @@ def _by_name(curves: Iterable[Curve]) -> dict[str, Curve]:
             raise DataError(f"two curves are called {curve.name!r}; give the systems other names")
         out[curve.name] = curve
     return out
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from bioeval.plots import style as look
 from bioeval.plots.curves import Curve, CurvesDisplay, by_far, far_floor, numbered
 from bioeval.plots.direct_labels import Labelled
-from bioeval.plots.systems import attempts, iso_of, over, pick, scalar, title_of, undefined
+from bioeval.plots.systems import attempts, iso_of, pick, scalar, undefined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,13 +80,12 @@ class DetDisplay(CurvesDisplay):
         line = np.linspace(deviate(max(low_x, low_y)), deviate(high), 50)
         ax.plot(ndtr(line), ndtr(line), color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
         points.append(Labelled("", "k", ndtr(line), ndtr(line)))
-        look.titled(ax, title_of("DET", systems), over(systems))
+        self._titled("DET", (), self._off_axes(low_x, low_y))
         look.labelled(
             ax, "False accept rate, FAR (%)", "False reject rate, FRR (%)",
             iso_of(systems, "far"), iso_of(systems, "frr"),
         )  # fmt: skip
-        notes = [*self._notes(), *self._off_axes(low_x, low_y)]
-        self._labels(0.5, notes, texts, points)
+        self._labels(0.5, (), texts, points)
         return self
 
     def _limits(self) -> tuple[float, float, float]:
@@ -99,18 +98,13 @@ class DetDisplay(CurvesDisplay):
         low_y = [_least(c.y, c.x, high, _frr_floor(c)) for c in drawn]
         return _below(low_x), _below(low_y), float(ndtr(ndtri(high) + 0.06))
 
-    def _off_axes(self, low_x: float, low_y: float) -> list[Any]:
+    def _off_axes(self, low_x: float, low_y: float) -> dict[str, str]:
         """Say which curves are so good that nothing of them is on the axes."""
-        names = [
-            name
+        return {
+            name: "off the axes, both rates are smaller at one threshold"
             for name in self.lines_
             if ((self.curves[name].x < low_x) & (self.curves[name].y < low_y)).any()
-        ]
-        if not names:
-            return []
-        text = "no point on the axes: both rates are smaller at one threshold"
-        named = [name for name in names if name]
-        return [look.note(self.ax_, f"{', '.join(named)}: {text}" if named else text, "left")]
+        }
 
 
 def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:

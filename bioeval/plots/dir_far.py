@@ -20,9 +20,7 @@ from bioeval.plots.systems import (
     System,
     identification_details,
     iso_of,
-    over,
     pick,
-    title_of,
     undefined,
 )
 
@@ -73,11 +71,6 @@ class DirFarDisplay(CurvesDisplay):
                 x, y = from_floor(x, y, floors[name])
                 lowest = min(lowest, float(y.min()))
             self._line(curve, x, y, style)
-        look.titled(
-            ax,
-            title_of("DIR against FAR", systems),
-            [*over(systems), *identification_details(systems)],
-        )
         look.labelled(
             ax, "False accept rate, FAR", "Detection and identification rate, DIR",
             iso_of(systems, "far"), iso_of(systems, "dir"),
@@ -88,7 +81,7 @@ class DirFarDisplay(CurvesDisplay):
             keep_free += shade_below_floor(ax, floors)
         else:
             ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
-        keep_free += self._notes()
+        self._titled("DIR against FAR", identification_details(systems))
         self._labels(0.15 if log else 0.4, keep_free)
         return self
 

@@ -95,7 +95,7 @@ class DirSurfaceDisplay:
         look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.8)
         if self.why_not:
             ax.set(xticks=[], yticks=[])
-            look.note(ax, self.why_not[:1].upper() + self.why_not[1:])
+            look.empty(ax, [look.sentence(self.why_not)])
         else:
             self._draw(last, log, style)
         look.labelled(ax, threshold_label(self.kind), "Rank k", "threshold T", "rank R")

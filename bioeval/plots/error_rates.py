@@ -12,12 +12,10 @@ from bioeval.plots.direct_labels import Labelled
 from bioeval.plots.systems import (
     attempts,
     iso_of,
-    over,
     pick,
     scalar,
     shared_kind,
     threshold_label,
-    title_of,
     undefined,
 )
 
@@ -81,23 +79,23 @@ class ErrorRatesDisplay(CurvesDisplay):
             ax.set_ylim(-0.015, 1.015)
         if not self.lines_:
             ax.set_xticks([])
-        more = self._eer()
-        look.titled(ax, title_of("Error rates", systems), over(systems))
+        more = self._eer(log)
+        self._titled("Error rates")
         iso = " and ".join(filter(None, (iso_of(systems, "far"), iso_of(systems, "frr"))))
         look.labelled(ax, threshold_label(self.kind), "Error rate", "", iso)
         at = {
             name: (0.8 if name.endswith("FAR") != (self.kind == "similarity") else 0.2)
             for name in self.lines_
         }
-        self._labels(at, self._notes(), None, more)
+        self._labels(at, more=more)
         return self
 
-    def _eer(self) -> list[Labelled]:
+    def _eer(self, log: bool) -> list[Labelled]:
         """Mark the EER of each system where the result has it."""
         marks = []
         for system in self.systems:
             eer, threshold = (scalar(system.dataset, n) for n in ("eer", "eer_threshold"))
-            if not np.isfinite([eer, threshold]).all():
+            if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
                 continue
             several = len(self.systems) > 1
             name = next(n for n, c in self.curves.items() if c.system is system)

@@ -17,7 +17,7 @@ from bioeval.plots.curves import (
     shade_below_floor,
 )
 from bioeval.plots.direct_labels import Labelled
-from bioeval.plots.systems import iso_of, over, pick, title_of, undefined
+from bioeval.plots.systems import iso_of, pick, undefined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,6 @@ class RocDisplay(CurvesDisplay):
                 x, y = from_floor(x, y, floors[name])
                 lowest = min(lowest, float(y.min()))
             self._line(curve, x, y, style)
-        look.titled(ax, title_of("ROC", systems), over(systems))
         look.labelled(
             ax, "False accept rate, FAR", "Genuine accept rate, GAR",
             iso_of(systems, "far"), iso_of(systems, "gar"),
@@ -72,7 +71,7 @@ class RocDisplay(CurvesDisplay):
             ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015), aspect="equal")
             ax.plot([0, 1], [0, 1], color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
             more.append(Labelled("", look.RULE, np.array([0, 1]), np.array([0, 1])))
-        keep_free += self._notes()
+        self._titled("ROC")
         self._labels(0.15 if log else 0.4, keep_free, more=more)
         return self
 

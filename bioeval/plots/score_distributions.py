@@ -131,14 +131,14 @@ class ScoreDistributionsDisplay:
         else:
             ax.set_ylim(0, 1.1 * top)
         labels += self._mark(thresholds)
-        notes = []
-        if missing:
-            empty = len(missing) == 2 * len(self.genuine)
-            notes.append(look.note(ax, "\n".join(missing), "centre" if empty else "right"))
-            if empty:
-                ax.set(xticks=[], yticks=[])
-        self.labels_ = DirectLabels(ax, labels, notes)
-        look.titled(ax, "Genuine and impostor scores", [*self.over, *self._unplaced()])
+        remarks = self._unplaced()
+        if len(missing) == 2 * len(self.genuine):
+            ax.set(xticks=[], yticks=[])
+            look.empty(ax, missing)
+        else:
+            remarks += missing
+        self.labels_ = DirectLabels(ax, labels)
+        look.titled(ax, "Genuine and impostor scores", [*self.over, *remarks])
         better = "larger" if self.kind == "similarity" else "smaller"
         look.labelled(
             ax, f"{self.kind.capitalize()} ({better} is closer)", "Density within each class"

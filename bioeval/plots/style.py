@@ -177,20 +177,22 @@ def bar_labelled(bar: Any, text: str, iso: str = "") -> None:
         )  # fmt: skip
 
 
-def note(ax: Axes, text: str, where: str = "centre") -> Any:
-    """Write a remark on the axes: in the middle of an empty plot, or in a lower corner."""
-    x, y, ha, va, size = {
-        "centre": (0.5, 0.5, "center", "center", LABEL_SIZE),
-        "right": (0.985, 0.02, "right", "bottom", SMALL_SIZE),
-        "left": (0.015, 0.02, "left", "bottom", SMALL_SIZE),
-    }[where]
-    width = _width(ax)
-    columns = max(16, int(0.8 * width / (size * 0.52)))
-    wrapped = "\n".join(row for line in text.split("\n") for row in textwrap.wrap(line, columns))
-    return ax.text(
-        x, y, wrapped, transform=ax.transAxes, ha=ha, va=va, fontsize=size, color=QUIET,
-        linespacing=1.4, zorder=6,
+def empty(ax: Axes, lines: Iterable[str]) -> None:
+    """Say in the middle of axes on which there is nothing why that is so."""
+    columns = max(16, int(0.8 * _width(ax) / (LABEL_SIZE * 0.52)))
+    text = "\n".join(row for line in lines for row in textwrap.wrap(line, columns))
+    for line in ax.lines:
+        line.set_visible(False)
+    ax.grid(False)
+    ax.text(
+        0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize=LABEL_SIZE,
+        color=QUIET, linespacing=1.5,
     )  # fmt: skip
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
 
 
 # --------------------------------------------------------------------------------- ticks
