@@ -36,8 +36,6 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
             return "kth", int(order)
         raise DataError(f"fusion is {fusion!r}; expected kth:K with a whole number K >= 1")
     require_choice("fusion", fusion, FUSIONS)
-    if fusion == "kth:K":
-        raise DataError("fusion is 'kth:K'; write the number, as in 'kth:2'")
     return fusion, 0
 
 

@@ -26,7 +26,14 @@ from bioeval.tallies import (
     ThresholdCounts,
     VerificationTally,
 )
-from bioeval.thresholds import check_thresholds, linear_grid, to_internal, with_infinities
+from bioeval.thresholds import (
+    cell_exponent,
+    cell_of,
+    check_thresholds,
+    linear_grid,
+    to_internal,
+    with_infinities,
+)
 
 # Impostor scores: a block of values, and where each row's own subject starts and stops.
 ImpostorBlock = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -123,24 +130,38 @@ class CellCounter:
 
     def add(self, values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray) -> None:
         """Count the finite and infinite scores of a block, the rows' own subjects left out."""
-        low, high = np.empty(len(values)), np.empty(len(values))
-        kernel_count.finite_range(values, own_start, own_stop, low, high)
-        smallest, largest = float(low.min()), float(high.max())
-        if smallest < self.cells.low or largest > self.cells.high:
-            self.cells = self.cells.widened(smallest, largest)
-        cells = self.cells
-        tables, infinite = _tables(len(cells.counts)), _tables(2)
+        low, high = _finite_range(values, own_start, own_stop)
+        infinite = _tables(2)
+        exponent = first = width = 0
+        if low <= high:
+            exponent = cell_exponent(low, high)
+            first = cell_of(low, exponent)
+            width = cell_of(high, exponent) - first + 1
+        tables = _tables(width)
         kernel_count.count_cells(
-            values, own_start, own_stop, 2.0**cells.exponent, 2.0**-cells.exponent, cells.first,
-            tables, infinite,
-        )  # fmt: skip
-        cells.counts += tables.sum(axis=0)
-        cells.negative_infinite += int(infinite[:, 0].sum())
-        cells.positive_infinite += int(infinite[:, 1].sum())
+            values, own_start, own_stop, 2.0**exponent, 2.0**-exponent, first, tables, infinite
+        )
+        counts, (negative, positive) = tables.sum(axis=0), infinite.sum(axis=0)
+        self.include(CellCounts(exponent, first, counts, int(negative), int(positive)))
+
+    def include(self, counted: CellCounts) -> None:
+        """Add what was counted elsewhere."""
+        self.cells = self.cells.merge(counted)
 
     def result(self) -> CellCounts:
         """Return the counts."""
         return self.cells
+
+
+def _finite_range(
+    values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray
+) -> tuple[float, float]:
+    """Return the smallest and the largest finite score; (inf, -inf) if there is none."""
+    if not values.size:
+        return np.inf, -np.inf
+    lows, highs = np.empty(len(values)), np.empty(len(values))
+    kernel_count.finite_range(values, own_start, own_stop, lows, highs)
+    return float(lows.min()), float(highs.max())
 
 
 class ThresholdCounter:
@@ -253,21 +274,25 @@ class VerificationJob:
 
     def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
         """Find the range of all attempts in a sweep of its own."""
-        cells = CellCounter()
-        genuine = []
-        for mine, impostors in self.attempts(reader):
-            genuine.append(mine)
-            for block in impostors:
-                cells.add(*block)
-        counted = cells.result()
-        own = np.concatenate(genuine)
-        finite = own[np.isfinite(own)].astype(np.float64)
-        low = min(counted.low, float(finite.min(initial=np.inf)))
-        high = max(counted.high, float(finite.max(initial=-np.inf)))
+        low, high = np.inf, -np.inf
+        infinite = set()
+        none = np.zeros(1, dtype=np.int64)
+        for genuine, impostors in self.attempts(reader):
+            infinite |= {x for x in (-np.inf, np.inf) if (genuine == x).any()}
+            for block in [*impostors, (genuine[None], none, none)]:
+                least, most = _finite_range(*block)
+                low, high = min(low, least), max(high, most)
+            if not {-np.inf, np.inf} <= infinite:
+                counter = CellCounter()
+                for block in impostors:
+                    counter.add(*block)
+                counted = counter.result()
+                if counted.negative_infinite:
+                    infinite.add(-np.inf)
+                if counted.positive_infinite:
+                    infinite.add(np.inf)
         return with_infinities(
-            linear_grid(low, high, number),
-            counted.negative_infinite > 0 or bool((own == -np.inf).any()),
-            counted.positive_infinite > 0 or bool((own == np.inf).any()),
+            linear_grid(low, high, number), -np.inf in infinite, np.inf in infinite
         )
 
     # -- what is an attempt
@@ -374,7 +399,9 @@ def is_symmetric(scores: Scores) -> bool:
     twice, so that half as many attempts are of their own.
     """
     n = scores.shape[0]
-    if isinstance(scores, PairScores) or scores.probe_ids is not scores.gallery_ids or n < 2:
+    if isinstance(scores, PairScores) or n < 2:
+        return False
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rng = np.random.default_rng(0)
     i = rng.integers(0, n, SYMMETRY_SAMPLE)

@@ -77,6 +77,10 @@ class Curve:
         """Return the FRR of a point."""
         return float(self.fr[i]) / self.genuine
 
+    def common(self, i: int) -> tuple[float, float]:
+        """Return FAR and FRR of a point over a common denominator, without rounding."""
+        return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
+
     def first_crossed(self) -> int:
         """Return the first point with FAR >= FRR, compared without rounding; p if none."""
         low, high = 0, len(self.fa)
@@ -124,11 +128,11 @@ def equal_error(curve: Curve) -> EqualError:
     zero = one - 1
     f0, r0, f1, r1 = curve.far(zero), curve.frr(zero), curve.far(one), curve.frr(one)
     weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-    at = zero if max(f0, r0) <= max(f1, r1) else one
+    # Ties are told from the counts, over a common denominator: rates are rounded.
+    (a0, b0), (a1, b1) = curve.common(zero), curve.common(one)
+    at = zero if max(a0, b0) <= max(a1, b1) else one
     # The loosest point with FRR >= FAR is point 1 where the two are equal there.
-    equal = crossed(-curve.fa[one], -curve.fr[one], curve.genuine, curve.impostor)
-    f2, r2 = (f1, r1) if equal else (f0, r0)
-    side = (f1, r1) if f1 + r1 <= f2 + r2 else (f2, r2)
+    side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
     return EqualError(
         eer=f0 + weight * (f1 - f0),
         eer_threshold=float(curve.threshold[at]),

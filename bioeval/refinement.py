@@ -157,10 +157,7 @@ class _Search:
         self.bins = Bins.of(cells)
         self.allowed = {allowed_false_accepts(t, self.total) for t in [0.0, *targets.tolist()]}
         self.found: dict[tuple[float, float], tuple[np.ndarray, np.ndarray]] = {}
-        infinite = [v for v, n in ((-np.inf, cells.negative_infinite),
-                                   (np.inf, cells.positive_infinite)) if n]  # fmt: skip
-        known = [*infinite, *([cells.low, cells.high] if len(cells.counts) else [])]
-        self.smallest, self.largest = min(known), max(known)
+        self.lowest = bool(genuine[0] == -np.inf or cells.negative_infinite)
 
     # -- which bins
 
@@ -185,7 +182,9 @@ class _Search:
 
     def wanted(self) -> list[int]:
         """Return the bins whose scores are needed: where points fall, and the ones before."""
-        chosen = {self.crossing_bin(), *map(self.bin_past, self.allowed)} - {None}
+        chosen = {self.crossing_bin(), *map(self.bin_past, self.allowed)}
+        if None in chosen:  # everything may be accepted: the largest score is wanted
+            chosen = chosen - {None} | {self.bins.last_filled_before(len(self.bins.counts))}
         before = {self.bins.last_filled_before(b) for b in chosen if b is not None}
         return sorted(b for b in chosen | before if b is not None and self.bins.counts[b])
 
@@ -225,33 +224,29 @@ class _Search:
     def _narrow(self, sweep: Sweep, crowded: list[int]) -> None:
         """Count the scores of crowded bins in cells of their own."""
         counters = {b: CellCounter() for b in crowded}
+        ends = {b: (math.inf, -math.inf) for b in crowded}
+        none = np.zeros(1, dtype=np.int64)
         for values, start, stop in sweep():
             for b, counter in counters.items():
                 window = [(self.bins.low(b), float(self.bins.edges[b]))]
                 inside = _collect(values, start, stop, window)
                 if len(inside):
-                    none = np.zeros(1, dtype=np.int64)
                     counter.add(inside[None], none, none)
+                    low, high = ends[b]
+                    ends[b] = min(low, inside.min()), max(high, inside.max())
         for b in sorted(crowded, reverse=True):
-            sub = counters[b].result()
-            if sub.low == sub.high:  # one value, many times: its bin becomes that value alone
-                low = max(self.bins.low(b), math.nextafter(sub.low, -math.inf))
-                high = float(self.bins.edges[b])
-                self.bins = Bins(
-                    np.concatenate([self.bins.edges[:b], [low, sub.low, high],
-                                    self.bins.edges[b + 1 :]]),
-                    np.concatenate([self.bins.counts[:b], [0, sub.total, 0],
-                                    self.bins.counts[b + 1 :]]),
-                )  # fmt: skip
+            low, high = ends[b]
+            if low == high:  # one score, many times: nothing is left to divide
+                key = self.bins.low(b), float(self.bins.edges[b])
+                self.found[key] = np.array([low]), self.bins.counts[b : b + 1].copy()
             else:
-                self.bins = self.bins.split(b, sub)
+                self.bins = self.bins.split(b, counters[b].result())
 
     # -- points
 
     def reject_all(self) -> float:
         """Return the threshold that rejects everything; NaN if a score has that very value."""
-        taken = self.genuine[0] == -np.inf or self.smallest == -np.inf
-        return float("nan") if taken else float("-inf")
+        return float("nan") if self.lowest else float("-inf")
 
     def curve(self, b: int) -> Curve:
         """Return the points of a bin, after the last point before it."""
@@ -296,7 +291,7 @@ class _Search:
         allowed = allowed_false_accepts(target, self.total)
         b = self.bin_past(allowed)
         if b is None:
-            return 0.0, max(float(self.genuine[-1]), self.largest)
+            return 0.0, self._threshold_before(len(self.bins.counts), len(self.genuine))
         curve = self.curve(b)
         last = int(np.searchsorted(curve.fa, allowed, side="right")) - 1
         return curve.frr(last), float(curve.threshold[last])

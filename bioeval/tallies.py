@@ -6,6 +6,7 @@ Everything here is in internal distances (see :mod:`bioeval.thresholds`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from bioeval.errors import MergeError
 from bioeval.points import VerificationPoints
-from bioeval.thresholds import cell_exponent, cell_of, cells_of
+from bioeval.thresholds import CELLS, cells_of, edge_of
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,14 @@ def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
 class CellCounts:
     """Scores counted into cells ``((k - 1) w, k w]``, ``w = 2 ** exponent``, from cell `first`.
 
-    The exponent follows from the range of the scores alone (:func:`cell_exponent`), so merged
-    counts have the very cells that counting everything at once would have had.
+    The exponent is the least whose cells cover the scores (:func:`cell_exponent`); it follows
+    from the scores alone, so merged counts have the very cells that counting everything at once
+    would have had. The first and the last cell are not empty.
     """
 
     exponent: int = 0
     first: int = 0
     counts: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    low: float = np.inf
-    high: float = -np.inf
     negative_infinite: int = 0
     positive_infinite: int = 0
 
@@ -74,31 +74,43 @@ class CellCounts:
         """The number of scores counted."""
         return int(self.counts.sum()) + self.negative_infinite + self.positive_infinite
 
-    def widened(self, low: float, high: float) -> CellCounts:
-        """Return the same counts in cells that also cover ``low..high``."""
-        low, high = min(low, self.low), max(high, self.high)
-        if not low <= high:
+    @property
+    def range(self) -> tuple[float, float]:
+        """Upper edges of the first and the last cell; (inf, -inf) without finite scores."""
+        if not len(self.counts):
+            return math.inf, -math.inf
+        last = self.first + len(self.counts) - 1
+        return edge_of(self.first, self.exponent), edge_of(last, self.exponent)
+
+    def coarsened(self, exponent: int) -> CellCounts:
+        """Return the same counts in cells of another exponent, not below the own."""
+        if exponent == self.exponent or not len(self.counts):
             return replace(self)
-        exponent = cell_exponent(low, high)
-        first = cell_of(low, exponent)
-        counts = np.zeros(cell_of(high, exponent) - first + 1, dtype=np.int64)
-        if len(self.counts):
-            k = self.first + np.nonzero(self.counts)[0]
-            # ceil(k / 2**shift): cells are closed above.
-            joined = -((-k) >> min(62, exponent - self.exponent))
-            np.add.at(counts, joined - first, self.counts[self.counts > 0])
-        return replace(self, exponent=exponent, first=first, counts=counts, low=low, high=high)
+        k = self.first + np.nonzero(self.counts)[0]
+        # ceil(k / 2**shift): cells are closed above.
+        joined = -((-k) >> min(62, exponent - self.exponent))
+        first = int(joined[0])
+        counts = np.zeros(int(joined[-1]) - first + 1, dtype=np.int64)
+        np.add.at(counts, joined - first, self.counts[self.counts > 0])
+        return replace(self, exponent=exponent, first=first, counts=counts)
 
     def merge(self, other: CellCounts) -> CellCounts:
         """Count the scores of both."""
-        low, high = min(self.low, other.low), max(self.high, other.high)
-        a, b = self.widened(low, high), other.widened(low, high)
-        return replace(
-            a,
-            counts=a.counts + b.counts,
-            negative_infinite=a.negative_infinite + b.negative_infinite,
-            positive_infinite=a.positive_infinite + b.positive_infinite,
-        )
+        negative = self.negative_infinite + other.negative_infinite
+        positive = self.positive_infinite + other.positive_infinite
+        if not len(self.counts) or not len(other.counts):
+            kept = self if len(self.counts) else other
+            return replace(kept, negative_infinite=negative, positive_infinite=positive)
+        exponent = max(self.exponent, other.exponent)
+        first, last = _cover(exponent, self, other)
+        while last - first >= CELLS:
+            exponent += 1
+            first, last = _cover(exponent, self, other)
+        counts = np.zeros(last - first + 1, dtype=np.int64)
+        for part in (self.coarsened(exponent), other.coarsened(exponent)):
+            start = part.first - first
+            counts[start : start + len(part.counts)] += part.counts
+        return CellCounts(exponent, first, counts, negative, positive)
 
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
         """Return how many scores are at most each threshold.
@@ -112,6 +124,16 @@ class CellCounts:
         out[thresholds == -np.inf] = self.negative_infinite
         out[thresholds == np.inf] = self.total
         return out
+
+
+def _cover(exponent: int, *parts: CellCounts) -> tuple[int, int]:
+    """Return the first and the last cell of an exponent that hold the cells of all parts."""
+    ends = []
+    for part in parts:
+        shift = exponent - part.exponent
+        last = part.first + len(part.counts) - 1
+        ends += [-((-part.first) >> shift), -((-last) >> shift)]
+    return min(ends), max(ends)
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from bioeval.errors import DataError
 DEFAULT_COUNT = 1000
 
 # Finest cells of a count: at most this many between the smallest and the largest score.
-CELLS = 1 << 13
+CELLS = 1 << 12
 
 # No cell is narrower than this power of two, so that its inverse stays finite.
 LEAST_EXPONENT = -1022
@@ -118,11 +119,22 @@ def cells_of(values: np.ndarray, exponent: int) -> np.ndarray:
         return k + (np.ldexp(k, exponent) < values)
 
 
-def default_grid(low: float, high: float, count: int) -> np.ndarray:
-    """Return about `count` evenly spaced thresholds that lie on cell edges.
+def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]], cells: int = CELLS) -> int:
+    """Return the least exponent, not below the one given, whose cells cover all the ranges.
 
-    The cells are those of the whole range; any counts over a part of it have cells that divide
-    these, so that their counts are exact here.
+    That of two parts joined is that of the whole, however the whole was divided.
+    """
+    ranges = [(low, high) for low, high in ranges if low <= high]
+    if not ranges:
+        return exponent
+    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+    while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
+        exponent += 1
+    return exponent
+
+
+def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
+    """Return about `count` evenly spaced thresholds that lie on cell edges.
 
     The first lies just below the smallest score, so that nothing is accepted there; the last is
     not below the largest, so that everything finite is.
@@ -131,12 +143,13 @@ def default_grid(low: float, high: float, count: int) -> np.ndarray:
     ----------
     low, high : float
         Smallest and largest finite score; nothing finite at all if ``low > high``.
+    exponent : int
+        Of the cells.
     count : int
         The number wished for.
     """
     if not low <= high:
         return np.empty(0)
-    exponent = cell_exponent(low, high)
     first, last = cell_of(low, exponent) - 1, cell_of(high, exponent)
     step = max(1, round((last - first) / (count - 1)))
     numbers = [first + step * i for i in range(-(-(last - first) // step) + 1)]

@@ -1,0 +1,765 @@
+"""Plots: the arrays are the dataset's, the axes say what they are, and files appear whole."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import tracemalloc
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+import bioeval as be
+from bioeval import plot
+from bioeval.plots import style as look
+from bioeval.plots.curves import by_far, from_floor, thinned
+from bioeval.plots.det import TICKS, deviate
+from bioeval.plots.dir_surface import _staircase
+
+CURVES = ("roc", "det", "error_rates", "dir_far", "cmc")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind():
+    """Every test closes its figures, and no plot touches matplotlib's settings."""
+    settings = dict(mpl.rcParams)
+    yield
+    plt.close("all")
+    assert dict(mpl.rcParams) == settings
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(15, 4, within=0.7, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def tree(scores):
+    return be.evaluate(scores)
+
+
+@pytest.fixture(scope="module")
+def single(tree):
+    return tree["verification/single"].to_dataset()
+
+
+@pytest.fixture(scope="module")
+def open_set(tree):
+    return tree["open_set"].to_dataset()
+
+
+@pytest.fixture(scope="module")
+def systems(tree):
+    other = be.evaluate(be.simulate(15, 4, within=0.9, random_state=2))
+    return xr.DataTree(children={"good": tree, "bad": other})
+
+
+@pytest.fixture(scope="module")
+def similarity():
+    return be.simulate(10, 4, model="gaussian-scores", kind="similarity", random_state=3)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """One subject: nobody to be an impostor."""
+    return be.Scores(np.random.default_rng(0).random((4, 4)), ["ann"] * 4)
+
+
+def draw(display):
+    """Draw for real: labels find their places, and nothing warns."""
+    display.figure_.canvas.draw()
+    return display
+
+
+def words(display) -> str:
+    """Everything that is written on the axes."""
+    ax = display.ax_
+    texts = [t.get_text() for t in ax.texts]
+    titles = [ax.get_title("left"), ax.get_xlabel(), ax.get_ylabel()]
+    return "\n".join([*titles, *texts])
+
+
+# ----------------------------------------------------------------------------------- arrays
+
+
+def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
+    closed = tree["closed_set"].to_dataset()
+    (roc,) = plot.roc(single).curves.values()
+    np.testing.assert_array_equal(roc.x, single.far)
+    np.testing.assert_array_equal(roc.y, single.gar)
+    (det,) = plot.det(single).curves.values()
+    np.testing.assert_array_equal(det.x, single.far)
+    np.testing.assert_array_equal(det.y, single.frr)
+    rates = plot.error_rates(single).curves
+    assert list(rates) == ["FAR", "FRR"]
+    for curve, name in zip(rates.values(), ("far", "frr"), strict=True):
+        np.testing.assert_array_equal(curve.x, single.threshold)
+        np.testing.assert_array_equal(curve.y, single[name])
+    at_ranks = plot.dir_far(open_set, ranks=(1, 3)).curves
+    assert list(at_ranks) == ["rank 1", "rank 3"]
+    np.testing.assert_array_equal(at_ranks["rank 3"].x, open_set.far)
+    np.testing.assert_array_equal(at_ranks["rank 3"].y, open_set["dir"].sel(rank=3))
+    (cmc,) = plot.cmc(closed).curves.values()
+    np.testing.assert_array_equal(cmc.x, closed["rank"])
+    np.testing.assert_array_equal(cmc.y, closed.cms)
+    surface = plot.dir_surface(open_set)
+    for name in ("threshold", "rank", "dir", "far"):
+        np.testing.assert_array_equal(getattr(surface, name), open_set[name])
+
+
+def test_no_plot_needs_more_than_the_rates(single, open_set):
+    """Datasets without operating points, counts and attributes are drawn all the same."""
+    bare = xr.Dataset({k: single[k].variable.to_base_variable() for k in ("far", "gar", "frr")})
+    bare = bare.assign_coords(threshold=single.threshold.values)
+    for function in (plot.roc, plot.det, plot.error_rates):
+        draw(function(bare))
+    draw(plot.roc(bare, log=True))
+    bare = open_set[["far", "dir"]].drop_attrs()
+    draw(plot.dir_far(bare, log=True))
+    draw(plot.dir_surface(bare))
+
+
+def test_the_roc_is_drawn_in_steps_in_the_order_of_far(single, similarity):
+    for dataset in (single, be.verification(similarity)):
+        (line,) = plot.roc(dataset).lines_.values()
+        assert line.get_drawstyle() == "steps-post"
+        x, y = line.get_data()
+        assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
+        assert set(zip(x, y, strict=True)) == set(
+            zip(dataset.far.values, dataset.gar.values, strict=True)
+        )
+
+
+def test_error_rates_step_where_the_counts_change(similarity, single):
+    assert plot.error_rates(single).lines_["FAR"].get_drawstyle() == "steps-post"
+    display = plot.error_rates(be.verification(similarity))
+    assert display.lines_["FAR"].get_drawstyle() == "steps-pre"
+    x, y = display.lines_["FAR"].get_data()
+    assert (np.diff(x) > 0).all() and y[0] == 1 and y[-1] == 0
+    assert "accepted if ≥ t" in words(display)
+    assert "accepted if ≤ t" in words(plot.error_rates(single))
+
+
+def test_few_points_are_marked(scores):
+    few = be.verification(scores, thresholds=[3.0, 4.0, 5.0])
+    assert next(iter(plot.roc(few).lines_.values())).get_marker() == "o"
+    many = be.verification(scores)
+    assert next(iter(plot.roc(many).lines_.values())).get_marker() == "None"
+
+
+def test_thinning_keeps_every_corner():
+    y = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3])
+    x, kept = thinned(np.arange(10), y)
+    np.testing.assert_array_equal(x, [0, 2, 3, 4, 5, 8, 9])
+    np.testing.assert_array_equal(np.interp(np.arange(10), x, kept), y)
+    long = np.arange(30_000)
+    assert len(thinned(long, long)[0]) <= 5000
+    assert thinned(long, long, log=True)[0][-1] == long[-1]
+
+
+# ------------------------------------------------------------------------------------- axes
+
+
+def test_a_logarithmic_far_axis_ends_at_one_impostor_attempt(single, open_set):
+    for display, dataset in (
+        (plot.roc(single, log=True), single),
+        (plot.dir_far(open_set, log=True), open_set),
+    ):
+        floor = 1 / int(dataset.impostor_attempts)
+        assert display.ax_.get_xscale() == "log"
+        low, high = display.ax_.get_xlim()
+        assert low < floor and high == 1
+        for line in display.lines_.values():
+            assert line.get_xdata().min() == floor
+        assert f"FAR < 1 / {int(dataset.impostor_attempts):,}" in words(display)
+
+
+def test_what_is_attained_at_far_zero_stands_at_the_floor():
+    x = np.array([0.0, 0.0, 0.2, 0.5])
+    y = np.array([0.1, 0.3, 0.4, 0.9])
+    np.testing.assert_array_equal(from_floor(x, y, 0.1), [[0.1, 0.2, 0.5], [0.3, 0.4, 0.9]])
+    # The best at the floor itself, where there is a point.
+    np.testing.assert_array_equal(from_floor(x, y, 0.2), [[0.2, 0.5], [0.4, 0.9]])
+    np.testing.assert_array_equal(from_floor(x[2:], y[2:], 0.1), [x[2:], y[2:]])
+    np.testing.assert_array_equal(from_floor(x[:2], y[:2], 0.1), [[0.1], [0.3]])
+
+
+def test_points_are_put_in_the_order_of_far_once_each():
+    far, rate = np.array([1.0, 0.5, 0.5, 0.0]), np.array([1.0, 0.7, 0.7, 0.2])
+    np.testing.assert_array_equal(by_far(far, rate), [[0, 0.5, 1], [0.2, 0.7, 1]])
+
+
+def test_det_axes_are_normal_deviates_in_per_cent(single):
+    display = draw(plot.det(single))
+    for axis in (display.ax_.xaxis, display.ax_.yaxis):
+        assert axis.get_scale() == "function"
+        ticks = axis.get_majorticklocs()
+        assert set(ticks) <= set(TICKS) and 0.01 in ticks and 0.4 in ticks
+        shown = [t.get_text() for t in axis.get_ticklabels()]
+        assert {"1", "5", "20", "40"} <= set(shown)
+    # Equal steps of the normal deviate are equal steps on paper.
+    rates = [0.158655, 0.5, 0.841345]
+    places = display.ax_.transData.transform([(r, r) for r in rates])
+    np.testing.assert_allclose(np.diff(places[:, 0]), np.diff(places[:, 0])[0], rtol=1e-4)
+    np.testing.assert_allclose(deviate([0.5, 0.841345]), [0, 1], atol=1e-5)
+    assert np.isfinite(deviate([0, 1])).all()
+
+
+def test_det_tells_the_eer(single):
+    display = plot.det(single)
+    assert [t.get_text() for t in display.labels_.texts] == [
+        f"EER {look.percent(float(single.eer))}"
+    ]
+    without = plot.det(single.drop_vars(["eer", "far_at_eer", "frr_at_eer"]))
+    assert without.labels_.texts == []
+
+
+def test_a_system_without_errors_is_said_to_be_off_the_det():
+    perfect = be.verification(be.Scores([[0, 1, 9], [1, 0, 9], [9, 9, 0]], ["a", "a", "b"]))
+    assert "both rates are smaller" in words(draw(plot.det(perfect))).lower()
+
+
+def test_error_rates_mark_the_eer(single):
+    display = plot.error_rates(single)
+    (text,) = (t.get_text() for t in display.labels_.texts if "EER" in t.get_text())
+    assert look.percent(float(single.eer)) in text
+    assert look.number(float(single.eer_threshold)) in text
+    points = [line.get_xydata().tolist() for line in display.ax_.lines]
+    assert [[float(single.eer_threshold), float(single.eer)]] in points
+    without = plot.error_rates(single.drop_vars(["eer", "eer_threshold"]))
+    assert "EER" not in "".join(t.get_text() for t in without.labels_.texts)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_axes_say_what_they_show(tree, open_set, log):
+    said = words(plot.roc(tree, log=log))
+    for word in ("False accept rate, FAR", "Genuine accept rate, GAR", "ISO: FMR", "1 - FNMR"):
+        assert word in said
+    assert "180 genuine and 3,360 impostor attempts" in said
+    assert "60 templates of 15 subjects" in said
+    said = words(plot.dir_far(open_set, log=log))
+    for word in ("Detection and identification rate, DIR", "ISO: FPIR(N, T)", "TPIR(N, R, T)"):
+        assert word in said
+    assert "N = 15 for genuine, 14 for impostor attempts" in said
+    assert "ranks count templates; pessimistic ties" in said
+
+
+def test_error_rates_on_a_logarithmic_axis(single):
+    display = draw(plot.error_rates(single, log=True))
+    assert display.ax_.get_yscale() == "log"
+    assert all((line.get_ydata() > 0).all() for line in display.lines_.values())
+
+
+def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
+    closed = tree["closed_set"].to_dataset()
+    display = draw(plot.cmc(closed, max_rank=10))
+    assert display.ax_.get_xscale() == "linear"
+    assert [t.get_text() for t in display.ax_.get_xticklabels()] == [str(k) for k in range(1, 11)]
+    (line,) = display.lines_.values()
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 11))
+    assert plot.cmc(closed).ax_.get_xscale() == "linear"
+    long = be.closed_set(be.simulate(60, 3))
+    assert plot.cmc(long).ax_.get_xscale() == "log"
+    assert plot.cmc(long, log=False).ax_.get_xscale() == "linear"
+    with pytest.raises(be.DataError, match="at least 1"):
+        plot.cmc(closed, max_rank=0)
+
+
+@pytest.mark.parametrize(
+    ("low", "expected"),
+    [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (0.76, 0.7), (0.975, 0.97), (0.9999, 0.999)],
+)
+def test_limits_of_rates(low, expected):
+    start, end = look.rate_limits(low)
+    assert start <= low and end > 1
+    assert start == pytest.approx(expected, abs=0.03 * (1 - expected) + 1e-3)
+
+
+# ----------------------------------------------------------------------------------- surface
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_contours_part_what_has_reached_a_level(kind):
+    rng = np.random.default_rng(4)
+    z = np.cumsum(np.cumsum(rng.random((6, 9)), axis=0), axis=1)
+    z = z / z.max()
+    if kind == "similarity":
+        z = z[:, ::-1]
+    x, y = np.arange(10.0), np.arange(7.0)
+    reached = z >= 0.4
+    line_x, line_y = _staircase(x, y, reached, kind)
+    for k in range(6):
+        # Where the line crosses the middle of a rank.
+        here = [
+            a for (a, c), (b, d) in itertools.pairwise(zip(line_x, line_y, strict=True))
+            if a == b and min(c, d) < k + 0.5 < max(c, d)
+        ]  # fmt: skip
+        if not reached[k].any():
+            assert not here
+            continue
+        (at,) = here
+        cells = np.arange(9) >= at if kind == "distance" else np.arange(9) < at
+        np.testing.assert_array_equal(cells, reached[k])
+
+
+def test_surface_is_downsampled_for_drawing_only():
+    dataset = be.open_set(be.simulate(120, 5, random_state=1))
+    display = draw(plot.dir_surface(dataset))
+    assert display.dir.shape == (dataset.sizes["threshold"], dataset.sizes["rank"])
+    assert display.mesh_.get_array().size <= 400 * 200
+    assert display.ax_.get_yscale() == "log"
+    assert plot.dir_surface(dataset, max_rank=10).ax_.get_yscale() == "linear"
+    assert "FAR 10 %" in words(display)
+    assert plot.dir_surface(dataset, cmap="viridis").mesh_.get_cmap().name == "viridis"
+
+
+def test_surface_shows_one_system(systems):
+    with pytest.raises(be.DataError, match="shows one system, but 2 are given.*'good', 'bad'"):
+        plot.dir_surface(systems)
+    plot.dir_surface(systems["good"])
+
+
+# ------------------------------------------------------------------------- several systems
+
+
+def test_names_of_several_systems(systems, tree, single):
+    assert list(plot.roc(tree).curves) == ["single-template", "multi-template"]
+    assert list(plot.roc(systems).curves) == [
+        "good, single-template", "good, multi-template", "bad, single-template",
+        "bad, multi-template",
+    ]  # fmt: skip
+    assert list(plot.cmc(systems).curves) == ["good", "bad"]
+    assert list(plot.roc({"a": single, "b": single}).curves) == ["a", "b"]
+    assert list(plot.roc(single).curves) == [""]
+    nodes = {name: systems[name]["verification/multi"] for name in ("good", "bad")}
+    assert list(plot.det(nodes).curves) == ["good", "bad"]
+    assert list(plot.dir_far(systems, ranks=[2]).curves) == ["good, rank 2", "bad, rank 2"]
+    assert list(plot.error_rates({"a": single, "b": single}).curves) == [
+        "a FAR", "a FRR", "b FAR", "b FRR",
+    ]  # fmt: skip
+
+
+def test_colours_tell_systems_and_dashes_tell_variants(systems):
+    lines = plot.roc(systems).lines_
+    colours = {name: line.get_color() for name, line in lines.items()}
+    dashes = {name: line.get_linestyle() for name, line in lines.items()}
+    good, good_multi, bad, bad_multi = lines
+    assert colours[good] == colours[good_multi] != colours[bad] == colours[bad_multi]
+    assert dashes[good] == dashes[bad] != dashes[good_multi] == dashes[bad_multi]
+
+
+def test_no_two_of_many_curves_look_the_same(single):
+    display = plot.roc({f"s{i}": single for i in range(14)})
+    lines = display.lines_.values()
+    assert len({line.get_color() for line in lines}) == 14
+    curves = display.curves.values()
+    assert len({(c.hue % 7, str(look.dash(c.dash))) for c in curves}) == 14
+
+
+def test_every_colour_can_be_read():
+    for colour in look.PALETTE:
+        assert 1.05 / (look.luminance(look.ink(colour)) + 0.05) >= 4.5
+    assert look.ink("#000000") == to_rgb("black")
+
+
+def test_labels_overlap_neither_each_other_nor_a_curve(systems):
+    display = draw(plot.roc(systems, log=True))
+    renderer = display.figure_.canvas.get_renderer()
+    boxes = {t.get_text(): t.get_window_extent(renderer) for t in display.labels_.texts}
+    assert set(boxes) == set(display.curves)
+    frame = display.ax_.get_window_extent(renderer)
+    for box in boxes.values():
+        assert frame.x0 <= box.x0 and box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 and box.y1 <= frame.y1
+    for one, other in itertools.combinations(boxes.values(), 2):
+        assert not one.overlaps(other)
+    for line in display.lines_.values():
+        places = display.ax_.transData.transform(line.get_xydata())
+        for box in boxes.values():
+            inside = (places > [box.x0, box.y0]) & (places < [box.x1, box.y1])
+            assert not inside.all(axis=1).any()
+
+
+def test_curves_that_lie_on_each_other_are_named_in_a_key(single):
+    display = draw(plot.roc({"one": single, "same": single}))
+    assert display.labels_.in_key == ["one", "same"]
+    display = draw(plot.roc({"one": single}))
+    assert display.labels_.in_key == []
+
+
+def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores):
+    other = be.verification(similarity)
+    with pytest.raises(be.DataError, match="'a' holds distances, 'b' holds similarities"):
+        plot.error_rates({"a": single, "b": other})
+    with pytest.raises(be.DataError, match="no axis in common"):
+        plot.score_distributions({"a": scores, "b": similarity})
+    draw(plot.roc({"a": single, "b": other}, log=True))
+
+
+# ------------------------------------------------------------------------- nothing to draw
+
+
+@pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
+def test_no_impostor_is_said_on_the_axes(alone, name):
+    display = draw(getattr(plot, name)(be.evaluate(alone)))
+    assert display.lines_ == {}
+    assert "No impostor attempt: FAR is not defined" in words(display)
+    if name != "det":
+        draw(getattr(plot, name)(be.evaluate(alone), log=True))
+
+
+def test_no_genuine_attempt_is_said_on_the_axes():
+    tree = be.evaluate(be.Scores([[0, 1], [1, 0]], ["ann", "bob"]))
+    for function, what in (
+        (plot.roc, "No genuine attempt: GAR"), (plot.det, "No genuine attempt: FRR"),
+        (plot.dir_far, "No genuine attempt: DIR"), (plot.dir_surface, "No genuine attempt: DIR"),
+        (plot.cmc, "No probe with a mate: CMS"),
+    ):  # fmt: skip
+        assert what in words(draw(function(tree)))
+
+
+def test_what_is_defined_is_drawn(alone, scores):
+    display = draw(plot.error_rates(be.verification(alone)))
+    assert list(display.lines_) == ["FRR"]
+    assert "FAR: no impostor attempt: FAR is not defined" in words(display)
+    both = {"alone": be.verification(alone), "all": be.verification(scores)}
+    display = draw(plot.roc(both, log=True))
+    assert list(display.lines_) == ["all"]
+    assert "alone: no impostor attempt" in words(display)
+
+
+def test_scores_without_a_finite_threshold():
+    scores = be.Scores([[0, np.inf], [np.inf, 0]], ["ann", "ann"])
+    tree = be.evaluate(scores)
+    assert "no finite threshold" in words(draw(plot.error_rates(tree)))
+    draw(plot.dir_surface(tree))
+    display = draw(plot.score_distributions(scores))
+    assert "Genuine scores: all 2 are infinite" in words(display)
+
+
+# ------------------------------------------------------------------- genuine and impostor scores
+
+
+def brute(histogram, values, kind):
+    """Count values into the bins of a histogram, one by one."""
+    counts = np.zeros(len(histogram.counts), dtype=int)
+    edges = histogram.edges
+    for v in values:
+        for b in range(len(counts)):
+            low, high = edges[b], edges[b + 1]
+            if (low <= v < high) if kind == "similarity" else (low < v <= high):
+                counts[b] += 1
+    # An end bin holds its own end as well.
+    end = -1 if kind == "similarity" else 0
+    counts[end] += (values == edges[end]).sum()
+    return counts
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_histograms_count_exactly(kind, similarity, scores):
+    given = similarity if kind == "similarity" else scores
+    same = given.probe_labels[:, None] == given.gallery_labels
+    off = ~np.eye(len(same), dtype=bool)
+    values = np.asarray(given.values, dtype=np.float64)
+    display = plot.score_distributions(given)
+    for histogram, mine in (
+        (display.genuine[""], values[same & off]), (display.impostor[""], values[~same]),
+    ):  # fmt: skip
+        assert histogram.total == len(mine) == histogram.counts.sum()
+        np.testing.assert_array_equal(histogram.counts, brute(histogram, mine, kind))
+        assert (histogram.density * np.diff(histogram.edges)).sum() == pytest.approx(1)
+    assert display.kind == kind
+    assert ("larger is closer" if kind == "similarity" else "smaller is closer") in words(display)
+
+
+def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
+    whole = plot.score_distributions(scores)
+    again = plot.score_distributions(be.tally(scores))
+    np.testing.assert_array_equal(whole.impostor[""].counts, again.impostor[""].counts)
+    pairs = be.Scores.from_pairs([0.1, 0.4, 0.2, 0.9], [1, 1, 0, 0])
+    assert plot.score_distributions(pairs).genuine[""].total == 2
+    threshold = float(single.eer_threshold)
+    both = {"a": scores, "b": scores}
+    display = draw(plot.score_distributions(both, thresholds={"t": threshold}))
+    assert [t.get_text() for t in display.labels_.texts] == [
+        "a genuine", "a impostor", "b genuine", "b impostor", "t",
+    ]  # fmt: skip
+    draw(plot.score_distributions(scores, thresholds=[4, 5.0], log=True))
+    for wrong, message in (
+        (single, "got Dataset; expected Scores"), ({}, "empty mapping"),
+        (be.tally(be.Scores([[1, 2], [2, 1]], ["a", "b"], kind="order")), "not verification"),
+    ):  # fmt: skip
+        with pytest.raises(be.DataError, match=message):
+            plot.score_distributions(wrong)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.full((4, 4), 0.5), np.zeros((4, 4)), np.arange(16).reshape(4, 4) * 1e-300],
+    ids=["equal", "zero", "tiny"],
+)
+def test_distributions_of_odd_scores(values):
+    display = draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"])))
+    assert display.genuine[""].counts.sum() == 4
+    assert display.impostor[""].counts.sum() == 8
+    draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"]), log=True))
+
+
+def test_infinite_scores_are_counted_and_told(scores):
+    values = np.array(scores.values)
+    values[0, 5:8] = np.inf
+    display = plot.score_distributions(be.Scores(values, scores.probe_labels))
+    assert display.impostor[""].unplaced == 3
+    assert "3 impostor scores lie off the axis (infinite)" in words(display)
+
+
+# ---------------------------------------------------------------------------------- matrix
+
+
+def test_matrix_is_sorted_by_subject_without_the_diagonal():
+    values = np.arange(16.0).reshape(4, 4)
+    display = plot.matrix(be.Scores(values, ["b", "a", "b", "a"]))
+    order = [1, 3, 0, 2]
+    expected = values[np.ix_(order, order)]
+    np.fill_diagonal(expected, np.nan)
+    np.testing.assert_array_equal(display.rows, order)
+    np.testing.assert_array_equal(display.image, expected)
+    np.testing.assert_array_equal(display.state, np.eye(4))
+    draw(display)
+    assert "not compared" in words(display)
+    assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["a", "b"]
+
+
+def test_matrix_reduces_to_means_of_finite_scores():
+    rng = np.random.default_rng(5)
+    values = rng.random((23, 17))
+    values[3, :] = np.nan
+    values[:, 5] = np.inf
+    mask = np.ones((23, 17), dtype=np.uint8)
+    mask[10:14, 8:] = 0
+    probe, gallery = rng.integers(0, 6, 23), rng.integers(0, 4, 17)
+    mask[mask > 0] += (probe[:, None] == gallery)[mask > 0].astype(np.uint8)
+    scores = be.Scores(values, probe, gallery, mask=mask, nan="exclude")
+    display = plot.matrix(scores, pixels=7)
+    assert display.image.shape == (7, 7)
+    # Subjects that are not enrolled come last.
+    enrolled = np.isin(probe[display.rows], gallery)
+    assert (np.diff(enrolled.astype(int)) <= 0).all()
+    v = np.where(mask == 0, -1.0, values)[np.ix_(display.rows, display.columns)]
+    for i, j in np.ndindex(7, 7):
+        rows = slice(*display.row_edges[i : i + 2])
+        cell = v[rows, slice(*display.column_edges[j : j + 2])]
+        good = cell[np.isfinite(cell) & (cell >= 0)]
+        if len(good):
+            assert display.image[i, j] == pytest.approx(good.mean())
+            assert display.state[i, j] == 0
+        else:
+            worst = 3 if np.isinf(cell).any() else 2 if np.isnan(cell).any() else 1
+            assert display.state[i, j] == worst
+    assert "each pixel: mean of about 3.29 × 2.43 comparisons" in words(draw(display))
+
+
+def test_matrix_of_other_kinds_of_scores(similarity, tmp_path):
+    assert plot.matrix(similarity).image_.get_cmap().name == "viridis_r"
+    order = be.Scores([[1, 2, 3], [2, 1, 3]], ["a", "b"], ["a", "b", "c"], kind="order")
+    draw(plot.matrix(order))
+    unlabelled = be.Scores(np.ones((3, 2)), mask=np.array([[1, 2], [2, 1], [0, 0]], dtype=np.uint8))
+    draw(plot.matrix(unlabelled))
+    failed = be.Scores(np.full((2, 2), np.nan), ["a", "b"], nan="reject")
+    assert "NaN: comparison failed" in words(draw(plot.matrix(failed)))
+    with pytest.raises(be.ProtocolError, match="pairs"):
+        plot.matrix(be.Scores.from_pairs([0.1, 0.2], [1, 0]))
+    with pytest.raises(be.DataError, match="expected Scores"):
+        plot.matrix(np.eye(3))
+
+
+def test_large_matrices_need_little_memory(tmp_path):
+    values = np.lib.format.open_memmap(tmp_path / "m.npy", "w+", np.float32, (6000, 3000))
+    values[:] = np.random.default_rng(0).random((1, 3000), dtype=np.float32)
+    scores = be.Scores(values, np.arange(6000) % 1500, np.arange(3000) % 1500)
+    small = be.Scores(values[:30, :30], np.arange(30) % 5, np.arange(30) % 5)
+    for function in (plot.matrix, plot.score_distributions):
+        function(small)  # compiled and imported before memory is watched
+        tracemalloc.start()
+        function(scores)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.7 * values.nbytes, (function, peak / values.nbytes)
+
+
+# -------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "message"),
+    [
+        ("roc", "closed_set", "draws far and gar, but .* be.plot.cmc draws it"),
+        ("roc", "open_set", "has no gar; be.plot.dir_far"),
+        ("cmc", "verification/single", "has no cms; be.plot.roc"),
+        ("dir_far", "closed_set", "has no far and no dir"),
+        ("dir_surface", "verification/multi", "has no dir; be.plot.roc, det"),
+    ],
+)
+def test_a_result_of_another_task_is_refused(tree, name, node, message):
+    with pytest.raises(be.DataError, match=message):
+        getattr(plot, name)(tree[node].to_dataset())
+    with pytest.raises(be.DataError, match="no node of the tree"):
+        getattr(plot, name)(tree[node])
+
+
+def test_other_things_are_refused(single, open_set):
+    with pytest.raises(be.DataError, match="got list; expected a result of bioeval"):
+        plot.roc([single])
+    with pytest.raises(be.DataError, match="empty mapping"):
+        plot.roc({})
+    folds = xr.concat([single, single], "fold")
+    with pytest.raises(be.DataError, match="choose a fold first"):
+        plot.roc(folds)
+    with pytest.raises(be.DataError, match="rank 999 is not in the result.*max_rank=999"):
+        plot.dir_far(open_set, ranks=(1, 999))
+    with pytest.raises(AttributeError, match="rocc.*Did you mean 'roc'"):
+        _ = plot.rocc
+
+
+def test_default_ranks_are_those_that_are_there(scores):
+    assert list(plot.dir_far(be.open_set(scores, max_rank=4)).curves) == ["rank 1"]
+
+
+# --------------------------------------------------------------------------- axes and files
+
+
+@pytest.mark.parametrize("name", [*CURVES, "dir_surface", "score_distributions", "matrix"])
+def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
+    figure = Figure(layout="constrained")
+    ax = figure.add_subplot()
+    data = scores if name in ("score_distributions", "matrix") else tree
+    display = getattr(plot, name)(data, ax)
+    assert display.ax_ is ax and display.figure_ is figure
+    assert plt.get_fignums() == []
+    draw(display)
+
+
+def test_a_subfigure_is_used(tree, tmp_path):
+    figure = plt.figure(layout="constrained")
+    left, right = figure.subfigures(1, 2)
+    plot.roc(tree, left.subplots())
+    display = plot.cmc(tree, right.subplots())
+    assert display.figure_ is figure
+    assert plot.save(display, tmp_path / "both.png").stat().st_size > 1000
+
+
+def test_style_reaches_the_lines(tree):
+    for line in plot.roc(tree, linewidth=3, alpha=0.5).lines_.values():
+        assert line.get_linewidth() == 3 and line.get_alpha() == 0.5
+
+
+def test_axes_of_a_figure_of_many_keep_their_size(systems):
+    figure, grid = plt.subplots(2, 2, figsize=(8, 6), layout="constrained")
+    plot.roc(systems, grid[0, 0])
+    plot.det(systems, grid[0, 1])
+    plot.dir_surface(systems["good"], grid[1, 0])
+    plot.cmc(systems, grid[1, 1])
+    figure.canvas.draw()
+    for ax in grid.flat:
+        assert ax.get_position().height > 0.18 and ax.get_position().width > 0.15
+
+
+MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
+
+
+@pytest.mark.parametrize("kind", MAGIC)
+def test_files(tree, tmp_path, kind):
+    first, second = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
+    assert plot.save(plot.roc(tree), first) == first
+    raw = first.read_bytes()
+    assert raw.startswith(MAGIC[kind]) and len(raw) > 4000
+    plot.save(plot.roc(tree).figure_, str(second))
+    assert second.read_bytes() == raw  # neither a date nor a random number in it
+    assert sorted(p.name for p in tmp_path.iterdir()) == [first.name, second.name]
+    if kind == "svg":
+        text = first.read_text()
+        for words_ in ("False accept rate, FAR", "single-template", "ISO: FMR"):
+            assert f">{words_}</text>" in text
+
+
+def test_a_file_appears_whole_or_not_at_all(tree, tmp_path, monkeypatch):
+    path = tmp_path / "roc.png"
+    path.write_bytes(b"before")
+
+    def fails(self, file, **_):
+        file.write_bytes(b"half")
+        raise OSError("disk full")
+
+    display = plot.roc(tree)
+    monkeypatch.setattr(Figure, "savefig", fails)
+    with pytest.raises(OSError, match="disk full"):
+        plot.save(display, path)
+    assert path.read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["roc.png"]
+
+
+def test_files_that_cannot_be_written(tree, tmp_path):
+    display = plot.roc(tree)
+    with pytest.raises(be.DataError, match="'png', 'pdf', 'svg'"):
+        plot.save(display, tmp_path / "roc.gif")
+    with pytest.raises(be.DataError, match="no folder"):
+        plot.save(display, tmp_path / "none" / "roc.png")
+    with pytest.raises(be.DataError, match="dict has no figure"):
+        plot.save({}, tmp_path / "roc.png")
+
+
+def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
+    written = plot.save_all(tree, scores, tmp_path / "plots")
+    assert all(path.stat().st_size > 2000 for path in written)
+    assert [path.name for path in written] == [
+        "roc.png", "roc-log.png", "det.png", "error-rates-single-template.png",
+        "error-rates-multi-template.png", "dir-far.png", "dir-far-log.png", "dir-surface.png",
+        "cmc.png", "score-distributions.png", "matrix.png",
+    ]  # fmt: skip
+    assert plt.get_fignums() == []
+    few = systems.filter(lambda node: "cms" in node.data_vars or "single" in node.path)
+    names = [p.name for p in plot.save_all(few, None, tmp_path / "systems", ("png", "svg"))]
+    assert names == [
+        f"{name}.{kind}"
+        for name in ("roc", "roc-log", "det", "error-rates-good", "error-rates-bad", "cmc")
+        for kind in ("png", "svg")
+    ]
+
+
+def test_save_all_of_single_tasks(tree, single, tmp_path):
+    closed = {"one": tree["closed_set"], "two": tree["closed_set"].to_dataset()}
+    assert [p.name for p in plot.save_all(closed, None, tmp_path)] == ["cmc.png"]
+    pairs = be.Scores.from_pairs([0.1, 0.4, 0.2, 0.9], [1, 1, 0, 0])
+    names = [p.name for p in plot.save_all(be.evaluate(pairs), {"p/q": pairs}, tmp_path)]
+    assert names == [
+        "roc.png", "roc-log.png", "det.png", "error-rates.png", "score-distributions-p-q.png",
+    ]  # fmt: skip
+    order = be.Scores([[1, 2], [2, 1]], ["a", "a"], kind="order")
+    assert [p.name for p in plot.save_all(be.closed_set(order), order, tmp_path)] == [
+        "cmc.png", "matrix.png",
+    ]  # fmt: skip
+    with pytest.raises(be.DataError, match="'gif'; expected one of 'png'"):
+        plot.save_all(single, None, tmp_path, formats=("gif",))
+    with pytest.raises(be.DataError, match="is a file"):
+        plot.save_all(single, None, tmp_path / "cmc.png")
+    with pytest.raises(be.DataError, match="expected Scores, a mapping, or None"):
+        plot.save_all(single, single.far, tmp_path)
+
+
+def test_matplotlib_waits_until_it_is_needed(root):
+    program = (
+        "import sys\nimport bioeval.plot\ndir(bioeval.plot)\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "for name in bioeval.plot.__all__:\n    getattr(bioeval.plot, name)\n"
+        "assert 'matplotlib' in sys.modules\nassert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

@@ -25,6 +25,7 @@ from bioeval.points import (
 from bioeval.tallies import IdentificationTally
 from bioeval.thresholds import (
     DEFAULT_COUNT,
+    cell_exponent,
     check_thresholds,
     default_grid,
     linear_grid,
@@ -259,7 +260,9 @@ def _grid(
     finite = both[np.isfinite(both)]
     low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
     if given is None:
-        grid = default_grid(float(low), float(high), DEFAULT_COUNT)
+        low, high = float(low), float(high)
+        exponent = cell_exponent(low, high) if low <= high else 0
+        grid = default_grid(low, high, exponent, DEFAULT_COUNT)
     else:
         grid = linear_grid(float(low), float(high), given)
     return with_infinities(grid, bool((both == -np.inf).any()), bool((both == np.inf).any()))

@@ -10,7 +10,14 @@ from bioeval.metrics.support import equal_error_variables, support_warnings
 from bioeval.names import VERIFICATION
 from bioeval.refinement import bin_bounds
 from bioeval.tallies import VerificationTally
-from bioeval.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
+from bioeval.thresholds import (
+    DEFAULT_COUNT,
+    cell_exponent,
+    default_grid,
+    joint_exponent,
+    to_user,
+    with_infinities,
+)
 
 
 def grid_of(tally: VerificationTally) -> np.ndarray:
@@ -19,11 +26,16 @@ def grid_of(tally: VerificationTally) -> np.ndarray:
     if tally.given is not None:
         return tally.given.thresholds
     finite = genuine[np.isfinite(genuine)].astype(np.float64)
-    low = min([impostor.low, *finite[:1].tolist()])
-    high = max([impostor.high, *finite[-1:].tolist()])
+    ranges = [impostor.range]
+    exponents = [impostor.exponent] if len(impostor.counts) else []
+    if len(finite):
+        ranges.append((float(finite[0]), float(finite[-1])))
+        exponents.append(cell_exponent(*ranges[-1]))
+    exponent = joint_exponent(max(exponents, default=0), ranges)
+    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
     negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
     positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
-    return with_infinities(default_grid(low, high, DEFAULT_COUNT), negative, positive)
+    return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
 
 
 def verification_dataset(tally: VerificationTally) -> xr.Dataset:

@@ -30,6 +30,10 @@ def deviate(rate: Any) -> Any:
     return ndtri(np.clip(rate, _EDGE, 1 - _EDGE))
 
 
+# Of more curves than this the labels do not tell the EER.
+MOST_MEASURED = 6
+
+
 class DetDisplay(CurvesDisplay):
     """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value a threshold."""
 
@@ -64,7 +68,8 @@ class DetDisplay(CurvesDisplay):
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, style)
             eer = scalar(curve.system.dataset, "eer")
-            measured = "" if eer != eer else f"EER {look.percent(eer)}"
+            crowded = len(self.curves) > MOST_MEASURED
+            measured = "" if eer != eer or crowded else f"EER {look.percent(eer)}"
             texts[name] = "\n".join(filter(None, (name, measured)))
             at = tuple(scalar(curve.system.dataset, f"{rate}_at_eer") for rate in ("far", "frr"))
             if low_x < at[0] < high and low_y < at[1] < high:
@@ -131,8 +136,8 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     """Draw the DET: FRR against FAR, both in per cent on axes of normal deviates.
 
     Normally distributed scores give straight lines. The EER is where a curve meets the dotted
-    line; where the result holds it, it is in the label, and the attainable threshold nearest to
-    it is marked by a dot.
+    line; where the result holds it, it is in the label (of up to six curves), and the
+    attainable threshold nearest to it is marked by a dot.
 
     Parameters
     ----------

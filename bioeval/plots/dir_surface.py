@@ -92,7 +92,7 @@ class DirSurfaceDisplay:
         log = last > LINEAR if log is None else log
         systems = [self.system]
         details = identification_details(systems)
-        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.8)
+        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.86)
         if self.why_not:
             ax.set(xticks=[], yticks=[])
             look.empty(ax, [look.sentence(self.why_not)])
@@ -120,7 +120,7 @@ class DirSurfaceDisplay:
         self._far_marks(x)
         bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02, aspect=30)
         look.bar_labelled(
-            bar, "Detection and identification rate, DIR", iso_of([self.system], "dir")
+            bar, ax, "Detection and identification rate, DIR", iso_of([self.system], "dir")
         )
 
     def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
@@ -159,8 +159,8 @@ class DirSurfaceDisplay:
             if _crowded(loosest, marked, x):
                 continue
             marked.append(loosest)
-            self.ax_.axvline(loosest, color="white", linewidth=1.6, alpha=0.5, zorder=2)
-            self.ax_.axvline(loosest, color="#222222", linewidth=0.8, linestyle=(0, (2, 2)))
+            self.ax_.axvline(loosest, 0, 0.86, color="white", linewidth=1.6, alpha=0.5)
+            self.ax_.axvline(loosest, 0, 0.86, color="#222222", linewidth=0.8, dashes=(2, 2))
             self.ax_.annotate(
                 f"FAR {look.percent(mark)}", (loosest, 0), (0, 5),
                 xycoords=("data", "axes fraction"), textcoords="offset points", rotation=90,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.artist import Artist, allow_rasterization
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 
@@ -29,6 +30,7 @@ _APART = 2.5  # a curve is told from others where they are further off than this
 _LEADER = 11.0  # a label further off than this gets a line to its curve
 _DISTANCES = (4.0, 8.0, 14.0, 22.0, 34.0, 50.0, 70.0, 95.0)
 _ANCHORS = 60
+_PROMISING = 500
 _SWATCH = 22.0
 
 _OUTSIDE, _TAKEN, _COVERS, _CROSSES = 1e6, 1e5, 2e3, 2e3
@@ -102,6 +104,9 @@ class DirectLabels(Artist):
         self.set_in_layout(False)
         ax.add_artist(self)
         self.set_clip_on(False)
+        self._ground = Rectangle((0, 0), 0, 0, facecolor="white", edgecolor="none", alpha=0.8)
+        self._ground.set_figure(ax.figure)
+        self._ground.set_transform(IdentityTransform())
         self._named: dict[int, _Named] = {}
         for i, curve in enumerate(self.curves):
             if not curve.text:
@@ -120,7 +125,7 @@ class DirectLabels(Artist):
 
     def get_children(self) -> list[Artist]:
         """Return the texts and their lines."""
-        return [a for named in self._named.values() for a in (named.line, named.text)]
+        return [self._ground, *(a for n in self._named.values() for a in (n.line, n.text))]
 
     @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
@@ -142,13 +147,14 @@ class DirectLabels(Artist):
         extents = [artist.get_window_extent(renderer) for artist in self.keep_free]
         boxes = [np.array([b.x0, b.y0, b.x1, b.y1]) for b in extents]
         key = []
+        self._ground.set_visible(False)
         # Single points first: they leave no choice of place.
         for i, named in sorted(self._named.items(), key=lambda item: len(samples[item[0]]) > 2):
             named.line.set_data([], [])
             named.text.set_visible(len(samples[i]) > 0)
             if not len(samples[i]):
                 continue
-            named.text.set(ha="center", va="center")
+            named.text.set(text=self.curves[i].text, ha="center", va="center")
             extent = named.text.get_window_extent(renderer)
             half = np.array([extent.width, extent.height]) / 2
             rest = [s for j, s in enumerate(samples) if j != i]
@@ -166,6 +172,9 @@ class DirectLabels(Artist):
             if np.hypot(*(anchor - edge)) > _LEADER * point:
                 named.line.set_data([edge[0], anchor[0]], [edge[1], anchor[1]])
                 named.line.set(linewidth=0.6, linestyle="-")
+                for part in np.linspace(0, 1, 12):
+                    on_leader = edge + part * (anchor - edge)
+                    boxes.append(np.concatenate([on_leader - 3 * point, on_leader + 3 * point]))
         key.sort()
         self.in_key = [self.curves[i].text for i in key]
         if key:
@@ -181,6 +190,8 @@ class DirectLabels(Artist):
         point: float,
     ) -> None:
         """Write the labels of some curves one below the other, each after a piece of its line."""
+        for i in key:
+            self._named[i].text.set_text(self.curves[i].text.replace("\n", ", "))
         extents = [self._named[i].text.get_window_extent(renderer) for i in key]
         heights = np.array([e.height for e in extents]) + 3 * point
         width = max(e.width for e in extents) + (_SWATCH + 6) * point
@@ -191,10 +202,15 @@ class DirectLabels(Artist):
         low = inner[:2] + shares.reshape(-1, 2) * free
         cost = _COVERS * covered.inside(low - _GAP * point, low + size + _GAP * point)
         for b in boxes:
-            cost += _TAKEN * ((low < b[2:]).all(axis=1) & (low + size > b[:2]).all(axis=1))
+            cost += _OUTSIDE * ((low < b[2:]).all(axis=1) & (low + size > b[:2]).all(axis=1))
         # Where several places are free: near the lower right corner.
         cost += ((1 - shares.reshape(-1, 2)[:, 0]) + shares.reshape(-1, 2)[:, 1]) * 10
-        x, y = low[int(np.argmin(cost))] + np.array([0, size[1]])
+        best = int(np.argmin(cost))
+        if cost[best] >= _COVERS:  # no place is free: on a ground of its own
+            pad = _GAP * point
+            self._ground.set(xy=low[best] - pad, width=size[0] + 2 * pad, height=size[1] + 2 * pad)
+            self._ground.set_visible(True)
+        x, y = low[best] + np.array([0, size[1]])
         for i, height in zip(key, heights, strict=True):
             named, curve = self._named[i], self.curves[i]
             middle = y - height / 2
@@ -259,10 +275,15 @@ def _beside(
     cost += _COVERS * covered.inside(low - gap, high + gap)
     # A label belongs to the curve it is nearest to, and its leader crosses no other.
     cost += 4.0 * np.minimum(others.inside(low - near, high + near), 8)
-    edge = np.clip(anchor, low, high)
+    # Leaders are looked at for the most promising places only.
+    promising = np.argsort(cost, kind="stable")[:_PROMISING]
+    centre, anchor, cost = centre[promising], anchor[promising], cost[promising]
+    edge = np.clip(anchor, centre - half, centre + half)
     for part in np.linspace(0.03, 0.92, 32):
         between = edge + part * (anchor - edge)
         crossed = others.inside(between - point, between + point) > 0
+        for b in boxes:
+            crossed |= (between > b[:2]).all(axis=1) & (between < b[2:]).all(axis=1)
         # A single point lies on other curves as a rule.
         cost += (3.0 if single else _CROSSES) * crossed
     best = int(np.argmin(cost))

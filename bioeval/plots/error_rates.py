@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 NEEDS = {"far": ("threshold",), "frr": ("threshold",)}
 
 
+# Of more systems than this only one curve each is named, and no EER.
+MOST_NAMED = 3
+
+
 class ErrorRatesDisplay(CurvesDisplay):
     """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR."""
 
@@ -80,14 +84,21 @@ class ErrorRatesDisplay(CurvesDisplay):
         if not self.lines_:
             ax.set_xticks([])
         more = self._eer(log)
-        self._titled("Error rates")
+        crowded = len(systems) > MOST_NAMED
+        texts = {
+            name: ("" if name.endswith("FRR") else self.curves[name].system.name)
+            if crowded
+            else name
+            for name in self.lines_
+        }
+        self._titled("Error rates", ["solid FAR, dashed FRR"] if crowded else ())
         iso = " and ".join(filter(None, (iso_of(systems, "far"), iso_of(systems, "frr"))))
         look.labelled(ax, threshold_label(self.kind), "Error rate", "", iso)
         at = {
             name: (0.8 if name.endswith("FAR") != (self.kind == "similarity") else 0.2)
             for name in self.lines_
         }
-        self._labels(at, more=more)
+        self._labels(at, texts=texts, more=more)
         return self
 
     def _eer(self, log: bool) -> list[Labelled]:
@@ -105,6 +116,8 @@ class ErrorRatesDisplay(CurvesDisplay):
             # Of several systems the colour says whose it is.
             where = "" if several else f" at {look.number(threshold)}"
             at = np.array([threshold]), np.array([eer])
+            if len(self.systems) > MOST_NAMED:
+                continue
             marks.append(Labelled(f"EER {look.percent(eer)}{where}", hue, *at))
             marks.append(Labelled("", hue, np.repeat(at[0], 2), np.array(self.ax_.get_ylim())))
         return marks

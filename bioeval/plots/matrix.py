@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PIXELS = 600
 
 # Values read at a time.
-BLOCK_VALUES = 1 << 21
+BLOCK_VALUES = 1 << 19
 
 EXCLUDED, FAILED, INFINITE = 1, 2, 3
 
@@ -101,7 +101,7 @@ class MatrixDisplay:
         shown = np.ma.masked_invalid(self.image)
         given = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
         self.image_ = ax.imshow(shown, **given)
-        look.titled(ax, "Scores, sorted by subject", self.over, share=0.8)
+        look.titled(ax, "Scores, sorted by subject", self.over, share=0.86)
         for which in ("x", "y"):
             self._axis(which)
         look.labelled(ax, "Gallery template", "Probe template")
@@ -110,7 +110,7 @@ class MatrixDisplay:
             bar = self.figure_.colorbar(self.image_, ax=ax, pad=0.02, aspect=30, shrink=0.9)
             closer = "larger" if similar else "smaller"
             name = "order within the row" if self.kind == "order" else self.kind
-            look.bar_labelled(bar, f"{name.capitalize()} ({closer} is closer)")
+            look.bar_labelled(bar, ax, f"{name.capitalize()} ({closer} is closer)")
         return self
 
     def _states(self, picture: dict[str, Any]) -> None:
@@ -153,7 +153,11 @@ class MatrixDisplay:
         if self.labelled and len(names) <= NAMED:
             centres = (starts[1:] + starts[:-1]) / 2
             axis.set_major_locator(FixedLocator(centres.tolist()))
-            shown = dict(zip(centres.tolist(), map(_short, names), strict=True))
+            # A name needs the height of its letters, along either axis once it is turned.
+            least = 9 * length / (0.8 * min(look.room(ax)))
+            wide = np.diff(starts) >= least
+            texts = [_short(name) if fits else "" for name, fits in zip(names, wide, strict=True)]
+            shown = dict(zip(centres.tolist(), texts, strict=True))
             axis.set_major_formatter(FuncFormatter(lambda at, _: shown.get(at, "")))
             axis.set_tick_params(length=0)
             if which == "x" and max(map(len, shown.values())) * len(names) > 60:

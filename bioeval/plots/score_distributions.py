@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import xarray as xr
 
 from bioeval.blocks import BlockReader
 from bioeval.counting import VerificationJob, run_jobs
 from bioeval.errors import DataError
 from bioeval.plots import style as look
 from bioeval.plots.direct_labels import DirectLabels, Labelled
+from bioeval.plots.systems import one_kind
 from bioeval.scores import Scores
 from bioeval.tallies import VerificationTally
 
@@ -85,15 +87,14 @@ class ScoreDistributionsDisplay:
     @classmethod
     def from_scores(cls, data: Any) -> Self:
         """Count the scores of a Scores, or take a tally's counts, or those of a mapping of them."""
-        given = dict(data) if isinstance(data, Mapping) else {"": data}
+        several = isinstance(data, Mapping) and not isinstance(data, (xr.Dataset, xr.DataTree))
+        given = dict(data) if several else {"": data}
         if not given:
             raise DataError("be.plot.score_distributions got an empty mapping; expected name: data")
         tallies = {str(name): _tally(value) for name, value in given.items()}
-        found = {name: tally.about.kind for name, tally in tallies.items()}
-        if len(set(found.values())) > 1:
-            said = ", ".join(f"{name!r} holds {kind}s" for name, kind in found.items())
-            raise DataError(f"be.plot.score_distributions: {said}; they have no axis in common")
-        kind = next(iter(found.values()))
+        kind = one_kind(
+            {name: tally.about.kind for name, tally in tallies.items()}, "score_distributions"
+        )
         genuine = {name: _genuine(tally, kind) for name, tally in tallies.items()}
         impostor = {name: _impostor(tally, kind) for name, tally in tallies.items()}
         return cls(genuine, impostor, kind, _over(tallies))
@@ -149,7 +150,7 @@ class ScoreDistributionsDisplay:
         self,
         histogram: Histogram,
         text: str,
-        hue: str,
+        hue: Any,
         dash: int,
         log: bool,
         style: Mapping[str, Any],
@@ -277,10 +278,10 @@ def _impostor(tally: VerificationTally, kind: str) -> Histogram:
     cells = tally.impostor
     if not cells.counts.any():
         return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
-    if cells.low == cells.high:
-        half = _half_width(tally, cells.low)
-        edges = np.array([cells.low - half, cells.low + half])
-        return _user(edges, np.array([cells.counts.sum()]), cells.total, kind)
+    if len(cells.counts) == 1:
+        (value,) = _edges(tally, np.array([cells.first]))
+        half = _half_width(tally, float(value))
+        return _user(np.array([value - half, value + half]), cells.counts, cells.total, kind)
     before = np.cumsum(cells.counts)
     n = int(before[-1])
     q1, q3 = (int(np.searchsorted(before, share * n)) for share in (0.25, 0.75))
@@ -288,8 +289,17 @@ def _impostor(tally: VerificationTally, kind: str) -> Histogram:
     step = max(1, -(-len(cells.counts) // bins))
     starts = np.arange(0, len(cells.counts), step)
     counts = np.add.reduceat(cells.counts, starts)
-    last = cells.first - 1 + np.append(starts, starts[-1] + step)
-    return _user(np.ldexp(last.astype(float), cells.exponent), counts, cells.total, kind)
+    # A cell is known by its upper edge; the first bin begins at the lower edge of its first cell.
+    numbers = cells.first - 1 + np.append(starts, starts[-1] + step)
+    return _user(_edges(tally, numbers), counts, cells.total, kind)
+
+
+def _edges(tally: VerificationTally, numbers: np.ndarray) -> np.ndarray:
+    """Return the upper edges of cells, none past the largest float."""
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        edges = np.ldexp(numbers.astype(np.float64), tally.impostor.exponent)
+    return np.clip(edges, -largest, largest)
 
 
 def _half_width(tally: VerificationTally, value: float) -> float:
@@ -297,7 +307,9 @@ def _half_width(tally: VerificationTally, value: float) -> float:
     finite = tally.genuine[np.isfinite(tally.genuine)].astype(np.float64)
     ends = [value, *finite[:1], *finite[-1:]]
     if len(tally.impostor.counts):
-        ends += [tally.impostor.low, tally.impostor.high]
+        first = tally.impostor.first
+        numbers = np.array([first, first + len(tally.impostor.counts) - 1])
+        ends += _edges(tally, numbers).tolist()
     span = max(ends) - min(ends)
     return float(span / 100 if span > 0 else max(abs(value), 1.0) / 100)
 

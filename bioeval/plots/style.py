@@ -48,9 +48,14 @@ SIZE = (6.4, 4.8)
 SQUARE = (5.8, 6.0)
 
 
-def colour(number: int) -> str:
-    """Return the colour of a curve by its number."""
-    return PALETTE[number % len(PALETTE)]
+def colour(number: int) -> tuple[float, float, float]:
+    """Return the colour of a curve by its number; past the palette, greyer ones."""
+    from matplotlib.colors import to_rgb
+
+    turn, place = divmod(number, len(PALETTE))
+    rgb = np.array(to_rgb(PALETTE[place]))
+    rgb = 0.5 + (rgb - 0.5) * 0.45**turn
+    return float(rgb[0]), float(rgb[1]), float(rgb[2])
 
 
 def dash(number: int) -> Any:
@@ -100,12 +105,26 @@ def figure_of(ax: Axes) -> Figure:
     return ax.figure.figure
 
 
-def _width(ax: Axes) -> float:
-    """Return about how many points wide the axes will be."""
+def room(ax: Axes) -> tuple[float, float]:
+    """Return about how many points wide and high the axes will be once they are laid out."""
     figure = figure_of(ax)
-    # Axes that are yet to be laid out will be wider than they are.
-    grows = 1.1 if figure.get_layout_engine() is not None else 1.0
-    return float(grows * ax.get_position().width * figure.get_figwidth() * 72)
+    place = ax.get_position()
+    share = 1.0
+    if figure.get_layout_engine() is not None:
+        others = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
+        share = 0.85 if others else 1.1
+    wide, high = figure.get_size_inches() * 72 * share
+    return float(place.width * wide), float(place.height * high)
+
+
+def scale(ax: Axes) -> float:
+    """Return how large text is to be: smaller on small axes."""
+    wide, high = room(ax)
+    return float(np.clip(min(wide / 300, high / 220), 0.8, 1.0))
+
+
+def _fits(text: str, size: float, length: float) -> bool:
+    return len(text) * size * 0.56 < length
 
 
 def _wrapped(text: str, columns: int) -> list[str]:
@@ -122,64 +141,74 @@ def titled(ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0) -
 
     `share` is what remains of the width of the axes once a colour bar stands beside it.
     """
-    width = share * _width(ax)
-    columns = max(24, int(width / (SMALL_SIZE * 0.52)))
+    width, size = share * room(ax)[0], scale(ax)
+    title_size, small = TITLE_SIZE * size, SMALL_SIZE * size
+    columns = max(24, int(width / (small * 0.52)))
     lines = [row for line in over for row in _wrapped(line, columns)]
-    step = SMALL_SIZE * 1.35
-    heading = textwrap.fill(title, max(18, int(width / (TITLE_SIZE * 0.56))))
+    heading = textwrap.fill(title, max(18, int(width / (title_size * 0.56))))
     ax.set_title(
         heading,
         loc="left",
-        fontsize=TITLE_SIZE,
+        fontsize=title_size,
         fontweight="bold",
         color=TEXT,
-        pad=8 + step * len(lines),
+        pad=8 + 1.35 * small * len(lines),
     )
     if lines:
         ax.annotate(
             "\n".join(lines), (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points",
-            fontsize=SMALL_SIZE, color=QUIET, va="bottom", ha="left", linespacing=1.3,
+            fontsize=small, color=QUIET, va="bottom", ha="left", linespacing=1.3,
             annotation_clip=False,
         )  # fmt: skip
 
 
 def labelled(ax: Axes, x: str, y: str, iso_x: str = "", iso_y: str = "") -> None:
-    """Name both axes; the ISO terms follow the names in small."""
-    below = ax.set_xlabel(x, loc="left", fontsize=LABEL_SIZE, color=TEXT)
-    beside = ax.set_ylabel(y, loc="bottom", fontsize=LABEL_SIZE, color=TEXT)
-    small: dict[str, Any] = {
-        "textcoords": "offset points",
-        "fontsize": SMALL_SIZE - 0.5,
-        "color": QUIET,
-        "annotation_clip": False,
-    }
-    if iso_x:
-        ax.annotate(
-            f"ISO: {iso_x}", (1, 0), (7, 0.7), xycoords=below, va="bottom", ha="left", **small
-        )
-    if iso_y:
-        ax.annotate(
-            f"ISO: {iso_y}", (1, 1), (-0.7, 7), xycoords=beside, va="bottom", ha="right",
-            rotation=90, **small,
-        )  # fmt: skip
+    """Name both axes; the ISO terms follow the names in small, where there is room.
+
+    Of a name "false accept rate, FAR" the last word stays where there is little room.
+    """
+    wide, high = room(ax)
+    below = ax.set_xlabel(_name(x, wide, scale(ax)), loc="left")
+    beside = ax.set_ylabel(_name(y, high, scale(ax)), loc="bottom")
+    for label, term, length in ((below, iso_x, wide), (beside, iso_y, high)):
+        label.set(fontsize=LABEL_SIZE * scale(ax), color=TEXT)
+        _iso(ax, label, term, length)
 
 
-def bar_labelled(bar: Any, text: str, iso: str = "") -> None:
-    """Name a colour bar; the ISO term follows the name in small."""
-    bar.set_label(text, fontsize=LABEL_SIZE, color=TEXT, loc="bottom")
+def _name(text: str, length: float, size: float) -> str:
+    return text if _fits(text, LABEL_SIZE * size, length) else text.rpartition(", ")[2]
+
+
+def _iso(ax: Axes, label: Any, term: str, length: float) -> None:
+    """Write an ISO term behind a label of an axis."""
+    text = f"ISO: {term}"
+    size = label.get_fontsize() - 2.5
+    taken = len(label.get_text()) * label.get_fontsize() * 0.56 + 7
+    if not term or not _fits(text, size, 1.1 * length - taken):
+        return
+    upright = label.get_rotation() > 45
+    place, step = ((1, 1), (-0.7, 7)) if upright else ((1, 0), (7, 0.7))
+    ax.annotate(
+        text, place, step, xycoords=label, textcoords="offset points", fontsize=size, color=QUIET,
+        rotation=90 if upright else 0, va="bottom", ha="right" if upright else "left",
+        annotation_clip=False,
+    )  # fmt: skip
+
+
+def bar_labelled(bar: Any, ax: Axes, text: str, iso: str = "") -> None:
+    """Name the colour bar of `ax`; the ISO term follows the name in small."""
+    high = room(ax)[1]
+    bar.set_label(_name(text, high, scale(ax)), loc="bottom")
+    label = bar.ax.yaxis.label
+    label.set(fontsize=LABEL_SIZE * scale(ax), color=TEXT)
     bar.ax.tick_params(labelsize=TICK_SIZE, color=RULE, labelcolor=TEXT, width=0.8)
     bar.outline.set_visible(False)
-    if iso:
-        bar.ax.annotate(
-            f"ISO: {iso}", (1, 1), (-0.7, 7), xycoords=bar.ax.yaxis.label,
-            textcoords="offset points", fontsize=SMALL_SIZE - 0.5, color=QUIET, rotation=90,
-            va="bottom", ha="right", annotation_clip=False,
-        )  # fmt: skip
+    _iso(bar.ax, label, iso, high)
 
 
 def empty(ax: Axes, lines: Iterable[str]) -> None:
     """Say in the middle of axes on which there is nothing why that is so."""
-    columns = max(16, int(0.8 * _width(ax) / (LABEL_SIZE * 0.52)))
+    columns = max(16, int(0.8 * room(ax)[0] / (LABEL_SIZE * 0.52)))
     text = "\n".join(row for line in lines for row in textwrap.wrap(line, columns))
     for line in ax.lines:
         line.set_visible(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -301,22 +301,21 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
     return f"{name} is not defined (NaN)"
 
 
-def kinds(systems: Sequence[System]) -> Iterator[str]:
-    """Yield the kind of score of each system."""
-    for system in systems:
-        yield str(system.dataset.attrs.get("kind", "distance"))
-
-
 def shared_kind(systems: Sequence[System], plot: str) -> str:
     """Return the kind of the scores, which must be the same for thresholds on one axis."""
-    found = dict(zip((s.name for s in systems), kinds(systems), strict=True))
-    if len(set(found.values())) > 1:
-        said = ", ".join(f"{name!r} holds {kind}s" for name, kind in found.items())
+    return one_kind({s.name: str(s.dataset.attrs.get("kind", "distance")) for s in systems}, plot)
+
+
+def one_kind(kinds: Mapping[str, str], plot: str) -> str:
+    """Return the kind that several systems share, or raise :class:`DataError`."""
+    if len(set(kinds.values())) > 1:
+        plural_of = {"distance": "distances", "similarity": "similarities"}
+        said = ", ".join(f"{name!r} holds {plural_of.get(k, k)}" for name, k in kinds.items())
         raise DataError(
-            f"be.plot.{plot}: {said}; their thresholds have no axis in common. Draw each on an "
-            "axis of its own, with ax="
+            f"be.plot.{plot}: {said}, which have no axis in common; draw each on an axis of its "
+            "own, with ax="
         )
-    return next(iter(found.values()))
+    return next(iter(kinds.values()))
 
 
 def threshold_label(kind: str) -> str:

@@ -1,0 +1,344 @@
+"""Each kernel against plain loops, on tiny blocks, compiled and not.
+
+``NUMBA_DISABLE_JIT=1 pytest tests/test_kernels.py`` runs the kernels as Python: every branch is
+then seen by a coverage tool, and an integer that wraps around is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import naive
+import numba
+import numpy as np
+import pytest
+from twins import assert_all_tasks, one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.counting import guide_to
+from bioeval.kernels import count, fuse, ranks, refine
+
+INF, NAN = np.inf, np.nan
+POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]
+SIZES = [(1,), (3,), (1, 1), (2, 1, 3), (1, 4, 1, 2)]
+
+CASES = [
+    pytest.param(seed, dtype, id=f"{dtype} {seed}")
+    for seed in range(12)
+    for dtype in ("float64", "float32")
+]
+
+
+class Case:
+    """A block of rows over a gallery of groups, with own groups and selves."""
+
+    def __init__(self, seed: int, dtype: str):
+        rng = np.random.default_rng(seed)
+        sizes = SIZES[seed % len(SIZES)]
+        b, n = 1 + seed % 4, sum(sizes)
+        pool = np.array(POOL if seed % 3 else POOL[:8])
+        with np.errstate(over="ignore"):
+            self.block = rng.choice(pool, (b, n)).astype(dtype)
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.columns = rng.permutation(n).astype(np.int64)[None]
+        self.own = rng.integers(-1, len(sizes), b)
+        enrolled = self.own >= 0
+        self.own_start = np.where(enrolled, self.starts[self.own], 0)
+        self.own_stop = np.where(enrolled, self.starts[self.own + 1], 0)
+        inside = self.own_start + rng.integers(0, 5, b)
+        self.self_position = np.where(enrolled & (inside < self.own_stop), inside, -1)
+
+    def tame(self) -> None:
+        """Take the finite scores that are too large for a table of a few cells."""
+        self.block[np.isfinite(self.block) & (np.abs(self.block) > 10)] = 2.0
+
+    @property
+    def rows(self) -> range:
+        return range(len(self.block))
+
+    def impostors(self, i: int) -> list[float]:
+        """The scores of a row that are of other subjects, in order, NaN included."""
+        row = self.block[i].astype(np.float64).tolist()
+        return row[: self.own_start[i]] + row[self.own_stop[i] :]
+
+    def group(self, i: int, g: int) -> list[tuple[float, int]]:
+        """Score and place in the gallery of each usable template of a group."""
+        return [
+            (float(self.block[i, p]), int(self.columns[0, p]))
+            for p in range(self.starts[g], self.starts[g + 1])
+            if p != self.self_position[i] and not np.isnan(self.block[i, p])
+        ]
+
+    def every_impostor(self) -> list[float]:
+        return [x for i in self.rows for x in self.impostors(i) if not math.isnan(x)]
+
+
+def each_case(function):
+    return pytest.mark.parametrize(("seed", "dtype"), CASES)(function)
+
+
+@each_case
+def test_finite_range(seed, dtype):
+    case = Case(seed, dtype)
+    low, high = np.empty(len(case.block)), np.empty(len(case.block))
+    count.finite_range(case.block, case.own_start, case.own_stop, low, high)
+    for i in case.rows:
+        finite = [x for x in case.impostors(i) if math.isfinite(x)]
+        assert (low[i], high[i]) == (min(finite, default=INF), max(finite, default=-INF))
+
+
+@each_case
+def test_row_moments(seed, dtype):
+    case = Case(seed, dtype)
+    case.tame()
+    number = np.empty(len(case.block), dtype=np.int64)
+    mean, squares = np.empty(len(case.block)), np.empty(len(case.block))
+    count.row_moments(case.block, case.own_start, case.own_stop, number, mean, squares)
+    for i in case.rows:
+        finite = [x for x in case.impostors(i) if math.isfinite(x)]
+        assert number[i] == len(finite)
+        middle = math.fsum(finite) / len(finite) if finite else 0.0
+        assert mean[i] == pytest.approx(middle, abs=1e-15)
+        assert squares[i] == pytest.approx(sum((x - middle) ** 2 for x in finite), abs=1e-14)
+
+
+@each_case
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_count_cells(seed, dtype, chunks):
+    case = Case(seed, dtype)
+    case.tame()
+    for exponent in (-3, 0, 1):
+        width, first = 2.0**exponent, -40
+        tables = np.zeros((chunks, 80), dtype=np.int64)
+        infinite = np.zeros((chunks, 2), dtype=np.int64)
+        count.count_cells(
+            case.block, case.own_start, case.own_stop, width, 1 / width, first, tables, infinite
+        )
+        scores = case.every_impostor()
+        assert infinite.sum(axis=0).tolist() == [scores.count(-INF), scores.count(INF)]
+        edges = (first + np.arange(80)) * width
+        expected = [sum(edge - width < x <= edge for x in scores) for edge in edges]
+        assert tables.sum(axis=0).tolist() == expected
+
+
+def test_cells_of_scores_that_underflow():
+    values = np.array([[5e-324, -5e-324, 1e-300, -1e-300, 0.0, -0.0]])
+    tables, infinite = np.zeros((1, 3), dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
+    none = np.zeros(1, dtype=np.int64)
+    count.count_cells(values, none, none, 2.0**900, 2.0**-900, -1, tables, infinite)
+    assert tables.tolist() == [[0, 4, 2]]  # what is above zero lies in the next cell
+    assert not infinite.any()
+
+
+@each_case
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize(
+    "thresholds",
+    [[0.25], [-INF, 0.1, INF], [-1.0, 0.0, 5e-324, 0.5], [-1e308, 0.3, 1e308], [-INF], [INF]],
+)
+def test_count_thresholds(seed, dtype, chunks, thresholds):
+    case = Case(seed, dtype)
+    t = np.array(thresholds)
+    tables = np.zeros((chunks, len(t) + 1), dtype=np.int64)
+    with np.errstate(all="ignore"):
+        count.count_thresholds(case.block, case.own_start, case.own_stop, t, *guide_to(t), tables)
+    scores = case.every_impostor()
+    expected = [sum(x <= edge for x in scores) for edge in [*thresholds, INF]]
+    assert tables.sum(axis=0).cumsum().tolist() == expected
+
+
+@each_case
+def test_gather_own(seed, dtype):
+    case = Case(seed, dtype)
+    out = np.full(case.block.size, 77, dtype=case.block.dtype)
+    filled = count.gather_own(case.block, case.own_start, case.own_stop, case.self_position, out)
+    expected = [x for i in case.rows if case.own[i] >= 0 for x, _ in case.group(i, case.own[i])]
+    assert out[:filled].tolist() == expected and (out[filled:] == 77).all()
+
+
+@each_case
+def test_gather_claims(seed, dtype):
+    case = Case(seed, dtype)
+    rng = np.random.default_rng(seed + 100)
+    number = 7
+    rows = rng.integers(0, len(case.block), number)
+    groups = rng.integers(0, len(case.starts) - 1, number)
+    genuine, impostor = (np.full(200, 77, dtype=case.block.dtype) for _ in range(2))
+    g, i = count.gather_claims(
+        case.block, case.starts, case.self_position, rows, groups, case.own, genuine, impostor
+    )
+    expected = {True: [], False: []}
+    for row, group in zip(rows, groups, strict=True):
+        expected[bool(case.own[row] == group)] += [x for x, _ in case.group(row, group)]
+    assert genuine[:g].tolist() == expected[True] and impostor[:i].tolist() == expected[False]
+
+
+@each_case
+def test_nan_per_row(seed, dtype):
+    case = Case(seed, dtype)
+    out = np.empty(len(case.block), dtype=np.int64)
+    count.nan_per_row(case.block, case.self_position, out)
+    for i in case.rows:
+        expected = np.isnan(
+            np.delete(case.block[i], [p for p in [case.self_position[i]] if p >= 0])
+        )
+        assert out[i] == expected.sum()
+
+
+@each_case
+@pytest.mark.parametrize("fusion", ["min", "max", "mean", "median", "kth:1", "kth:2", "kth:9"])
+def test_fusion(seed, dtype, fusion):
+    case = Case(seed, dtype)
+    shape = (len(case.block), len(case.starts) - 1)
+    extreme = fusion in ("min", "max")
+    fused = np.empty(shape, dtype=dtype if extreme else np.float64)
+    place = np.empty(shape, dtype=np.int64)
+    given = (case.block, case.columns, case.starts, case.self_position)
+    with np.errstate(invalid="ignore"):
+        if extreme:
+            fuse.fuse_extreme(*given, 1 if fusion == "min" else -1, fused, place)
+        elif fusion == "mean":
+            fuse.fuse_mean(*given, fused, place)
+        else:
+            kth = 0 if fusion == "median" else int(fusion[4:])
+            fuse.fuse_order(*given, kth, fused, place)
+    for i in case.rows:
+        for g in range(shape[1]):
+            members = case.group(i, g)
+            expected = naive.fuse([x for x, _ in members], fusion)
+            if expected is None:
+                assert np.isnan(fused[i, g])
+            else:
+                assert fused[i, g] == expected
+            if members:  # the first of the nearest, in the order of the group
+                best = min(x for x, _ in members)
+                assert place[i, g] == next(c for x, c in members if x == best)
+
+
+@each_case
+@pytest.mark.parametrize("shared", [True, False])
+def test_rank_facts(seed, dtype, shared):
+    case = Case(seed, dtype)
+    b, n = case.block.shape
+    columns = case.columns
+    if not shared:
+        rng = np.random.default_rng(seed)
+        columns = np.array([rng.permutation(n) for _ in case.rows], dtype=np.int64)
+    names = ("mate", "closer", "tied", "tied_before", "mates_tied", "mates", "other", "others")
+    out = {x: np.full(b, -7, dtype=float if x in ("mate", "other") else np.int64) for x in names}
+    ranks.rank_facts(
+        case.block, columns, case.own_start, case.own_stop, case.self_position, *out.values()
+    )
+    for i in case.rows:
+        place = columns[0 if shared else i]
+        mine, others = [], []
+        for p in range(n):
+            x = float(case.block[i, p])
+            if p == case.self_position[i] or math.isnan(x):
+                continue
+            own = case.own_start[i] <= p < case.own_stop[i]
+            (mine if own else others).append((x, int(place[p])))
+        best = min((x for x, _ in mine), default=NAN)
+        first = min((c for x, c in mine if x == best), default=0)
+        expected = {
+            "mate": best,
+            "closer": sum(x < best for x, _ in others),
+            "tied": sum(x == best for x, _ in others),
+            "tied_before": sum(x == best and c < first for x, c in others),
+            "mates_tied": sum(x == best for x, _ in mine),
+            "mates": len(mine),
+            "other": min((x for x, _ in others), default=NAN),
+            "others": len(others),
+        }
+        for name, value in expected.items():
+            np.testing.assert_equal(out[name][i], value, err_msg=name)
+
+
+@each_case
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize("marks", [[0.25], [-INF, 0.0, 0.1, INF], [-1.0, 0.5], [-1e308, 1e308]])
+def test_count_gaps(seed, dtype, chunks, marks):
+    case = Case(seed, dtype)
+    m = np.array(marks)
+    below = np.zeros((chunks, len(m) + 1), dtype=np.int64)
+    equal = np.zeros((chunks, len(m)), dtype=np.int64)
+    with np.errstate(all="ignore"):
+        refine.count_gaps(case.block, case.own_start, case.own_stop, m, *guide_to(m), below, equal)
+    scores = case.every_impostor()
+    assert equal.sum(axis=0).tolist() == [scores.count(x) for x in marks]
+    ends = [-INF, *marks, INF]
+    expected = [
+        sum((x > low or k == 0) and (x < high or k == len(marks)) for x in scores)
+        for k, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True))
+    ]
+    assert below.sum(axis=0).tolist() == expected
+
+
+@each_case
+@pytest.mark.parametrize("windows", [[(-0.5, 0.1)], [(-INF, 0.0), (0.1, 0.25), (0.5, INF)]])
+def test_windows(seed, dtype, windows):
+    case = Case(seed, dtype)
+    lows, highs = (np.array(x) for x in zip(*windows, strict=True))
+    found = np.empty(len(case.block), dtype=np.int64)
+    refine.count_windows(case.block, case.own_start, case.own_stop, lows, highs, found)
+    expected = [
+        [x for x in case.impostors(i) if any(low < x <= high for low, high in windows)]
+        for i in case.rows
+    ]
+    assert found.tolist() == [len(x) for x in expected]
+    offsets = np.concatenate([[0], np.cumsum(found)])
+    out = np.full(offsets[-1], 77.0)
+    refine.collect_windows(case.block, case.own_start, case.own_stop, lows, highs, offsets, out)
+    assert out.tolist() == [x for row in expected for x in row]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lower_hull(seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.integers(0, 6, 9)).astype(float)
+    y = np.sort(rng.integers(0, 6, 9)).astype(float)[::-1].copy()
+    out = np.empty(9, dtype=np.int64)
+    hull = out[: refine.lower_hull(x, y, out)]
+    assert (np.diff(x[hull]) > 0).all() and (np.diff(y[hull]) < 0).all()
+    slopes = np.diff(y[hull]) / np.diff(x[hull])
+    assert (np.diff(slopes) > 0).all()  # convex, nothing in line
+    on_hull = np.interp(x, x[hull], y[hull])
+    assert (on_hull <= y + 1e-12).all()  # below all points
+
+
+def test_all_kernels_together():
+    """A whole evaluation, of a size that Python can do as well."""
+    rng = np.random.default_rng(1)
+    labels = [f"s{x}" for x in rng.integers(0, 5, 12)]
+    d = rng.integers(0, 6, (12, 12)).astype(np.float32)
+    d[0, 5], d[3, 4], d[7, 7] = INF, NAN, NAN
+    t = [0.0, 1.5, 3.0, INF]
+    case = {"values": d.tolist(), "probe_labels": labels, "nan": "reject"}
+    with np.errstate(invalid="ignore", over="ignore"):
+        scores = be.Scores(d, labels, nan="reject")
+        assert_all_tasks(scores, t, **case)
+        tree = be.evaluate(scores)
+    genuine, impostor = naive.attempts_single(**case)
+    single = tree["verification/single"]
+    assert float(single.eer) == pytest.approx(float(naive.eer(genuine, impostor, "distance").value))
+    assert float(single.auc) == pytest.approx(float(naive.auc(genuine, impostor, "distance")))
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="this is the run without the compiler")
+@pytest.mark.slow
+def test_the_kernels_give_the_same_without_the_compiler():
+    given = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
+    done = subprocess.run(
+        given,
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout and "1 skipped" in done.stdout

@@ -1,0 +1,332 @@
+"""Published data and what others have computed from them.
+
+The data lie beside the checkout, in ``shared/data``; where they do not, these tests are skipped.
+Expected numbers are those of their descriptions, found with other programs.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+
+
+def truth(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "README.json").read_text(encoding="utf-8"))["basic_truth_sklearn"]
+
+
+def assert_points(ds, expected: dict[str, Any], per_pair: int = 1) -> None:
+    """Hold attempts and operating points to published ones; `per_pair` attempts count as one."""
+    assert ds.genuine_attempts == per_pair * expected["n_genuine"]
+    assert ds.impostor_attempts == per_pair * expected["n_impostor"]
+    assert float(ds.eer) == pytest.approx(expected["eer_linear_interp"], abs=1e-12)
+    assert float(ds.auc) == pytest.approx(expected["auc"], abs=1e-9)
+    bracket = [float(ds.eer_low), float(ds.eer_high)]
+    sides = [sorted(side) for side in expected["eer_bracket_fmr_fnmr"]]
+    assert any(bracket == pytest.approx(side, abs=1e-12) for side in sides)
+    for target in (0.1, 0.01, 0.001, 0.0001):
+        wanted = expected.get(f"fnmr_at_fmr<={target:g}".replace("1e-04", "0.0001"))
+        if wanted is not None:
+            assert float(ds.frr_at_far.sel(far_target=target)) == pytest.approx(wanted, abs=1e-12)
+
+
+# ------------------------------------------------------------------------------- faces of ORL
+
+
+@pytest.fixture(scope="module")
+def orl(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    folder = request.getfixturevalue("shared") / "orl_faces"
+    with np.load(folder / "embeddings.npz") as arrays:
+        return truth(folder), {key: arrays[key] for key in arrays}
+
+
+def orl_scores(arrays: dict[str, np.ndarray], features: str, metric: str, unseen: bool = False):
+    chosen = ~arrays["pca_train"] if unseen else np.ones(400, dtype=bool)
+    x, subjects = arrays[features][chosen], arrays["subject"][chosen]
+    return be.Scores.from_embeddings(x.astype(np.float64), subjects, metric=metric)
+
+
+def test_orl_all_against_all(orl):
+    published, arrays = orl
+    expected = published["dlib128 euclidean, all 400 images, all 79800 unordered pairs"]
+    scores = orl_scores(arrays, "dlib128", "l2")
+    tree = be.evaluate(scores)
+    single, multi = tree["verification/single"], tree["verification/multi"]
+    # Each unordered pair makes two attempts.
+    assert (single.genuine_attempts, single.impostor_attempts) == (3600, 156_000)
+    assert_points(single, expected, per_pair=2)
+    assert "78,000 impostor pairs are few for FRR at FAR 0.0001" in single.attrs["warnings"]
+    assert (multi.genuine_attempts, multi.impostor_attempts) == (400, 400 * 39)
+    assert (tree["open_set"].genuine_attempts, tree["open_set"].impostor_attempts) == (400, 400)
+    closed = tree["closed_set"]
+    assert (closed.attempts, len(closed.cms)) == (400, 399)
+    for k in (1, 5, 10):
+        assert closed.cms.sel(rank=k) == expected[f"rank{k}"]
+    assert closed.recognition_rate == expected["rank1_ties_against_probe"] == 1.0
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_orl_unseen_subjects(orl, metric):
+    published, arrays = orl
+    expected = published[f"pca64 {metric}, subjects 20-39 only (unseen in training)"]
+    scores = orl_scores(arrays, "pca64", {"euclidean": "l2"}.get(metric, metric), unseen=True)
+    assert_points(be.verification(scores), expected, per_pair=2)
+    closed = be.closed_set(scores)
+    for k in (1, 5, 10):
+        assert float(closed.cms.sel(rank=k)) == pytest.approx(expected[f"rank{k}"], abs=1e-12)
+
+
+def test_orl_as_similarities_and_as_a_selection(orl):
+    _, arrays = orl
+    scores = orl_scores(arrays, "pca64", "l2")
+    plain = be.evaluate(scores)
+    mirror = be.evaluate(be.Scores(-scores.values, scores.probe_labels, kind="similarity"))
+    for name in ("eer", "auc", "eer_hull", "zero_far", "frr_at_far", "d_prime"):
+        np.testing.assert_allclose(
+            plain["verification/single"][name], mirror["verification/single"][name], rtol=1e-12
+        )
+    np.testing.assert_array_equal(plain["closed_set"].cms, mirror["closed_set"].cms)
+    unseen = np.nonzero(~arrays["pca_train"])[0]
+    view = be.evaluate(scores.select(unseen, unseen))
+    alone = be.evaluate(
+        be.Scores(scores.values[np.ix_(unseen, unseen)], scores.probe_labels[unseen])
+    )
+    for node in ("verification/single", "open_set", "closed_set"):
+        assert view[node].to_dataset().equals(alone[node].to_dataset())
+
+
+# ------------------------------------------------------------------------------- faces of LFW
+
+
+@pytest.fixture(scope="module")
+def lfw(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    folder = request.getfixturevalue("shared") / "lfw_dlib"
+    with np.load(folder / "embeddings.npz") as arrays:
+        return truth(folder), {key: arrays[key] for key in arrays}
+
+
+def test_lfw_nearest_neighbours(lfw):
+    published, arrays = lfw
+    expected = published[
+        "all images, leave-one-out nearest neighbour, probes with at least one mate"
+    ]
+    x, subjects = arrays["dlib128"], arrays["label"]
+    d = np.concatenate([distances(x[low : low + 1024], x) for low in range(0, len(x), 1024)])
+    closed = be.closed_set(be.Scores(d, subjects), max_rank=5)
+    assert closed.attempts == expected["n_probes"]
+    assert closed.attempts + closed.skipped == len(x) == expected["gallery"] + 1
+    assert float(closed.recognition_rate) == expected["rank1"]
+
+
+def distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Euclidean distances by the usual expansion, in float32: half the memory."""
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    squared = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1)[None] - 2 * x @ y.T
+    return np.sqrt(np.maximum(squared, 0)).astype(np.float32)
+
+
+def first_ten_of_the_twenty(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    label, number = arrays["label"], arrays["image_number"]
+    many = [s for s in np.unique(label) if (label == s).sum() >= 10]
+    rows = [np.nonzero(label == s)[0] for s in many]
+    return np.concatenate([r[np.argsort(number[r], kind="stable")][:10] for r in rows])
+
+
+def test_lfw_twenty_subjects(lfw):
+    published, arrays = lfw
+    expected = published[
+        "20 identities with at least 10 images here, first 10 images of each, euclidean, "
+        "all unordered pairs"
+    ]
+    rows = first_ten_of_the_twenty(arrays)
+    assert len(rows) == 200
+    x = arrays["dlib128"][rows].astype(np.float64)
+    scores = be.Scores.from_embeddings(x, arrays["label"][rows], metric="l2")
+    assert_points(be.verification(scores), expected, per_pair=2)
+    closed = be.closed_set(scores)
+    for k in (1, 5, 10):
+        assert float(closed.cms.sel(rank=k)) == pytest.approx(expected[f"rank{k}"], abs=1e-12)
+
+
+def test_lfw_pairs(lfw):
+    published, arrays = lfw
+    expected = published["view 2 pairs, euclidean distance"]
+    a, b, fold, same = arrays["pairs"].T
+    x = arrays["dlib128"].astype(np.float64)
+    d = np.sqrt(((x[a] - x[b]) ** 2).sum(axis=1))
+    pairs = be.Scores.from_pairs(d, same, subjects=arrays["label"][np.column_stack([a, b])])
+    assert_points(be.verification(pairs), expected)
+    assert sorted(set(fold.tolist())) == list(range(10))
+    # The same trials as cells of a matrix of the images that they name.
+    used, index = np.unique(np.concatenate([a, b]), return_inverse=True)
+    first, second = used[np.unique(index[: len(a)])], used[np.unique(index[len(a) :])]
+    row = np.searchsorted(first, a)
+    column = np.searchsorted(second, b)
+    some = np.arange(0, len(a), 7)
+    matrix = be.Scores.from_embeddings(
+        x[first[np.unique(row[some])]], arrays["label"][first[np.unique(row[some])]],
+        x[second[np.unique(column[some])]], arrays["label"][second[np.unique(column[some])]],
+        metric="l2",
+    )  # fmt: skip
+    cells = matrix.at_pairs(
+        np.unique(row[some], return_inverse=True)[1],
+        np.unique(column[some], return_inverse=True)[1],
+    )
+    np.testing.assert_array_equal(cells.genuine, same[some].astype(bool))
+    np.testing.assert_allclose(cells.values, d[some], rtol=1e-9)
+
+
+def test_lfw_open_set(lfw):
+    published, arrays = lfw
+    (expected,) = (v for k, v in published.items() if k.startswith("open set"))
+    label, number = arrays["label"], arrays["image_number"]
+    gallery, known, unknown = [], [], []
+    for s in np.unique(label):
+        rows = np.nonzero(label == s)[0]
+        rows = rows[np.argsort(number[rows], kind="stable")]
+        if len(rows) > 1:
+            gallery.append(rows[0])
+            known.append(rows[1])
+        else:
+            unknown.append(rows[0])
+    assert (len(gallery), len(known), len(unknown)) == (
+        expected["gallery"], expected["known_probes"], expected["unknown_probes"],
+    )  # fmt: skip
+    probes = np.array(known + unknown)
+    x = arrays["dlib128"].astype(np.float64)
+    scores = be.Scores.from_embeddings(
+        x[probes], label[probes], x[gallery], label[gallery], metric="l2"
+    )
+    closed = be.closed_set(scores.select(probes=range(len(known))))
+    assert closed.attempts == expected["known_probes"]
+    assert float(closed.recognition_rate) == pytest.approx(expected["closed_set_rank1"], abs=1e-12)
+    ds = be.open_set(scores, max_rank=1)
+    assert ds.genuine_attempts == ds.target_probes == expected["known_probes"]
+    assert ds.impostor_attempts == ds.non_target_probes == expected["unknown_probes"]
+    assert ds.attrs["impostors"] == "unenrolled"
+    for target in (0.1, 0.01):
+        found = float(ds.dir_at_far.sel(far_target=target, rank=1))
+        assert found == pytest.approx(expected[f"rank1_DIR_at_FPIR<={target:g}"], abs=1e-12)
+    # With the published threshold itself, which lies just above the accepted distances.
+    nearest = np.sort(be.ranks(scores).nearest_other.values[len(known) :])
+    for target in (0.1, 0.01):
+        limit = nearest[int(target * len(nearest))]
+        at = be.open_set(scores, max_rank=1, thresholds=[np.nextafter(limit, 0)])
+        assert float(at.dir[0, 0]) == expected[f"rank1_DIR_at_FPIR<={target:g}"]
+        assert at.far[0] <= target and at.fa[0] == int(target * len(nearest))
+
+
+# ------------------------------------------------------------------------------- score files
+
+
+def four_columns(path: Path, kind: str) -> be.Scores:
+    """Rows of ``claimed_id real_id probe_label score`` as a matrix, probe by claimed subject."""
+    rows = [line.split() for line in path.read_text().splitlines() if line.strip()]
+    claimed = list(dict.fromkeys(row[0] for row in rows))
+    probes = list(dict.fromkeys((row[2], row[1]) for row in rows))
+    d = np.full((len(probes), len(claimed)), np.nan)
+    where = {probe: i for i, probe in enumerate(probes)}
+    column = {subject: j for j, subject in enumerate(claimed)}
+    for subject, real, probe, score in rows:
+        assert np.isnan(d[where[probe, real], column[subject]])
+        d[where[probe, real], column[subject]] = float(score)
+    return be.Scores(d, [real for _, real in probes], claimed, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("bob_atnt_scores-nonorm-dev.txt", "distance"),
+        ("bob_atnt_scores-nonorm-openset-dev.txt", "distance"),
+        ("bob_scores-cmc-4col.txt", "similarity"),
+    ],
+)
+def test_score_files_of_bob(shared, file, kind):
+    folder = shared / "score_files"
+    (expected,) = (v for k, v in truth(folder).items() if k.startswith(file))
+    scores = four_columns(folder / file, kind)
+    assert scores.shape == (expected["n_probe_labels"], expected["n_clients"])
+    assert_points(be.verification(scores), expected)
+    # One model a subject: multi-template verification is the same.
+    assert_points(be.verification(scores, templates="multi"), expected)
+    closed = be.closed_set(scores, unmated="skip")
+    assert closed.attempts == expected["n_probes_with_mate"]
+    assert closed.skipped == expected["n_probes_without_mate"]
+    assert float(closed.recognition_rate) == expected["rank1_ties_against_probe"]
+    optimistic = be.closed_set(scores, unmated="skip", ties="optimistic")
+    assert float(optimistic.recognition_rate) == expected["rank1_ties_for_probe"]
+    assert float(optimistic.cms.sel(rank=5)) == expected["rank5_ties_for_probe"]
+    opened = be.open_set(scores)
+    assert opened.target_probes == expected["n_probes_with_mate"]
+    if expected["n_probes_without_mate"]:
+        assert opened.impostor_attempts == expected["n_probes_without_mate"]
+    else:
+        assert opened.attrs["impostors"] == "leave-subject-out"
+
+
+@pytest.mark.parametrize("file", ["bob_dev-4col.txt", "bob_test-4col.txt"])
+def test_trials_of_bob(shared, file):
+    folder = shared / "score_files"
+    (expected,) = (v for k, v in truth(folder).items() if k.startswith(file))
+    rows = [line.split() for line in (folder / file).read_text().splitlines()]
+    pairs = be.Scores.from_pairs(
+        [float(row[3]) for row in rows], [row[0] == row[1] for row in rows], kind="similarity"
+    )
+    assert_points(be.verification(pairs), expected)
+
+
+def test_matrix_and_mask_of_bob(shared):
+    folder = shared / "score_files"
+    (expected,) = (v for k, v in truth(folder).items() if k.startswith("bob_scores.mtx"))
+    shape = tuple(expected["shape"])
+    values = (folder / "bob_scores.mtx").read_bytes()[-4 * shape[0] * shape[1] :]
+    cells = (folder / "bob_scores.mask").read_bytes()[-shape[0] * shape[1] :]
+    mask = np.zeros(shape, dtype=np.uint8)
+    given = np.frombuffer(cells, dtype=np.uint8).reshape(shape)
+    mask[given == 255], mask[given == 127] = 2, 1
+    s = np.frombuffer(values, dtype="<f4").reshape(shape)  # read-only
+    scores = be.Scores(s, mask=mask, kind="similarity")
+    assert_points(be.verification(scores), expected)
+    assert float(be.closed_set(scores).recognition_rate) == 0.76  # as the text file of the same
+
+
+def test_trials_of_pyeer(shared):
+    folder = shared / "score_files"
+    expected = truth(folder)["pyeer_exp1 (similarity)"]
+    true, false = (np.loadtxt(folder / f"pyeer_exp1_{x}.txt") for x in ("true", "false"))
+    pairs = be.Scores.from_pairs(
+        np.concatenate([true, false]), np.repeat([1, 0], [len(true), len(false)]),
+        kind="similarity",
+    )  # fmt: skip
+    assert_points(be.verification(pairs), expected)
+
+
+def test_cmc_of_pyeer(shared):
+    folder = shared / "score_files"
+    expected = truth(folder)["pyeer_cmc_exp1 (similarity, true pairs from tp file)"]
+    rows = [
+        line.split() for line in (folder / "pyeer_cmc_exp1_scores.txt").read_text().splitlines()
+    ]
+    true = {tuple(x.split()) for x in (folder / "pyeer_cmc_exp1_tp.txt").read_text().splitlines()}
+    probes = {x: i for i, x in enumerate(dict.fromkeys(row[0] for row in rows))}
+    gallery = {x: j for j, x in enumerate(dict.fromkeys(row[1] for row in rows))}
+    assert (len(probes), len(gallery)) == (expected["n_probes"], expected["n_gallery"])
+    s = np.zeros((len(probes), len(gallery)))
+    mask = np.zeros(s.shape, dtype=np.uint8)
+    for probe, template, score in rows:
+        cell = probes[probe], gallery[template]
+        s[cell], mask[cell] = float(score), 2 if (probe, template) in true else 1
+    scores = be.Scores(s, mask=mask, kind="similarity")
+    assert_points(be.verification(scores), expected)
+    for ties, name in (("optimistic", "for"), ("pessimistic", "against")):
+        closed = be.closed_set(scores, ties=ties)
+        assert closed.attempts == expected["n_probes_with_mate"]
+        assert float(closed.recognition_rate) == expected[f"rank1_ties_{name}_probe"]
+    rank5 = be.closed_set(scores, ties="optimistic").cms.sel(rank=5)
+    assert float(rank5) == expected["rank5_ties_for_probe"]

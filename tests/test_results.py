@@ -1,0 +1,300 @@
+"""Results: what their variables and attributes are, and that files keep them as they are."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+from optional import optional_import
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import names
+
+CAMERAS = {"session": ["1", "2"] * 10}
+
+
+def scores(**options) -> be.Scores:
+    simulated = be.simulate(5, 4, random_state=3)
+    return be.Scores(
+        simulated.values, [f"søren {x}" for x in simulated.probe_labels], name="système", **options
+    )
+
+
+def every_result() -> dict[str, xr.Dataset]:
+    square = scores(probe_meta=CAMERAS)
+    similar = be.Scores(-square.values[:7], list("aabbxyz"), list("abc") * 6 + ["d", "d"],
+                        kind="similarity", nan="exclude")  # fmt: skip
+    d = square.values.astype(np.float32)
+    d[0, 3], d[2, 7] = np.inf, -np.inf
+    infinite = be.Scores(d, square.probe_labels)
+    nobody = be.Scores(np.ones((2, 3)), ["x", "y"], ["a", "a", "b"])
+    return {
+        "single": be.verification(square),
+        "multi": be.verification(square, templates="multi", fusion="mean", thresholds=5),
+        "claims": be.verification(
+            similar, claims=["a"] * 6 + ["nobody"], unenrolled_claims="skip", thresholds=[0.0]
+        ),
+        "pairs": be.verification(be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1])),
+        "mask": be.verification(be.Scores(np.ones((1, 3)), mask=[[2, 1, 0]])),
+        "no costs": be.verification(square, costs=(), far_targets=[]),
+        "infinite": be.verification(infinite),
+        "nobody": be.verification(nobody),
+        "open": be.open_set(square),
+        "open similar": be.open_set(similar, rank_unit="subject", ties="expected", max_rank=2),
+        "open both": be.open_set(similar, impostors="both", thresholds=[-1, 0]),
+        "open nobody": be.open_set(nobody, far_targets=[]),
+        "closed": be.closed_set(square),
+        "closed expected": be.closed_set(infinite, ties="expected", rank_unit="subject"),
+        "closed nobody": be.closed_set(nobody, unmated="skip"),
+        "ranks": be.ranks(infinite),
+        "merged": be.tally(square.select(range(9)))
+        .merge(be.tally(square.select(range(9, 20))))
+        .dataset("verification/single"),
+    }
+
+
+RESULTS = list(every_result())
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, xr.Dataset]:
+    return every_result()
+
+
+def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:
+    """Python's own type of every attribute; a number read from a file may be numpy's."""
+    found = {}
+    for where, attrs in [("", ds.attrs), *((k, v.attrs) for k, v in ds.variables.items())]:
+        for key, value in attrs.items():
+            plain = value.item() if isinstance(value, np.generic) else value
+            found[str(where), key] = type(plain)
+    return found
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_attributes_are_text_or_numbers(results, name):
+    ds = results[name]
+    for (where, key), kind in attribute_types(ds).items():
+        assert kind in (str, int, float), (where, key)
+        value = (ds.variables[where].attrs if where else ds.attrs)[key]
+        assert type(value) is kind, (where, key, "a plain one")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_variable_says_what_it_is(results, name):
+    ds = results[name]
+    known = {}
+    for table in (names.VERIFICATION, names.OPEN_SET, names.CLOSED_SET, names.RANKS):
+        known |= {key: set() for key in table if key not in known}
+        for key, value in table.items():
+            known[key].add(value.long_name)
+    for key, variable in ds.data_vars.items():
+        assert variable.attrs["long_name"] in known[key]
+        assert variable.attrs["units"]
+        assert variable.dtype in (np.dtype("int64"), np.dtype("float64")), key
+    for key, coordinate in ds.coords.items():
+        assert coordinate.attrs["long_name"] == names.COORDINATES[key].long_name
+    lowered = [str(x).lower() for x in ds.variables]
+    assert len(set(lowered)) == len(lowered), "names differ in more than case"
+    assert not any(hasattr(xr.Dataset, str(x)) for x in ds.data_vars), "no xarray method is hidden"
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_counts_are_whole_and_rates_are_in_range(results, name):
+    ds = results[name]
+    for key, variable in ds.data_vars.items():
+        values = variable.values
+        if variable.attrs["units"] in ("attempts", "probes") and ds.attrs.get("ties") != "expected":
+            whole = key != "expected_false_accepts"
+            assert variable.dtype == (np.int64 if whole else np.float64), key
+            assert (values >= 0).all()
+        if key in ("gar", "far", "frr", "grr", "dir", "cms", "eer", "auc", "recognition_rate"):
+            assert variable.dtype == np.float64
+            assert ((values >= 0) & (values <= 1) | np.isnan(values)).all(), key
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_says_where_it_comes_from(results, name):
+    attrs = results[name].attrs
+    for key in ("task", "layout", "kind", "nan_policy", "fingerprint", "bioeval_version",
+                "warnings", "system"):  # fmt: skip
+        assert isinstance(attrs[key], str), key
+    assert attrs["bioeval_version"] == be.__version__
+    for key in ("probes", "gallery_templates", "gallery_subjects", "probe_subjects"):
+        assert isinstance(attrs[key], int), key
+    assert re.search(r"(labels|genuine):[0-9a-f]{16}", attrs["fingerprint"])
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
+    ds = results[name]
+    ds.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
+        read.load()
+    assert read.identical(ds)
+    assert attribute_types(read) == attribute_types(ds)
+    for key in ds.variables:
+        assert read[key].dtype == ds[key].dtype, key
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_zarr_keeps_a_result_as_it_is(results, name, tmp_path):
+    optional_import("zarr")
+    ds = results[name]
+    ds.to_zarr(tmp_path / "a.zarr", consolidated=False)
+    with xr.open_zarr(tmp_path / "a.zarr", consolidated=False) as read:
+        read.load()
+    assert read.identical(ds)
+    assert attribute_types(read) == attribute_types(ds)
+    for key in ds.variables:
+        assert read[key].dtype == ds[key].dtype, key
+
+
+@pytest.mark.parametrize("form", ["netcdf", "zarr"])
+def test_a_tree_of_results_is_kept_as_it_is(form, tmp_path):
+    two = {"first system": scores(), "second": scores(nan="reject")}
+    for number, tree in enumerate((be.evaluate(scores()), be.evaluate(two, max_rank=3))):
+        path = tmp_path / f"{number}.{form}"
+        if form == "netcdf":
+            tree.to_netcdf(path, engine="h5netcdf")
+            with xr.open_datatree(path, engine="h5netcdf") as read:
+                read.load()
+        else:
+            optional_import("zarr")
+            tree.to_zarr(path, consolidated=False)
+            with xr.open_datatree(path, engine="zarr", consolidated=False) as read:
+                read.load()
+        assert read.identical(tree)
+        for node in tree.subtree:
+            there = read[node.path].to_dataset()
+            assert attribute_types(there) == attribute_types(node.to_dataset())
+
+
+# ------------------------------------------------------------------------------- trees
+
+
+def test_a_tree_holds_what_each_task_gives_alone():
+    square = scores()
+    tree = be.evaluate(square)
+    assert sorted(node.path for node in tree.leaves) == [
+        "/closed_set", "/open_set", "/verification/multi", "/verification/single",
+    ]  # fmt: skip
+    alone = {
+        "verification/single": be.verification(square),
+        "verification/multi": be.verification(square, templates="multi"),
+        "open_set": be.open_set(square),
+        "closed_set": be.closed_set(square),
+    }
+    for path, expected in alone.items():
+        found = tree[path].to_dataset()
+        assert found.attrs.pop("protocol") == "course-all-vs-all"
+        assert found.identical(expected), path
+
+
+def test_a_tree_of_systems():
+    square, similar = scores(), be.Scores(-scores().values, scores().probe_labels,
+                                          kind="similarity")  # fmt: skip
+    tree = be.evaluate({"a": square, "b": similar}, thresholds=[-1.0, 0.0, 1.0])
+    assert sorted(tree.children) == ["a", "b"]
+    alone = be.evaluate(similar, thresholds=[-1.0, 0.0, 1.0])
+    for node in alone.leaves:
+        assert tree[f"b{node.path}"].to_dataset().identical(node.to_dataset())
+    with pytest.raises(be.DataError, match="no systems are given"):
+        be.evaluate({})
+    for wrong in ("", "a/b", 3):
+        with pytest.raises(be.DataError, match="the system's name is"):
+            be.evaluate({wrong: square})
+
+
+# ------------------------------------------------------------------------------- shape and order
+
+
+def test_dims_and_coordinates():
+    square = scores()
+    ds = be.open_set(square, thresholds=[0.1, 0.2], max_rank=3)
+    assert ds.dir.dims == ("threshold", "rank") and ds.dir.shape == (2, 3)
+    assert ds["rank"].values.tolist() == [1, 2, 3] and ds["rank"].dtype == np.int64
+    assert ds.far.dims == ("threshold",) and ds.genuine_attempts.dims == ()
+    assert be.closed_set(square).cms.dims == ("rank",)
+    assert be.verification(square).far.dims == ("threshold",)
+    assert be.ranks(square).identification_rank.dims == ("probe",)
+    for kind in ("distance", "similarity"):
+        t = be.verification(scores(kind=kind)).threshold.values
+        assert (np.diff(t) > 0).all()
+
+
+def test_the_ranks_that_are_reported():
+    square = scores()
+    assert len(be.closed_set(square)["rank"]) == 19  # all but the probe itself
+    assert len(be.closed_set(square, rank_unit="subject")["rank"]) == 5
+    assert len(be.open_set(square, thresholds=[1.0])["rank"]) == 19
+    beyond = be.closed_set(square, max_rank=30)
+    assert len(beyond.cms) == 30 and (beyond.cms[19:] == beyond.cms[18]).all()
+    opened = be.open_set(square, thresholds=[9.0], max_rank=30)
+    assert (opened.di[:, 19:] == 0).all() and (opened.dir[:, 19:] == opened.dir[:, 18]).all()
+    for wrong in (0, -1, 2.0, True, "5"):
+        for task in (be.closed_set, be.open_set, be.evaluate):
+            with pytest.raises(be.DataError, match="max_rank is .*; expected None or a whole"):
+                task(square, max_rank=wrong)
+
+
+def test_where_there_are_too_many_ranks_the_first_hundred_are_reported_with_a_note():
+    n = 2100
+    values = np.broadcast_to(np.arange(float(n)), (2, n))
+    wide = be.Scores(values, [0, 1], np.arange(n) // 2)
+    ds = be.open_set(wide)
+    assert len(ds["rank"]) == 100 and "ranks 1 to 100 of 2100" in ds.attrs["warnings"]
+    assert len(be.open_set(wide, thresholds=[1.0, 2.0])["rank"]) == n
+    assert "ranks 1 to" not in be.open_set(wide, max_rank=7).attrs["warnings"]
+    assert len(be.closed_set(wide)["rank"]) == n
+
+
+# ------------------------------------------------------------------------------- remarks
+
+
+def test_warnings_are_an_attribute_one_a_line():
+    assert be.closed_set(scores()).attrs["warnings"] == ""
+    labels = scores().probe_labels
+    lonely = [*labels[:19], "single"]
+    closed = be.closed_set(be.Scores(scores().values, lonely))
+    assert closed.attrs["warnings"] == "1 probes without a usable mate were left out"
+    twice = be.closed_set(be.Scores(scores().values, labels, labels.copy()))
+    assert "probe and gallery labels are the same list" in twice.attrs["warnings"]
+    strangers = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
+    lines = strangers.attrs["warnings"].splitlines()
+    assert any("no probe's subject is in the gallery" in line for line in lines)
+    assert any("no genuine attempt" in line for line in lines)
+    sessions = be.verification(scores(probe_meta=CAMERAS)).attrs["warnings"]
+    assert "pairs of the same session are counted too" in sessions
+    one_session = {"session": ["1"] * 20}
+    assert "session" not in be.closed_set(scores(probe_meta=one_session)).attrs["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "match"),
+    [
+        (
+            be.verification,
+            {"templates": "many"},
+            "templates is 'many'; expected .*'single', 'multi'",
+        ),
+        (be.verification, {"fusion": "avg"}, "fusion is 'avg'; expected one of 'min', 'mean'"),
+        (be.verification, {"fusion": "kth:0"}, "kth:K with a whole number"),
+        (be.verification, {"fusion": "kth:x"}, "kth:K with a whole number"),
+        (be.verification, {"fusion": "kth:K"}, "expected kth:K with a whole number K >= 1"),
+        (be.verification, {"fusion": None}, "fusion is None"),
+        (be.verification, {"unenrolled_claims": "drop"}, "unenrolled_claims is 'drop'"),
+        (be.open_set, {"rank_unit": "person"}, "rank_unit is 'person'"),
+        (be.open_set, {"impostors": "all"}, "impostors is 'all'"),
+        (be.open_set, {"ties": "random"}, "ties is 'random'; expected one of 'pessimistic'"),
+        (be.closed_set, {"ties": "Stable"}, "Did you mean 'stable'"),
+        (be.closed_set, {"unmated": "ignore"}, "unmated is 'ignore'"),
+        (be.ranks, {"ties": ""}, "ties is ''"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_accepted_ones(task, options, match):
+    with pytest.raises(be.DataError, match=match):
+        task(scores(), **options)
