@@ -1,7 +1,8 @@
 """From scores to tallies: what is an attempt, and of which class.
 
-Each job takes the blocks of one sweep and counts its own attempts; :func:`run_jobs` runs any
-number of jobs over the same sweep. What the classes are is said in ``docs/definitions.md``.
+Each job takes the blocks of one sweep and counts its own attempts; :func:`run_blocks` runs any
+number of jobs over the same sweep, and :mod:`bioeval.sweeping` does it faster where it can. What
+the classes are is said in ``docs/definitions.md``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from bioeval.tallies import (
     About,
     CellCounts,
     IdentificationTally,
-    Moments,
     ThresholdCounts,
     VerificationTally,
 )
@@ -49,10 +49,10 @@ LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
 SYMMETRY_SAMPLE = 2048
 
 
-def run_jobs(
+def run_blocks(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
-    """Run jobs over one sweep of the scores and return their tallies, in order."""
+    """Run jobs over the blocks of one sweep and return their tallies, in order."""
     if isinstance(scores, PairScores):
         for job in jobs:
             job.add_pairs()
@@ -199,27 +199,6 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
     return base, scale, np.searchsorted(place, np.arange(places + 1))
 
 
-class MomentCounter:
-    """Mean and variance of the finite scores, row by row, so that threads change nothing."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-
-    def add(self, values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray) -> None:
-        """Take in the finite scores of a block, the rows' own subjects left out."""
-        count = np.empty(len(values), dtype=np.int64)
-        mean, squares = np.empty(len(values)), np.empty(len(values))
-        kernel_count.row_moments(values, own_start, own_stop, count, mean, squares)
-        self.rows.append((count, mean, squares))
-
-    def result(self) -> Moments:
-        """Return the moments of all rows."""
-        if not self.rows:
-            return Moments()
-        count, mean, squares = (np.concatenate(x) for x in zip(*self.rows, strict=True))
-        return Moments.of(count, mean, squares)
-
-
 # ------------------------------------------------------------------------- verification
 
 
@@ -262,7 +241,7 @@ class VerificationJob:
         if claims is not None:
             self.claims, self.skipped = parse_claims(scores, reader, claims, unenrolled_claims)
         self.genuine: list[np.ndarray] = []
-        self.cells, self.moments = CellCounter(), MomentCounter()
+        self.cells = CellCounter()
         self.given: ThresholdCounter | None = None
         self.requested: int | None = None
         thresholds = check_thresholds(thresholds)
@@ -357,7 +336,6 @@ class VerificationJob:
         self.genuine.append(genuine)
         for block in impostors:
             self.cells.add(*block)
-            self.moments.add(*block)
             if self.given is not None:
                 self.given.add(*block)
 
@@ -371,7 +349,6 @@ class VerificationJob:
             claims="all" if self.claims is None else "explicit",
             genuine=np.sort(genuine),
             impostor=self.cells.result(),
-            moments=self.moments.result(),
             given=None if self.given is None else self.given.result(),
             skipped_claims=self.skipped,
             requested=self.requested,

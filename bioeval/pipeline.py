@@ -14,13 +14,13 @@ from bioeval.counting import (
     VerificationJob,
     is_symmetric,
     require_values,
-    run_jobs,
 )
 from bioeval.errors import DataError, ProtocolError
 from bioeval.points import COSTS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
 from bioeval.refinement import refine
 from bioeval.scores import Scores
+from bioeval.sweeping import run_jobs
 from bioeval.tallies import VerificationTally
 from bioeval.tally_bundle import Part, Tally
 from bioeval.thresholds import check_thresholds

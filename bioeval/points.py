@@ -263,7 +263,7 @@ def min_costs(gaps: Gaps, costs: np.ndarray, reject_all: float) -> tuple[np.ndar
 
 def d_prime(genuine: tuple[float, float], impostor: tuple[float, float]) -> float:
     """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)`` from (mean, variance) pairs."""
-    spread = (genuine[1] + impostor[1]) / 2
+    spread = genuine[1] / 2 + impostor[1] / 2
     if not 0 < spread < np.inf:
         return float("nan")
     return abs(impostor[0] - genuine[0]) / float(np.sqrt(spread))

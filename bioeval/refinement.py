@@ -16,6 +16,7 @@ import numpy as np
 
 from bioeval.counting import CellCounter, ImpostorBlock, guide_to
 from bioeval.errors import MergeError
+from bioeval.kernels import count as kernel_count
 from bioeval.kernels import refine as kernel_refine
 from bioeval.points import (
     Curve,
@@ -58,7 +59,7 @@ class Bins:
             inner = [edge_of(first + i - 1, e) for i in range(len(cells.counts) + 1)]
         else:
             inner = [0.0]
-        edges = np.array([-np.inf, *np.clip(inner, -_LARGEST, _LARGEST), _LARGEST, np.inf])
+        edges = np.array([-np.inf, *np.minimum(inner, _LARGEST), _LARGEST, np.inf])
         counts = [cells.negative_infinite, 0, *cells.counts, 0, cells.positive_infinite]
         return cls(edges, np.array(counts, dtype=np.int64))
 
@@ -118,12 +119,12 @@ def refine(
         min_cost_threshold=np.full(len(costs), np.nan),
         symmetric=symmetric,
     )
-    points.d_prime = _d_prime(genuine, tally)
     total = tally.impostor.total
     if not len(genuine) or not total:
         return points
     search = _Search(genuine, tally.impostor, targets)
-    gaps = search.run(sweep)
+    gaps, impostor_moments = search.run(sweep)
+    points.d_prime = d_prime(_moments(genuine[np.isfinite(genuine)]), impostor_moments)
     reject_all = search.reject_all()
     points.equal_error = search.equal_error()
     for i, target in enumerate(targets):
@@ -138,14 +139,12 @@ def refine(
     return points
 
 
-def _d_prime(genuine: np.ndarray, tally: VerificationTally) -> float:
-    finite = genuine[np.isfinite(genuine)]
-    moments = tally.moments
-    if not len(finite) or not moments.count:
-        return float("nan")
+def _moments(scores: np.ndarray) -> tuple[float, float]:
+    """Return mean and variance; NaN of nothing, infinite where the squares overflow."""
+    if not len(scores):
+        return np.nan, np.nan
     with np.errstate(over="ignore", invalid="ignore"):
-        mine = (float(finite.mean()), float(finite.var()))
-    return d_prime(mine, (moments.mean, moments.squares / moments.count))
+        return float(scores.mean()), float(scores.var())
 
 
 class _Search:
@@ -190,26 +189,27 @@ class _Search:
 
     # -- sweeps
 
-    def run(self, sweep: Sweep) -> Gaps:
-        """Narrow crowded bins, then collect what is wanted and count the gaps."""
+    def run(self, sweep: Sweep) -> tuple[Gaps, tuple[float, float]]:
+        """Narrow crowded bins, then collect what is wanted; return gaps, mean and variance."""
         while True:
             missing = [b for b in self.wanted() if not self._single(b)]
             crowded = [b for b in missing if self.bins.counts[b] > COLLECT]
             if not crowded:
                 break
             self._narrow(sweep, crowded)
-        gaps = _GapCounter(self.genuine)
+        gaps, moments = _GapCounter(self.genuine), _MomentCounter()
         windows = [(self.bins.low(b), float(self.bins.edges[b])) for b in missing]
         collected: list[np.ndarray] = []
         for values, start, stop in sweep():
             gaps.add(values, start, stop)
+            moments.add(values, start, stop)
             if windows:
                 collected.append(_collect(values, start, stop, windows))
         scores = np.sort(np.concatenate(collected)) if collected else np.empty(0)
         for low, high in windows:
             first, last = np.searchsorted(scores, [low, high], side="right")
             self.found[low, high] = np.unique(scores[first:last], return_counts=True)
-        return gaps.result(self.total)
+        return gaps.result(self.total), moments.result()
 
     def _single(self, b: int) -> bool:
         """Note the score of a bin that can hold only one value, and say if it does."""
@@ -338,6 +338,31 @@ class _GapCounter:
             )
         below = np.cumsum(under[:-1]) + np.concatenate([[0], np.cumsum(at)[:-1]])
         return Gaps(self.marks, below, at, self.repeats.astype(np.int64), impostor)
+
+
+class _MomentCounter:
+    """Mean and variance of the finite scores, row by row, so that threads change nothing."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
+        """Take in the impostor scores of a block."""
+        count = np.empty(len(values), dtype=np.int64)
+        mean, squares = np.empty(len(values)), np.empty(len(values))
+        kernel_count.row_moments(values, start, stop, count, mean, squares)
+        self.rows.append((count, mean, squares))
+
+    def result(self) -> tuple[float, float]:
+        """Return mean and variance; NaN of nothing."""
+        count, mean, squares = (np.concatenate(x) for x in zip(*self.rows, strict=True))
+        total = int(count.sum())
+        if not total:
+            return np.nan, np.nan
+        with np.errstate(over="ignore", invalid="ignore"):
+            middle = float(np.dot(count, mean) / total)
+            spread = float((squares + count * (mean - middle) ** 2).sum())
+        return middle, spread / total
 
 
 def bin_bounds(tally: VerificationTally) -> dict[str, float]:

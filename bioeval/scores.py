@@ -265,7 +265,7 @@ class Scores:
             if not self.labelled:
                 raise DataError("genuine is missing: these scores have no labels to tell it from")
             genuine = self.codes.probe[i] == self.codes.gallery[j]
-        rows, columns = self._base_rows(i), self._base_columns(j)
+        rows, columns = self.base_rows(i), self.base_columns(j)
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]
         else:
@@ -365,7 +365,7 @@ class Scores:
         view.codes.__dict__.update(self.codes.__dict__)
         if probes is not None:
             index = _as_index(probes, self.shape[0], "probes")
-            view._rows = self._base_rows(index)
+            view._rows = self.base_rows(index)
             view.probe_ids = self.probe_ids[index]
             view.probe_labels = self.probe_labels[index]
             view.probe_meta = {k: v[index] for k, v in self.probe_meta.items()}
@@ -374,25 +374,42 @@ class Scores:
             index = _as_index(gallery, self.shape[1], "gallery")
             if len(np.unique(index)) != len(index):
                 raise DataError("gallery selects a template more than once")
-            view._columns = self._base_columns(index)
+            view._columns = self.base_columns(index)
             view.gallery_ids = self.gallery_ids[index]
             view.gallery_labels = self.gallery_labels[index]
             view.gallery_meta = {k: v[index] for k, v in self.gallery_meta.items()}
             view.codes.gallery = self.codes.gallery[index]
         return view
 
-    def _base_rows(self, index: np.ndarray) -> np.ndarray:
+    @property
+    def base(self) -> Any:
+        """The values as they were given, of which a selection is a view."""
+        return self._base
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether a mask was given."""
+        return self._mask is not None
+
+    @property
+    def selects_columns(self) -> bool:
+        """Whether only some columns of the base, or another order of them, are meant."""
+        return self._columns is not None
+
+    def base_rows(self, index: np.ndarray) -> np.ndarray:
+        """Return the rows of the base that stand at these places."""
         return index if self._rows is None else self._rows[index]
 
-    def _base_columns(self, index: np.ndarray) -> np.ndarray:
+    def base_columns(self, index: np.ndarray) -> np.ndarray:
+        """Return the columns of the base that stand at these places."""
         return index if self._columns is None else self._columns[index]
 
     def same_both_ways(self, i: np.ndarray, j: np.ndarray) -> bool:
         """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values, NaN included."""
         if not isinstance(self._base, np.ndarray):
             return False
-        rows, columns = self._base_rows(i), self._base_columns(j)
-        back_rows, back_columns = self._base_rows(j), self._base_columns(i)
+        rows, columns = self.base_rows(i), self.base_columns(j)
+        back_rows, back_columns = self.base_rows(j), self.base_columns(i)
         a, b = self._base[rows, columns], self._base[back_rows, back_columns]
         return bool(((a == b) | ((a != a) & (b != b))).all())
 
@@ -400,12 +417,12 @@ class Scores:
 
     def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
-        columns = self._columns if order is None else self._base_columns(order)
+        columns = self._columns if order is None else self.base_columns(order)
         return _read(self._base, self._rows, low, high, columns)
 
     def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""
-        columns = self._columns if order is None else self._base_columns(order)
+        columns = self._columns if order is None else self.base_columns(order)
         return _read(self._mask, self._rows, low, high, columns)
 
     @property

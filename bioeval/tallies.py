@@ -7,6 +7,7 @@ Everything here is in internal distances (see :mod:`bioeval.thresholds`).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -80,7 +81,20 @@ class CellCounts:
         if not len(self.counts):
             return math.inf, -math.inf
         last = self.first + len(self.counts) - 1
-        return edge_of(self.first, self.exponent), edge_of(last, self.exponent)
+        # Past the largest float there is no finite edge, nor a finite score.
+        high = min(edge_of(last, self.exponent), sys.float_info.max)
+        return edge_of(self.first, self.exponent), high
+
+    def fitted(self) -> CellCounts:
+        """Return the same counts without empty cells at the ends, in as wide cells as it takes."""
+        filled = np.nonzero(self.counts)[0]
+        if not len(filled):
+            return replace(self, exponent=0, first=0, counts=self.counts[:0])
+        low, high = int(filled[0]), int(filled[-1]) + 1
+        found = replace(self, first=self.first + low, counts=self.counts[low:high])
+        while len(found.counts) > CELLS:
+            found = found.coarsened(found.exponent + 1)
+        return found
 
     def coarsened(self, exponent: int) -> CellCounts:
         """Return the same counts in cells of another exponent, not below the own."""
@@ -166,31 +180,6 @@ class ThresholdCounts:
 
 
 @dataclass
-class Moments:
-    """Number, mean and sum of squared deviations of finite scores."""
-
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    @classmethod
-    def of(cls, count: np.ndarray, mean: np.ndarray, squares: np.ndarray) -> Moments:
-        """Join the moments of parts, one an entry."""
-        total = int(count.sum())
-        if not total:
-            return cls()
-        # Scores of 1e154 and more have no finite square: their moments are not finite either.
-        with np.errstate(over="ignore", invalid="ignore"):
-            middle = float(np.dot(count, mean) / total)
-            return cls(total, middle, float((squares + count * (mean - middle) ** 2).sum()))
-
-    def merge(self, other: Moments) -> Moments:
-        """Return the moments of both."""
-        parts = zip(*((m.count, m.mean, m.squares) for m in (self, other)), strict=True)
-        return Moments.of(*(np.array(part) for part in parts))
-
-
-@dataclass
 class VerificationTally:
     """Counts of verification: genuine scores kept (they are few), impostor scores counted.
 
@@ -204,7 +193,6 @@ class VerificationTally:
     claims: str
     genuine: np.ndarray
     impostor: CellCounts
-    moments: Moments
     given: ThresholdCounts | None = None
     skipped_claims: int = 0
     requested: int | None = None
@@ -223,7 +211,6 @@ class VerificationTally:
             about=self.about.merge(other.about),
             genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
             impostor=self.impostor.merge(other.impostor),
-            moments=self.moments.merge(other.moments),
             given=None
             if self.given is None or other.given is None
             else self.given.merge(other.given),

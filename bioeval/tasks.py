@@ -11,7 +11,6 @@ from bioeval.counting import (
     VerificationJob,
     is_symmetric,
     require_values,
-    run_jobs,
 )
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
@@ -20,6 +19,7 @@ from bioeval.metrics.verification import verification_dataset
 from bioeval.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.refinement import refine
 from bioeval.scores import Scores
+from bioeval.sweeping import run_jobs
 
 if TYPE_CHECKING:
     import xarray as xr

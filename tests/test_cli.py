@@ -461,7 +461,9 @@ def test_similarities_of_simulate(capsys):
 
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
+    from bioeval.plots.files import FORMATS
     from bioeval.scores import KINDS, NAN_POLICIES
 
     choices = {p.name: p.type.choices for p in command.params if hasattr(p.type, "choices")}
+    assert choices.pop("plot_formats") == FORMATS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES}

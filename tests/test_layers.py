@@ -21,7 +21,7 @@ LAYERS = [
     ["cli"],
     ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
     ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
-    ["refinement"],
+    ["refinement", "sweeping"],
     ["counting"],
     ["blocks"],
     ["tallies", "protocol", "cards", "scores", "embeddings", "thresholds", "labels", "points"],

@@ -94,24 +94,29 @@ def assert_counts(cells: CellCounts, values: list[float]) -> None:
     assert cells.counts.dtype == np.int64 and (cells.counts >= 0).all()
     assert cells.negative_infinite == values.count(-INF)
     assert cells.positive_infinite == values.count(INF)
-    assert (cells.low, cells.high) == (min(finite, default=INF), max(finite, default=-INF))
     if finite:
         assert cells.exponent == cell_exponent(min(finite), max(finite))
         assert len(cells.counts) <= 8192 and cells.counts[0] > 0 and cells.counts[-1] > 0
+        low, high = cells.range  # the upper edges of the first and of the last cell
+        width = Fraction(2) ** cells.exponent
+        assert Fraction(low) - width < Fraction(min(finite)) <= Fraction(low)
+        assert Fraction(high) - width < Fraction(max(finite)) <= Fraction(high)
+    else:
+        assert cells.range == (INF, -INF) and not len(cells.counts)
     edges = edges_of(cells)
     near = np.searchsorted(edges, finite)  # the edge above each score, and its neighbours
     kept = np.unique(np.clip(np.concatenate([near - 1, near, near + 1, [0]]), 0, len(edges) - 1))
-    ends = [-INF, *([min(finite), max(finite)] if finite else []), INF]
-    thresholds = np.array([*edges[kept.astype(int)], *ends])
+    # Counts are exact at edges, beyond the ends of the range, and at the infinities.
+    beyond = [-LARGEST / 2, LARGEST / 2] if all(abs(x) < LARGEST / 4 for x in finite) else []
+    thresholds = np.array([-INF, *edges[kept.astype(int)], *finite[-1:], *beyond, INF])
+    if finite:
+        thresholds[-2 - len(beyond)] = max(finite)
     expected = np.searchsorted(np.sort(values), thresholds, side="right")
-    exact = np.ones(len(thresholds), dtype=bool)
-    if finite:  # the smallest score need not lie on an edge, where alone counts are exact
-        exact[-3] = min(finite) == max(finite) or min(finite) in edges
-    np.testing.assert_array_equal(cells.at_most(thresholds)[exact], expected[exact])
+    np.testing.assert_array_equal(cells.at_most(thresholds), expected)
 
 
 def same_counts(a: CellCounts, b: CellCounts) -> None:
-    assert (a.exponent, a.first, a.low, a.high) == (b.exponent, b.first, b.low, b.high)
+    assert (a.exponent, a.first) == (b.exponent, b.first)
     assert (a.negative_infinite, a.positive_infinite) == (b.negative_infinite, b.positive_infinite)
     np.testing.assert_array_equal(a.counts, b.counts)
 
@@ -180,20 +185,21 @@ def test_cells_merge_into_those_of_the_whole_in_any_way(data, values, seed):
     same_counts(tree, whole)
 
 
-def test_widening_keeps_every_score():
+def test_coarser_cells_keep_every_score():
     cells = CellCounter()
     values = [-1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0]
     none = np.zeros(1, dtype=np.int64)
     cells.add(np.array([values]), none, none)
-    narrow = cells.result()
-    for reach in (2.0, 1e3, 1e10, 1e300, LARGEST):
-        wide = narrow.widened(-reach, reach)
-        assert wide.total == 7 and (wide.low, wide.high) == (-reach, reach)
-        edges = edges_of(wide)
-        near = edges[np.abs(edges) <= 4]
-        assert len(near)
-        np.testing.assert_array_equal(wide.at_most(near), at_most(values, near))
-    same_counts(narrow.widened(-1.0, 0.0), narrow)
+    fine = cells.result()
+    for exponent in range(fine.exponent, 1023, 7):
+        coarse = fine.coarsened(exponent)
+        assert (coarse.total, coarse.exponent) == (7, exponent)
+        assert coarse.counts[0] > 0 and coarse.counts[-1] > 0
+        edges = edges_of(coarse)
+        np.testing.assert_array_equal(coarse.at_most(edges), at_most(values, edges))
+    same_counts(fine.coarsened(fine.exponent), fine)
+    empty = CellCounts(negative_infinite=2)
+    same_counts(empty.coarsened(5), empty)
 
 
 @settings(max_examples=200)

@@ -52,9 +52,7 @@ def test_verification_multi_equals_the_definition(data, fusion):
     case = data.draw(cases.matrices(masks=("none", "labelled")))
     genuine, impostor = naive.attempts_multi(**case.naive(), fusion=fusion)
     t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
-    ds = be.verification(
-        be.Scores(**case.scores()), templates="multi", fusion=fusion, thresholds=t
-    )
+    ds = be.verification(be.Scores(**case.scores()), templates="multi", fusion=fusion, thresholds=t)
     check_verification(ds, genuine, impostor, t, case.kind)
 
 

@@ -169,12 +169,12 @@ def test_the_default_grid_covers_the_range(data):
         st.sampled_from([0.0, -0.0, TINY, -TINY, LARGEST, -LARGEST, 1.0, 2.0**-1022]),
     )
     low, high = sorted([data.draw(number), data.draw(number)])
-    check_grid(thr.default_grid(low, high, 1000), low, high)
+    check_grid(thr.default_grid(low, high, thr.cell_exponent(low, high), 1000), low, high)
 
 
 @pytest.mark.parametrize("count", [10, 100, 5000])
 def test_the_default_grid_of_another_number(count):
-    grid = thr.default_grid(0.137, 0.9, count)
+    grid = thr.default_grid(0.137, 0.9, thr.cell_exponent(0.137, 0.9), count)
     check_grid(grid, 0.137, 0.9, count)
 
 
@@ -263,6 +263,39 @@ def test_the_default_grid_of_extreme_scores(d, why, task, kind):
         np.testing.assert_array_equal(accepted, expected)
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize(
+    "impostors",
+    [
+        [LARGEST, -LARGEST],
+        [LARGEST, -LARGEST, 0.0],
+        [LARGEST, 1e-300],
+        [-LARGEST, -1e308],
+        [LARGEST, LARGEST / 2],
+        [INF, LARGEST, -LARGEST],
+        [-INF, -LARGEST, LARGEST],
+        [0.0, TINY, LARGEST],
+        [-1e-300, 0.0, 1e-300, 1.0],
+    ],
+)
+def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, kind):
+    """The largest float is a common mark of a failed comparison."""
+    for genuine in [*impostors, 0.5]:
+        ds = be.verification(
+            be.Scores([[genuine, *impostors]], ["a"], ["a", *"b" * len(impostors)], kind=kind)
+        )
+        t = ds.threshold.values
+        assert (np.diff(t) > 0).all()
+        accepted = [sum(x <= u if kind == "distance" else x >= u for x in impostors) for u in t]
+        assert ds.fa.values.tolist() == accepted
+        better = [x < genuine if kind == "distance" else x > genuine for x in impostors]
+        equal = [x == genuine for x in impostors]
+        assert ds.auc == pytest.approx(1 - (sum(better) + sum(equal) / 2) / len(impostors))
+        assert ds.zero_frr == pytest.approx((sum(better) + sum(equal)) / len(impostors))
+        strict = not any(better) and not any(equal)
+        assert ds.zero_far == (0 if strict else 1)
+
+
 def test_thresholds_of_similarities_have_no_negative_zero():
     ds = be.verification(be.Scores([[0.0, 0.0]], ["a"], ["a", "b"], kind="similarity"))
     assert not np.signbit(ds.threshold.values[ds.threshold.values == 0]).any()
@@ -316,6 +349,16 @@ def test_cells_cover_a_range_in_no_more_than_are_allowed(a, b):
             edge = thr.edge_of(k, e)
             assert Fraction(edge) == k * width if math.isfinite(edge) else k * width > LARGEST
         np.testing.assert_array_equal(thr.cells_of(np.array([low, high]), e), [first, last])
+
+
+@settings(max_examples=200)
+@given(st.lists(SCORE, min_size=2, max_size=6))
+def test_a_joint_exponent_is_that_of_the_whole_range(values):
+    parts = [sorted(values[:2]), *([x, x] for x in values[2:]), [INF, -INF]]
+    exponents = [thr.cell_exponent(*part) for part in parts[:-1]]
+    whole = thr.cell_exponent(min(values), max(values))
+    assert thr.joint_exponent(max(exponents), [tuple(part) for part in parts]) == whole
+    assert thr.joint_exponent(7, [(INF, -INF)]) == 7
 
 
 @settings(max_examples=300)

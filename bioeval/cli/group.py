@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
     "protocols": "List, explain and check protocol cards.",
     "simulate": "Make scores of a population with known truth.",
+    "bench": "Measure speed and memory, as ratios from one run.",
 }
 
 

@@ -48,8 +48,8 @@ def write_results(
 ) -> list[str]:
     """Write everything beside or into `folder` first, then put it in place; return the names.
 
-    Plots are written in each of the formats named in `plots`. Files that an earlier run left there, and this one does not write, are removed: a folder
-    holds the results of one run.
+    Plots are written in each of the formats named in `plots`. Files that an earlier run left
+    there, and this one does not write, are removed: a folder holds the results of one run.
     """
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")

@@ -10,12 +10,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval.blocks import BlockReader
-from bioeval.counting import VerificationJob, run_jobs
+from bioeval.counting import VerificationJob
 from bioeval.errors import DataError
 from bioeval.plots import style as look
 from bioeval.plots.direct_labels import DirectLabels, Labelled
 from bioeval.plots.systems import one_kind
 from bioeval.scores import Scores
+from bioeval.sweeping import run_jobs
 from bioeval.tallies import VerificationTally
 
 if TYPE_CHECKING:

@@ -1,0 +1,84 @@
+"""Where the time of a call goes: each kernel's share, and the bytes it was handed."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import bioeval.kernels
+from bioeval.bench.timing import limited
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one kernel took of a call; the kernel named ``""`` is all the rest."""
+
+    key: str
+    kernel: str
+    ns_per_cell: float
+    bytes_per_cell: float
+
+    def document(self) -> dict[str, Any]:
+        """Return the piece as plain values."""
+        return {"record": "piece", **asdict(self)}
+
+
+def pieces(key: str, call: Callable[[], object], cells: int, threads: int) -> list[Piece]:
+    """Run `call` once more, with every kernel timed; the dearest comes first.
+
+    `call` must have run before, so that nothing is compiled now.
+    """
+    spent: dict[str, list[float]] = {}
+    with limited(threads), _watched(spent):
+        start = time.perf_counter()
+        call()
+        whole = time.perf_counter() - start
+    found = [
+        Piece(key, kernel, seconds / cells * 1e9, handed / cells)
+        for kernel, (seconds, handed) in spent.items()
+    ]
+    rest = max(0.0, whole - sum(seconds for seconds, _ in spent.values()))
+    found.sort(key=lambda piece: -piece.ns_per_cell)
+    return [*found, Piece(key, "", rest / cells * 1e9, 0.0)]
+
+
+@contextmanager
+def _watched(spent: dict[str, list[float]]) -> Iterator[None]:
+    """Put a clock around each compiled function that the library calls as ``module.kernel``."""
+    before: list[tuple[Any, str, Any]] = []
+    for info in pkgutil.iter_modules(bioeval.kernels.__path__):
+        module = importlib.import_module(f"bioeval.kernels.{info.name}")
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                before.append((module, name, kernel))
+                setattr(module, name, _clocked(f"{info.name}.{name}", kernel, spent))
+    try:
+        yield
+    finally:
+        for module, name, kernel in before:
+            setattr(module, name, kernel)
+
+
+def _clocked(name: str, kernel: Any, spent: dict[str, list[float]]) -> Callable[..., Any]:
+    def run(*args: Any, **named: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return kernel(*args, **named)
+        finally:
+            entry = spent.setdefault(name, [0.0, 0.0])
+            entry[0] += time.perf_counter() - start
+            entry[1] += _handed(args)
+
+    return run
+
+
+def _handed(args: tuple[Any, ...]) -> int:
+    """Return the bytes of the first array: the block of scores."""
+    return next((a.nbytes for a in args if isinstance(a, np.ndarray)), 0)

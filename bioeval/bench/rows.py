@@ -1,0 +1,96 @@
+"""One line of the benchmarks: a ratio, its spread, and what it is a ratio to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bioeval.bench.timing import quartiles
+
+#: What 1 means in each section of the table.
+SECTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "read": "against one vectorised read of the same matrix, on the same threads",
+        "others": "other programs and sorts, each score, against the read of a score",
+        "speed-up": "speed-up of two threads: the time on one, over the time on two",
+        "product": "against the bare matrix product, in the same blocks",
+        "copy": "one random partition, against a NumPy copy of the same cells",
+        "growth": "growth: time is cells to this power",
+        "memory": "peak memory above the scores, as a share of the scores",
+    }
+)
+
+#: Ratios that are aimed at, by the key of the row.
+AT_MOST: Mapping[str, float] = MappingProxyType({"tally": 3.5})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure.
+
+    Parameters
+    ----------
+    part, key, section, name : str
+        The part it belongs to, what tells it from all others, where it stands, what it says.
+    ratio, low, high : float, optional
+        Median and quartiles of the rounds; None where nothing was measured.
+    figure : str
+        The same on this machine, with its unit.
+    note : str
+        How it was measured, or why it was not.
+    seconds : float, optional
+        Median time.
+    ns_per_cell, bytes_per_cell : float, optional
+    """
+
+    part: str
+    key: str
+    section: str
+    name: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    figure: str = ""
+    note: str = ""
+    seconds: float | None = None
+    ns_per_cell: float | None = None
+    bytes_per_cell: float | None = None
+
+    @property
+    def at_most(self) -> float | None:
+        """The ratio that is aimed at, if there is one."""
+        return AT_MOST.get(self.key)
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether it is reached; None without an aim or without a ratio."""
+        if self.at_most is None or self.ratio is None:
+            return None
+        return self.ratio <= self.at_most
+
+    def document(self) -> dict[str, Any]:
+        """Return the row as plain values."""
+        aim = {"at_most": self.at_most, "reached": self.reached}
+        return {"record": "row", **asdict(self), "against": SECTIONS[self.section], **aim}
+
+
+def timed(
+    ratios: np.ndarray, times: np.ndarray, cells: int, *, figure: str | None = None, **about: Any
+) -> Row:
+    """Return the row of a ratio of each round, and of the seconds of each round."""
+    low, ratio, high = quartiles(ratios)
+    seconds = float(np.median(times))
+    each = seconds / cells * 1e9
+    return Row(
+        ratio=ratio,
+        low=low,
+        high=high,
+        seconds=seconds,
+        ns_per_cell=each,
+        figure=f"{each:.3g} ns a cell" if figure is None else figure,
+        **about,
+    )

@@ -1,0 +1,209 @@
+"""What is measured apart from one large matrix: embeddings, many small galleries, growth."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bioeval.bench.machine import available
+from bioeval.bench.matrices import Matrix, features
+from bioeval.bench.options import Options
+from bioeval.bench.rows import Row, timed
+from bioeval.bench.timing import Contender, interleaved, limited, quartiles, seconds
+from bioeval.blocks import BlockReader
+from bioeval.pipeline import evaluate, tally
+from bioeval.scores import Scores
+
+Tell = Callable[[str], None]
+
+#: Rounds of what takes long.
+_FEW_ROUNDS = 3
+
+#: Templates on each side of the matrix that partitions are drawn from, at most.
+_POOL = 2_000
+
+
+def embedding_rows(options: Options, tell: Tell) -> Iterator[Row]:
+    """All tasks straight from embeddings, against the matrix products alone."""
+    size, dimensions = options.embeddings
+    about: dict[str, Any] = {"part": "embeddings", "section": "product"}
+    name = f"be.tally from embeddings, {size:,} x {dimensions}"
+    people = size // options.templates
+    few, labels = features(2, options.templates, dimensions)
+    offered = getattr(Scores.from_embeddings(few, labels, metric="cosine"), "streams", None)
+    if offered is None:
+        yield Row(**about, key="embeddings", name=name, note="not offered: no streaming")
+        return
+    x, labels = features(people, options.templates, dimensions)
+    scores = Scores.from_embeddings(x, labels, metric="cosine")
+    if not getattr(scores, "streams", False):
+        yield Row(**about, key="embeddings", name=name, note="not offered: the matrix is made")
+        return
+    step = BlockReader(scores).rows_per_block()
+    single = np.ascontiguousarray(x, dtype=np.float32)
+    work = [
+        Contender(f"product {dtype}", _products(single.astype(dtype), step), options.threads)
+        for dtype in ("float32", "float64")
+    ]
+    works = {
+        "embeddings": (name, lambda: tally(Scores.from_embeddings(x, labels, metric="cosine"))),
+        "embeddings, evaluate": (
+            name.replace("tally", "evaluate"),
+            lambda: evaluate(Scores.from_embeddings(x, labels, metric="cosine")),
+        ),
+    }
+    work += [Contender(key, call, options.threads) for key, (_, call) in works.items()]
+    times, _ = interleaved(work, min(options.repeat, _FEW_ROUNDS), tell)
+    against = f"product {scores.dtype}" if scores.dtype == np.float64 else "product float32"
+    pace = {key: float(np.median(found)) / len(x) ** 2 * 1e9 for key, found in times.items()}
+    products = " and ".join(
+        f"{pace[f'product {dtype}']:.3g} ns a cell in {dtype}" for dtype in ("float32", "float64")
+    )
+    for key, (name, _) in works.items():
+        note = f"cosine; against products in {against.split()[1]}; the products take {products}"
+        ratios = times[key] / times[against]
+        yield timed(ratios, times[key], len(x) ** 2, **about, key=key, name=name, note=note)
+
+
+def _products(x: np.ndarray, step: int) -> Callable[[], object]:
+    """Return a call of the bare products, each block of rows over the last."""
+    out = np.empty((min(step, len(x)), len(x)), dtype=x.dtype)
+
+    def call() -> None:
+        for low in range(0, len(x), step):
+            block = x[low : low + step]
+            np.matmul(block, x.T, out=out[: len(block)])
+
+    return call
+
+
+def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
+    """Random probes and galleries of one matrix, as a study that repeats thousands of times."""
+    matrix = Matrix(max(2 * options.templates, min(options.size, _POOL)), options.templates)
+    drawn = _partitions(matrix, options)
+    rounds = min(options.repeat, len(drawn))
+    batch = len(drawn) // rounds
+    values, scores = matrix.values, matrix.scores
+
+    def each(run: Callable[[np.ndarray, np.ndarray], object]) -> Callable[[], None]:
+        turns = itertools.cycle(drawn)
+
+        def call() -> None:
+            for probes, gallery in itertools.islice(turns, batch):
+                run(probes, gallery)
+
+        return call
+
+    calls = {
+        "copy": lambda p, g: values[np.ix_(p, g)],
+        "tally": lambda p, g: tally(scores.select(probes=p, gallery=g)),
+        "datasets": lambda p, g: tally(scores.select(probes=p, gallery=g)).tree(),
+        "evaluate": lambda p, g: evaluate(scores.select(probes=p, gallery=g)),
+    }
+    names = {
+        "tally": "a Tally",
+        "datasets": "a Tally and its Datasets, of all tasks",
+        "evaluate": "be.evaluate, with operating points",
+    }
+    against = {"tally": "copy", "datasets": "copy", "evaluate": "copy"}
+    times, _ = interleaved(
+        [Contender(k, each(run), options.threads, against.get(k)) for k, run in calls.items()],
+        rounds,
+        tell,
+    )
+    probes, gallery = drawn[0]
+    cells = batch * len(probes) * len(gallery)
+    for key, name in names.items():
+        row_times = times[key]
+        yield timed(
+            row_times / times["copy"],
+            row_times,
+            cells,
+            figure=f"{float(np.median(row_times)) / batch * 1e3:.3g} ms each",
+            part="partitions",
+            key=f"partition: {key}",
+            section="copy",
+            name=f"{name}, {len(probes)} x {len(gallery)}",
+            note=f"{batch * rounds:,} partitions; the milliseconds are this machine's",
+        )
+
+
+def _partitions(matrix: Matrix, options: Options) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Draw people, and of each as many templates for the probes as for the gallery."""
+    templates = options.templates
+    people = matrix.size // templates
+    half = templates // 2
+    chosen = max(1, min(people, options.side // half))
+    generator = np.random.default_rng(0)
+    drawn = []
+    for _ in range(options.partitions):
+        who = generator.choice(people, chosen, replace=False)
+        places = (
+            np.argsort(generator.random((chosen, templates)), axis=1) + who[:, None] * templates
+        )
+        drawn.append((places[:, :half].ravel(), places[:, half : 2 * half].ravel()))
+    return drawn
+
+
+def growth_rows(options: Options, tell: Tell) -> Iterator[Row]:
+    """Fit time against cells: 1 is linear."""
+    sizes, dropped = _affordable(sorted(options.growth))
+    matrices = [Matrix(size, options.templates) for size in sizes]
+    cells = np.array([matrix.values.size for matrix in matrices], dtype=float)
+    for name, run in (("be.tally", tally), ("be.evaluate", evaluate)):
+        about: dict[str, Any] = {"part": "growth", "section": "growth", "key": f"growth: {name}"}
+        about["name"] = f"{name}, {sizes[0]:,} to {sizes[-1]:,} templates" if sizes else name
+        if len(sizes) < 2:
+            yield Row(**about, note="not run: too little memory for two sizes")
+            continue
+        work = [
+            Contender(f"{name} {m.size:,}", _of(run, m.scores), options.threads) for m in matrices
+        ]
+        seconds(work[0])
+        times, _ = interleaved(work, min(options.repeat, _FEW_ROUNDS), tell)
+        by_size = np.array([times[w.key] for w in work])
+        slopes = np.polyfit(np.log(cells), np.log(by_size), 1)[0]
+        low, slope, high = quartiles(slopes)
+        pace = np.median(by_size, axis=1) / cells * 1e9
+        note = "ns a cell: " + ", ".join(
+            f"{size:,}: {each:.3g}" for size, each in zip(sizes, pace, strict=True)
+        )
+        if dropped:
+            note += f"; {', '.join(f'{size:,}' for size in dropped)} left out, for want of memory"
+        yield Row(
+            **about,
+            ratio=slope,
+            low=low,
+            high=high,
+            ns_per_cell=float(pace[-1]),
+            seconds=float(np.median(by_size[-1])),
+            figure=f"{float(np.median(by_size[-1])):.3g} s the largest",
+            note=note,
+        )
+
+
+def _of(run: Callable[[Scores], object], scores: Scores) -> Callable[[], object]:
+    return lambda: run(scores)
+
+
+def _affordable(sizes: list[int]) -> tuple[list[int], list[int]]:
+    """Part the sizes into those whose float32 matrices fit in memory together, and the rest."""
+    free = available()
+    kept: list[int] = []
+    held = 0
+    for size in sizes:
+        held += 4 * size * size
+        if free is None or held < 0.6 * free:
+            kept.append(size)
+    return kept, [size for size in sizes if size not in kept]
+
+
+def read_pace(matrix: Matrix, threads: int, repeat: int = 5) -> float:
+    """Return the bytes that are read in a second."""
+    reader = Contender("read", matrix.read, threads)
+    with limited(threads):
+        times = [seconds(reader) for _ in range(repeat + 1)][1:]
+    return matrix.values.nbytes / float(np.median(times))

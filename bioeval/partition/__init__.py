@@ -1,0 +1,54 @@
+"""Partitions: who is trained on, who is tested, who is enrolled, who probes, who is unknown.
+
+A partition is index arrays, never a copied matrix: one matrix of scores serves them all.
+The splitters have scikit-learn's form, ``split(X, y, groups)``, and work inside its
+``cross_val_score`` and ``GridSearchCV``; ``y`` (or ``groups``, which overrides it) names the
+subject of each sample. The same seed gives the same partition on every platform and with every
+version of NumPy.
+
+======================== ====================================================================
+training and test        :class:`SubjectKFold`, :class:`RepeatedSubjectKFold`,
+                         :class:`SampleKFold`, :class:`RepeatedSampleKFold`,
+                         :class:`SubjectShuffleSplit`, :class:`SampleShuffleSplit`
+and validation           :class:`TrainValidationTest`
+gallery and probes       :class:`ProbeGallerySplit`, :class:`EnrolledSplit`
+folds as given           :class:`PredefinedFolds`, :class:`PredefinedPairFolds`
+the test fold of each    :func:`fold_codes`, :func:`repeated_fold_codes`
+======================== ====================================================================
+"""
+
+from __future__ import annotations
+
+from bioeval.partition.codes import fold_codes, repeated_fold_codes
+from bioeval.partition.enrolment import EnrolledSplit, GalleryProbe, ProbeGallerySplit
+from bioeval.partition.folds import (
+    RepeatedSampleKFold,
+    RepeatedSubjectKFold,
+    SampleKFold,
+    SubjectKFold,
+)
+from bioeval.partition.predefined import PredefinedFolds, PredefinedPairFolds
+from bioeval.partition.shuffles import (
+    SampleShuffleSplit,
+    SubjectShuffleSplit,
+    ThreeParts,
+    TrainValidationTest,
+)
+
+__all__ = [
+    "EnrolledSplit",
+    "GalleryProbe",
+    "PredefinedFolds",
+    "PredefinedPairFolds",
+    "ProbeGallerySplit",
+    "RepeatedSampleKFold",
+    "RepeatedSubjectKFold",
+    "SampleKFold",
+    "SampleShuffleSplit",
+    "SubjectKFold",
+    "SubjectShuffleSplit",
+    "ThreeParts",
+    "TrainValidationTest",
+    "fold_codes",
+    "repeated_fold_codes",
+]

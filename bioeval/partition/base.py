@@ -1,0 +1,155 @@
+"""What every splitter has: parameters, a representation, ``split`` and ``get_n_splits``."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import reprlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bioeval.draws import seed_sequence
+from bioeval.errors import DataError, bad_choice
+from bioeval.partition.samples import Samples
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+class Parameters:
+    """Constructor arguments that can be read, changed and shown, as scikit-learn expects.
+
+    Each is kept unchanged in an attribute of its own name.
+    """
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor arguments by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Also those of a splitter inside, as ``outer__inner``.
+
+        Returns
+        -------
+        dict
+        """
+        params = {name: getattr(self, name) for name in self._names()}
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Parameters):
+                    params |= {f"{name}__{k}": v for k, v in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Any:
+        """Change constructor arguments, with the same checks; ``outer__inner`` reaches inside.
+
+        Parameters
+        ----------
+        **params
+            Arguments by name.
+
+        Returns
+        -------
+        splitter
+            This one.
+        """
+        inner: dict[str, dict[str, Any]] = {}
+        for name in list(params):
+            outer, _, rest = name.partition("__")
+            if outer not in self._names():
+                raise DataError(bad_choice("parameter", outer, self._names()))
+            if rest:
+                inner.setdefault(outer, {})[rest] = params.pop(name)
+        for name, changes in inner.items():
+            nested = params.get(name, getattr(self, name))
+            if not isinstance(nested, Parameters):
+                raise DataError(f"{name} is {nested!r}, which has no parameters of its own")
+            params[name] = type(nested)(**nested.get_params(deep=False)).set_params(**changes)
+        changed = type(self)(**{**self.get_params(deep=False), **params})
+        self.__dict__.update(changed.__dict__)
+        return self
+
+    def __repr__(self) -> str:
+        short = reprlib.Repr()
+        short.maxother = short.maxstring = 1000
+        shown = []
+        for name, value in self.get_params(deep=False).items():
+            text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
+            shown.append(f"{name}={text}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Splitter(Parameters, ABC):
+    """A splitter in scikit-learn's form."""
+
+    def split(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
+    ) -> Iterator[Split]:
+        """Divide the samples.
+
+        Parameters
+        ----------
+        X : array_like, Scores or None
+            Only its number of samples is used. Of all-against-all :class:`bioeval.Scores`, the
+            labels and the metadata are used as well, where `y`, `groups` and `meta` do not say
+            otherwise.
+        y : sequence of hashable, optional
+            The subject of each sample.
+        groups : sequence of hashable, optional
+            The subject of each sample, where `y` is something else; it overrides `y`.
+        meta : mapping of str to sequence, optional
+            Metadata columns, one value a sample; a pandas data frame will do.
+
+        Returns
+        -------
+        iterator of (ndarray, ndarray)
+            Index arrays, ascending: training (or gallery) first, test (or probes) second.
+
+        Raises
+        ------
+        DataError
+            If these samples cannot be divided so.
+        """
+        splits = self._splits(Samples(type(self).__name__, X, y, groups, meta))
+        first = next(splits)  # so that errors come now, and not at the first use
+        return itertools.chain([first], splits)
+
+    @abstractmethod
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return how many splits there are; the arguments are not needed."""
+
+    @abstractmethod
+    def _splits(self, samples: Samples) -> Iterator[Split]: ...
+
+    def get_metadata_routing(self) -> Any:
+        """Say to scikit-learn, where its metadata routing is on, that ``groups`` is wanted.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+        """
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=type(self).__name__)
+        request.split.add_request(param="groups", alias=True)
+        return request
+
+
+def require_flag(who: str, name: str, value: Any) -> bool:
+    """Return `value` as a bool, or raise :class:`DataError` unless it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise DataError(f"{who}: {name} is {value!r}; expected True or False")
+    return bool(value)
+
+
+def require_seed(random_state: Any) -> None:
+    """Raise :class:`DataError` unless a seed can be had; a generator is not advanced."""
+    if not isinstance(random_state, np.random.Generator):
+        seed_sequence(random_state)

@@ -1,0 +1,361 @@
+"""Gallery and probes: which templates are enrolled, and which subjects are."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from bioeval.checks import require_integer
+from bioeval.draws import RandomState, Stream, seed_sequence
+from bioeval.errors import DataError, nearest_name, require_choice
+from bioeval.partition import lots
+from bioeval.partition.base import Splitter, require_seed
+from bioeval.partition.samples import Labels, Samples
+
+TOO_FEW = ("raise", "enrol", "probe", "drop")
+
+
+class GalleryProbe(NamedTuple):
+    """Index arrays, ascending, that share no sample.
+
+    The gallery comes first, as training does in scikit-learn.
+    """
+
+    gallery: np.ndarray
+    probe: np.ndarray
+
+
+class ProbeGallerySplit(Splitter):
+    """Some templates of each subject are enrolled, the others probe.
+
+    Yields ``(gallery, probe)`` as index arrays. Every subject is enrolled; for some that are
+    not, see :class:`EnrolledSplit`.
+
+    Parameters
+    ----------
+    n_gallery : int, float or None
+        How many templates of each subject are enrolled: a number, or a share in (0, 1) of those
+        that may be, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
+        least one probe). None enrols all that `enrol` lets.
+    quality : str, optional
+        A metadata column: the templates with the **largest** values are enrolled, the earlier
+        one of two equals. Otherwise the choice is random.
+    enrol : mapping of str to value or list of values, optional
+        Which templates may be enrolled, by metadata: ``{"session": 1}`` or
+        ``{"session": [1, 2], "camera": "door"}``, where all have to hold. Every other template
+        probes; those that might have been enrolled and are not are left out, since probes of
+        the enrolling session would flatter the system.
+    too_few : {"raise", "enrol", "probe", "drop"}
+        What becomes of a subject that cannot have both its gallery templates and a probe: an
+        error; all its templates are enrolled (and it never probes); all of them probe (and it
+        is not enrolled); or all are left out.
+    n_repeats : int
+        How often to draw.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed. None draws another partition each time.
+
+    Examples
+    --------
+    One random template of each subject:
+
+    >>> import numpy as np
+    >>> from bioeval.partition import ProbeGallerySplit
+    >>> subject = ["ann", "ann", "ann", "bob", "bob"]
+    >>> next(ProbeGallerySplit(1, random_state=0).split(y=subject))
+    GalleryProbe(gallery=array([1, 3]), probe=array([0, 2, 4]))
+
+    The best one, and the first session:
+
+    >>> meta = {"sharpness": [0.1, 0.9, 0.5, 0.7, 0.3], "session": [1, 2, 2, 1, 2]}
+    >>> next(ProbeGallerySplit(1, quality="sharpness").split(y=subject, meta=meta)).gallery
+    array([1, 3])
+    >>> gallery, probe = next(ProbeGallerySplit(enrol={"session": 1}).split(y=subject, meta=meta))
+    >>> gallery, probe
+    (array([0, 3]), array([1, 2, 4]))
+    """
+
+    def __init__(
+        self,
+        n_gallery: int | float | None = None,
+        *,
+        quality: str | None = None,
+        enrol: Mapping[str, Any] | None = None,
+        too_few: str = "raise",
+        n_repeats: int = 1,
+        random_state: RandomState = None,
+    ):
+        who = type(self).__name__
+        self.n_gallery, self.quality, self.enrol = n_gallery, quality, enrol
+        self.too_few, self.n_repeats, self.random_state = too_few, n_repeats, random_state
+        if n_gallery is not None:
+            lots.as_size(who, "n_gallery", n_gallery)
+        elif enrol is None:
+            raise DataError(
+                f"{who}: neither n_gallery nor enrol is given; say how many templates of each "
+                "subject are enrolled (n_gallery=1) or which (enrol={'session': 1})"
+            )
+        elif quality is not None:
+            raise DataError(
+                f"{who}: quality is given without n_gallery; say how many of the best to enrol"
+            )
+        if quality is not None and not isinstance(quality, str):
+            raise DataError(
+                f"{who}: quality is {type(quality).__name__}; expected the name of a metadata "
+                "column, which is given to split(..., meta=...)"
+            )
+        if enrol is not None and not (isinstance(enrol, Mapping) and enrol):
+            raise DataError(
+                f"{who}: enrol is {enrol!r}; expected a mapping of column to value, such as "
+                "{'session': 1}"
+            )
+        require_choice(f"{who}: too_few", too_few, TOO_FEW)
+        require_integer(f"{who}: n_repeats", n_repeats, low=1)
+        if n_repeats > 1 and not self._random:
+            raise DataError(
+                f"{who}: n_repeats is {n_repeats}, but nothing is random; all repeats would be "
+                "the same"
+            )
+        require_seed(random_state)
+
+    @property
+    def _random(self) -> bool:
+        return self.n_gallery is not None and self.quality is None
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of repeats; the arguments are not needed."""
+        return self.n_repeats
+
+    def split(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
+    ) -> Iterator[GalleryProbe]:
+        """Divide the samples.
+
+        Parameters
+        ----------
+        X, y, groups, meta
+            As for the other splitters: `y`, or `groups` in its place, names the subjects.
+
+        Returns
+        -------
+        iterator of GalleryProbe
+            Index arrays ``(gallery, probe)``.
+        """
+        return cast(Iterator[GalleryProbe], super().split(X, y, groups, meta=meta))
+
+    def _splits(self, samples: Samples) -> Iterator[GalleryProbe]:
+        everybody = np.ones(len(samples.subjects), dtype=bool)
+        seed = seed_sequence(self.random_state)
+        for repeat in range(self.n_repeats):
+            draws = lots.stream(seed, lots.GALLERY, repeat)
+            gallery, probe = self._roles(samples, everybody, draws)
+            yield GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
+
+    def _roles(
+        self, samples: Samples, included: np.ndarray, draws: Stream
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return which samples are enrolled and which probe, of the included subjects.
+
+        Whether subjects have too few templates does not depend on who is included.
+        """
+        who = samples.subjects
+        may = self._may_enrol(samples)
+        candidates = np.bincount(who.codes[may], minlength=len(who))
+        wanted = self._wanted(candidates)
+        probes = who.counts - (wanted if self.enrol is None else candidates)
+        few = (candidates < wanted) | (probes < 1)
+        if few.any() and self.too_few == "raise":
+            self._refuse(who, np.flatnonzero(few), wanted, candidates)
+        here = included[who.codes]
+        gallery = may & (self._place(samples, may, draws) < wanted[who.codes])
+        probe = ~(gallery if self.enrol is None else may)
+        gallery[few[who.codes]] = self.too_few == "enrol"
+        probe[few[who.codes]] = self.too_few == "probe"
+        gallery, probe = gallery & here, probe & here
+        for name, role in (("gallery", gallery), ("probes", probe)):
+            if not role.any():
+                raise DataError(
+                    f"{samples.who}: no {name} left: all {int(included.sum())} subjects have too "
+                    f"few templates, and too_few is {self.too_few!r}"
+                )
+        return gallery, probe
+
+    def _may_enrol(self, samples: Samples) -> np.ndarray:
+        may = np.ones(samples.n, dtype=bool)
+        for name, wanted in (self.enrol or {}).items():
+            column = samples.labelled(name)
+            listed = isinstance(wanted, list | tuple | set | frozenset | np.ndarray)
+            values = list(wanted) if listed else [wanted]
+            codes = [column.code(value) for value in values]
+            if not codes or min(codes) < 0:
+                missing = values[codes.index(-1)] if codes else wanted
+                raise DataError(
+                    f"{samples.who}: enrol has {name!r}: {missing!r}, but no template has this "
+                    f"value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
+                    f"{nearest_name(missing, column.values.tolist()[:10_000])}"
+                )
+            may &= np.isin(column.codes, codes)
+        return may
+
+    def _wanted(self, candidates: np.ndarray) -> np.ndarray:
+        """Return how many templates of each subject are to be enrolled, at least one."""
+        if self.n_gallery is None:
+            return np.maximum(candidates, 1)
+        size = lots.as_size(type(self).__name__, "n_gallery", self.n_gallery)
+        if isinstance(size, int):
+            return np.full(len(candidates), size, dtype=np.int64)
+        nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
+        most = candidates - 1 if self.enrol is None else candidates
+        return np.maximum(np.minimum(nearest, most), 1)
+
+    def _place(self, samples: Samples, may: np.ndarray, draws: Stream) -> np.ndarray:
+        """Return the place of each candidate within its subject: those in front are enrolled."""
+        codes = samples.subjects.codes
+        rank: np.ndarray = np.zeros(samples.n)
+        if self.quality is not None:
+            rank = -_as_quality(samples, self.quality)
+        elif self._random:
+            # By subject, so that only the order of a subject's own templates has an influence.
+            rank[np.argsort(codes, kind="stable")] = lots.permutation(draws, samples.n)
+        chosen = np.flatnonzero(may)
+        order = chosen[np.lexsort((rank[chosen], codes[chosen]))]
+        counts = np.bincount(codes[order], minlength=len(samples.subjects))
+        place = np.zeros(samples.n, dtype=np.int64)
+        place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[codes[order]]
+        return place
+
+    def _refuse(
+        self, who: Labels, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
+    ) -> None:
+        one = few[0]
+        if self.enrol is None:
+            need = f"{wanted[one]} to enrol and one to probe"
+            found = f"{who.counts[one]} in all"
+        else:
+            least = 1 if self.n_gallery is None else wanted[one]
+            need = f"{least} to enrol by metadata and another to probe"
+            found = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
+        raise DataError(
+            f"{type(self).__name__}: {len(few)} of {len(who)} subjects have too few templates "
+            f"({who.show(few)}): each needs {need}, the first one has {found}. Say what "
+            "becomes of them: too_few='enrol', 'probe' or 'drop'"
+        )
+
+
+class EnrolledSplit(Splitter):
+    """Some subjects are not enrolled, and probe as unknown persons.
+
+    Yields ``(gallery, probe)`` as index arrays: the templates of the enrolled subjects are
+    divided by a :class:`ProbeGallerySplit`, and all templates of the others probe. The probes
+    of enrolled subjects are PG, the others PN; they are told apart by their labels.
+
+    Parameters
+    ----------
+    probe_gallery : ProbeGallerySplit
+        How enrolled subjects are divided. Where it has no seed of its own, that of this splitter
+        serves.
+    unenrolled : float or int
+        The share of subjects in (0, 1) that are not enrolled, rounded up, or their number.
+    n_repeats : int
+        How often to draw the unenrolled; for each, there are the repeats of `probe_gallery`.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed. None draws another partition each time.
+
+    Notes
+    -----
+    Whether a subject has too few templates is decided for all subjects, before some are drawn.
+    With ``too_few="probe"`` in `probe_gallery`, those with too few are unenrolled besides the
+    drawn ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bioeval.partition import EnrolledSplit, ProbeGallerySplit
+    >>> subject = np.repeat(["ann", "bob", "cem", "dan"], 2)
+    >>> splitter = EnrolledSplit(ProbeGallerySplit(1), unenrolled=0.5, random_state=0)
+    >>> gallery, probe = next(splitter.split(y=subject))
+    >>> print(subject[gallery], subject[probe])
+    ['bob' 'dan'] ['ann' 'ann' 'bob' 'cem' 'cem' 'dan']
+    """
+
+    def __init__(
+        self,
+        probe_gallery: ProbeGallerySplit,
+        *,
+        unenrolled: float | int = 0.5,
+        n_repeats: int = 1,
+        random_state: RandomState = None,
+    ):
+        who = type(self).__name__
+        self.probe_gallery, self.unenrolled = probe_gallery, unenrolled
+        self.n_repeats, self.random_state = n_repeats, random_state
+        if not isinstance(probe_gallery, ProbeGallerySplit):
+            raise DataError(
+                f"{who}: probe_gallery is {probe_gallery!r}; expected a ProbeGallerySplit"
+            )
+        lots.as_size(who, "unenrolled", unenrolled)
+        require_integer(f"{who}: n_repeats", n_repeats, low=1)
+        require_seed(random_state)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of repeats, those of `probe_gallery` included."""
+        return self.n_repeats * self.probe_gallery.n_repeats
+
+    def split(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
+    ) -> Iterator[GalleryProbe]:
+        """Divide the samples.
+
+        Parameters
+        ----------
+        X, y, groups, meta
+            As for the other splitters: `y`, or `groups` in its place, names the subjects.
+
+        Returns
+        -------
+        iterator of GalleryProbe
+            Index arrays ``(gallery, probe)``.
+        """
+        return cast(Iterator[GalleryProbe], super().split(X, y, groups, meta=meta))
+
+    def _splits(self, samples: Samples) -> Iterator[GalleryProbe]:
+        who, inner = samples.subjects, self.probe_gallery
+        size = lots.as_size(samples.who, "unenrolled", self.unenrolled)
+        out = lots.units_of(size, len(who), up=True)
+        if out >= len(who):
+            raise DataError(
+                f"{samples.who}: unenrolled is {self.unenrolled!r}, which is {out} of {len(who)} "
+                "subjects; at least one has to be enrolled"
+            )
+        seed = seed_sequence(self.random_state)
+        own = inner.random_state is not None
+        inner_seed = seed_sequence(inner.random_state) if own else seed
+        for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
+            drawn = lots.permutation(lots.stream(seed, lots.UNENROLLED, repeat), len(who))[:out]
+            enrolled = np.ones(len(who), dtype=bool)
+            enrolled[drawn] = False
+            key = turn if own else repeat * inner.n_repeats + turn
+            draws = lots.stream(inner_seed, lots.GALLERY, key)
+            gallery, probe = inner._roles(samples, enrolled, draws)
+            probe |= ~enrolled[who.codes]
+            yield GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
+
+
+def _as_quality(samples: Samples, name: str) -> np.ndarray:
+    column = samples.column(name)
+    if column.dtype.kind == "O":
+        with contextlib.suppress(TypeError, ValueError):
+            column = column.astype(np.float64)
+    if column.dtype.kind not in "biuf":
+        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {column.dtype}; expected numbers")
+    values = column.astype(np.float64)
+    missing = np.isnan(values)
+    if missing.any():
+        raise DataError(
+            f"{samples.who}: meta[{name!r}] has {int(missing.sum())} missing values, the first at "
+            f"position {int(np.argmax(missing))}; give -inf to what should not be enrolled"
+        )
+    return values

@@ -1,0 +1,298 @@
+"""K folds over subjects or over samples: each sample is tested once in a repeat."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bioeval.checks import require_integer
+from bioeval.draws import RandomState, Stream, seed_sequence
+from bioeval.errors import DataError, require_choice
+from bioeval.partition import lots
+from bioeval.partition.base import Split, Splitter, require_flag, require_seed
+from bioeval.partition.samples import Samples
+
+BALANCES = ("subjects", "samples")
+
+
+class _Folds(Splitter):
+    _purpose: int
+
+    def __init__(self, n_splits: int, n_repeats: int, shuffle: bool, random_state: RandomState):
+        who = type(self).__name__
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self._n_repeats = require_integer(f"{who}: n_repeats", n_repeats, low=1)
+        self._shuffled = require_flag(who, "shuffle", shuffle)
+        require_integer(f"{who}: n_splits", n_splits, low=2)
+        require_seed(random_state)
+        if random_state is not None and not shuffle:
+            raise DataError(
+                f"{who}: random_state is {random_state!r}, but nothing is random; set "
+                "shuffle=True, or leave random_state out"
+            )
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits: folds times repeats; the arguments are not needed."""
+        return self.n_splits * self._n_repeats
+
+    def _splits(self, samples: Samples) -> Iterator[Split]:
+        seed = seed_sequence(self.random_state)
+        for repeat in range(self._n_repeats):
+            draws = lots.stream(seed, self._purpose, repeat) if self._shuffled else None
+            fold = self._fold_of_sample(samples, draws)
+            for k in range(self.n_splits):
+                yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+    @abstractmethod
+    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray: ...
+
+    def _require_enough(self, units: int, what: str) -> None:
+        who = type(self).__name__
+        if units == 1:
+            raise DataError(
+                f"{who}: there is only one {what}, which cannot be both trained on and tested"
+            )
+        if units < self.n_splits:
+            raise DataError(
+                f"{who}: n_splits is {self.n_splits}, but there are only {units} {what}s; each "
+                f"fold needs one to test, so give at most {units} folds"
+            )
+
+
+class _SubjectFolds(_Folds):
+    _purpose = lots.SUBJECT_FOLDS
+    stratify: str | None
+    balance: str
+
+    def _check_units(self) -> None:
+        who = type(self).__name__
+        require_choice(f"{who}: balance", self.balance, BALANCES)
+        require_column(who, self.stratify)
+        if self.stratify is not None and self.balance == "samples":
+            raise DataError(
+                f"{who}: stratify and balance='samples' are both given; the folds can be evened "
+                "by one of them"
+            )
+
+    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray:
+        who = samples.subjects
+        self._require_enough(len(who), "subject")
+        strata = samples.subject_strata(self.stratify)
+        order = lots.arrange(len(who), strata, draws)
+        if self.balance == "samples":
+            if not self._shuffled:
+                order = order[np.argsort(-who.counts[order], kind="stable")]
+            return lots.into_even_folds(order, who.counts, self.n_splits)[who.codes]
+        return lots.into_folds(order, strata, self.n_splits)[who.codes]
+
+
+class _SampleFolds(_Folds):
+    _purpose = lots.SAMPLE_FOLDS
+    stratify: str | None
+
+    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray:
+        self._require_enough(samples.n, "sample")
+        strata = samples.strata(self.stratify)
+        order = lots.arrange(samples.n, strata, draws)
+        return lots.into_folds(order, strata, self.n_splits)
+
+
+class SubjectKFold(_SubjectFolds):
+    """K folds of subjects: nobody is both trained on and tested.
+
+    Every sample is tested exactly once. Which samples a fold gets depends on the subjects
+    alone, not on the order of the samples.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2 and at most the number of subjects.
+    shuffle : bool
+        Take the subjects in random order. Otherwise they are taken in the order of their
+        labels, in blocks.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed, with ``shuffle=True`` only. None draws another partition each time.
+    stratify : str, optional
+        A metadata column, such as ``"sex"``: each fold gets the same number of subjects of each
+        of its values, give or take one. It must be constant within each subject.
+    balance : {"subjects", "samples"}
+        What the folds have in equal numbers: subjects, give or take one; or samples, give or
+        take those of the largest subject (each subject goes to the smallest fold so far; without
+        shuffling the largest subjects go first, which is the most even).
+
+    See Also
+    --------
+    RepeatedSubjectKFold : the same, several times.
+    SampleKFold : subjects may be on both sides, samples never.
+
+    References
+    ----------
+    .. [1] Kohavi, R. (1995). A study of cross-validation and bootstrap for accuracy estimation
+       and model selection. IJCAI 14, 1137-1143.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bioeval.partition import SubjectKFold
+    >>> subject = np.array(["ann", "ann", "bob", "cem", "cem", "dan"])
+    >>> for train, test in SubjectKFold(2).split(y=subject):
+    ...     print(subject[train], subject[test])
+    ['cem' 'cem' 'dan'] ['ann' 'ann' 'bob']
+    ['ann' 'ann' 'bob'] ['cem' 'cem' 'dan']
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: RandomState = None,
+        stratify: str | None = None,
+        balance: str = "subjects",
+    ):
+        super().__init__(n_splits, 1, shuffle, random_state)
+        self.shuffle, self.stratify, self.balance = shuffle, stratify, balance
+        self._check_units()
+
+
+class RepeatedSubjectKFold(_SubjectFolds):
+    """K folds of subjects, several times, each time in another random order.
+
+    The first repeat is the :class:`SubjectKFold` of the same seed; more repeats never change
+    those before them.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds in a repeat.
+    n_repeats : int
+        Number of repeats.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed. None draws other partitions each time.
+    stratify, balance
+        As for :class:`SubjectKFold`.
+
+    Examples
+    --------
+    >>> from bioeval.partition import RepeatedSubjectKFold
+    >>> splitter = RepeatedSubjectKFold(n_splits=2, n_repeats=3, random_state=0)
+    >>> splitter.get_n_splits()
+    6
+    >>> for train, test in splitter.split(y=["ann", "ann", "bob", "cem"]):
+    ...     print(train, test)
+    [0 1] [2 3]
+    [2 3] [0 1]
+    [0 1] [2 3]
+    [2 3] [0 1]
+    [2] [0 1 3]
+    [0 1 3] [2]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 10,
+        random_state: RandomState = None,
+        stratify: str | None = None,
+        balance: str = "subjects",
+    ):
+        super().__init__(n_splits, n_repeats, True, random_state)
+        self.n_repeats, self.stratify, self.balance = n_repeats, stratify, balance
+        self._check_units()
+
+
+class SampleKFold(_SampleFolds):
+    """K folds of samples: a subject may be on both sides, a sample never.
+
+    This is the partition where the tested subjects are known to the system, such as a classifier
+    that is trained on the persons it has to recognise. A system that has to recognise new
+    persons needs :class:`SubjectKFold`. Every sample is tested exactly once, and the folds
+    differ by at most one sample.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2 and at most the number of samples.
+    shuffle : bool
+        Take the samples in random order; otherwise as they come, in blocks.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed, with ``shuffle=True`` only. None draws another partition each time.
+    stratify : str, optional
+        ``"subject"`` gives each fold the same number of each subject's samples, give or take
+        one; the name of a metadata column does so for each of its values. Subjects with fewer
+        samples than folds are welcome.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bioeval.partition import SampleKFold
+    >>> subject = np.array(["ann", "ann", "bob", "bob", "cem", "cem"])
+    >>> for train, test in SampleKFold(2, stratify="subject").split(y=subject):
+    ...     print(train, test)
+    [1 3 5] [0 2 4]
+    [0 2 4] [1 3 5]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: RandomState = None,
+        stratify: str | None = None,
+    ):
+        super().__init__(n_splits, 1, shuffle, random_state)
+        self.shuffle, self.stratify = shuffle, stratify
+        require_column(type(self).__name__, stratify)
+
+
+class RepeatedSampleKFold(_SampleFolds):
+    """K folds of samples, several times, each time in another random order.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds in a repeat.
+    n_repeats : int
+        Number of repeats; every sample is tested once in each.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed. None draws other partitions each time.
+    stratify : str, optional
+        As for :class:`SampleKFold`.
+
+    Examples
+    --------
+    >>> from bioeval.partition import RepeatedSampleKFold
+    >>> splitter = RepeatedSampleKFold(n_splits=2, n_repeats=2, random_state=0)
+    >>> for train, test in splitter.split(X=range(4)):
+    ...     print(train, test)
+    [0 3] [1 2]
+    [1 2] [0 3]
+    [1 2] [0 3]
+    [0 3] [1 2]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        n_repeats: int = 10,
+        random_state: RandomState = None,
+        stratify: str | None = None,
+    ):
+        super().__init__(n_splits, n_repeats, True, random_state)
+        self.n_repeats, self.stratify = n_repeats, stratify
+        require_column(type(self).__name__, stratify)
+
+
+def require_column(who: str, stratify: Any) -> None:
+    """Raise :class:`DataError` unless `stratify` is None or a name."""
+    if stratify is not None and not isinstance(stratify, str):
+        raise DataError(
+            f"{who}: stratify is {stratify!r}; expected None or the name of a metadata column"
+        )

@@ -1,0 +1,224 @@
+"""What is divided: the samples, their subjects and their metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.errors import DataError, bad_choice
+from bioeval.labels import Codes, as_labels, as_meta
+from bioeval.scores import PairScores, Scores
+
+_NUMBERS = (bool, int, float)
+
+
+class Labels:
+    """Labels as codes in canonical order: the order of the samples does not matter to it.
+
+    Numbers are ordered by value and strings by code point; everything else, mixtures included,
+    by the name of its type and its ``repr``.
+
+    Parameters
+    ----------
+    labels : sequence of hashable
+    name : str
+        Where the labels come from, for messages.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_values,)
+        The distinct labels.
+    codes : ndarray of int64, shape (n_samples,)
+    counts : ndarray of int64, shape (n_values,)
+        Number of samples of each label.
+    """
+
+    def __init__(self, labels: Any, name: str):
+        array = as_labels(labels, name)
+        found = Codes(array, array, name)
+        self.values, self.codes = found.values, found.gallery
+        if array.dtype.kind == "O":
+            order = _canonical_order(found.values.tolist())
+            place = np.empty(len(order), dtype=np.int64)
+            place[order] = np.arange(len(order))
+            self.values, self.codes = found.values[order], place[found.gallery]
+        self.counts = np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        return {value: code for code, value in enumerate(self.values.tolist())}
+
+    def code(self, label: Any) -> int:
+        """Return the code of a label, or -1 if no sample bears it."""
+        try:
+            return self._numbers.get(label.item() if isinstance(label, np.generic) else label, -1)
+        except TypeError:  # not hashable
+            return -1
+
+    def show(self, codes: np.ndarray, most: int = 3) -> str:
+        """Name a few labels, and say how many more there are."""
+        shown = ", ".join(repr(label) for label in self.values[codes[:most]].tolist())
+        return shown + (f" and {len(codes) - most} more" if len(codes) > most else "")
+
+
+def _canonical_order(values: list) -> np.ndarray:
+    kinds = {type(x) for x in values}
+    plain = kinds <= set(_NUMBERS) or kinds == {str} or kinds == {bytes}
+    if plain:
+        key: Any = values.__getitem__
+    else:
+        names = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
+        key = names.__getitem__
+    return np.array(sorted(range(len(values)), key=key), dtype=np.int64)
+
+
+class Samples:
+    """The samples that a splitter was given.
+
+    Parameters
+    ----------
+    who : str
+        The splitter's name, for messages.
+    X, y, groups, meta
+        As given to ``split``.
+
+    Attributes
+    ----------
+    n : int
+        How many there are.
+    """
+
+    def __init__(self, who: str, X: Any, y: Any, groups: Any, meta: Any):
+        self.who = who
+        if isinstance(X, Scores):
+            y, groups, meta = _of_scores(who, X, y, groups, meta)
+        given = {"X": X, "y": y, "groups": groups}
+        lengths = {k: _length(who, k, v) for k, v in given.items() if v is not None}
+        if not lengths:
+            raise DataError(f"{who}: nothing to divide; give X, y or groups")
+        self.n = next(iter(lengths.values()))
+        if len(set(lengths.values())) > 1:
+            listed = ", ".join(f"{k} has {v}" for k, v in lengths.items())
+            raise DataError(f"{who}: {listed} samples; expected as many in each")
+        if self.n == 0:
+            raise DataError(f"{who}: there are no samples to divide")
+        self._labels, self._source = (groups, "groups") if groups is not None else (y, "y")
+        self._meta = meta
+
+    @cached_property
+    def subjects(self) -> Labels:
+        """The subjects of the samples."""
+        if self._labels is None:
+            raise DataError(
+                f"{self.who}: no subjects are given; pass the subject of each sample as y "
+                "(or as groups, where y is something else)"
+            )
+        if getattr(self._labels, "ndim", 1) == 2 and self._source == "groups":
+            raise DataError(
+                f"{self.who}: groups names two subjects for each sample, as for pairs; divide "
+                "pairs by PredefinedPairFolds, or as samples by SampleKFold"
+            )
+        return Labels(self._labels, self._source)
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """The subjects of both sides of fixed trials, given as groups."""
+        if self._source != "groups":
+            raise DataError(
+                f"{self.who}: no subjects are given; pass those of both sides of each pair as "
+                "groups, shape (p, 2)"
+            )
+        sides = np.asarray(self._labels)
+        if sides.ndim != 2 or sides.shape[1] != 2:
+            raise DataError(
+                f"{self.who}: groups has shape {sides.shape}; expected ({self.n}, 2), the "
+                "subjects of both sides of each pair"
+            )
+        both = Labels(np.concatenate([sides[:, 0], sides[:, 1]]), "groups")
+        self.pair_values = both.values
+        return both.codes.reshape(2, self.n).T
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a metadata column."""
+        columns = self._columns
+        if name not in columns:
+            if not columns:
+                raise DataError(
+                    f"{self.who} needs the metadata column {name!r}, but no metadata are given; "
+                    f"pass them as split(..., meta={{{name!r}: ...}})"
+                )
+            raise DataError(f"{self.who}: {bad_choice('the metadata column', name, columns)}")
+        return columns[name]
+
+    def labelled(self, name: str) -> Labels:
+        """Return a metadata column as labels; none may be missing."""
+        column = self.column(name)
+        what = f"{self.who}: meta[{name!r}]"
+        try:
+            as_labels(column, what)
+        except DataError as error:
+            found = str(error).partition(";")[0].replace("missing labels", "missing values")
+            raise DataError(f"{found}; every template needs one") from None
+        return Labels(column, what)
+
+    @cached_property
+    def _columns(self) -> dict[str, np.ndarray]:
+        meta = self._meta
+        if meta is not None and not isinstance(meta, Mapping) and hasattr(meta, "keys"):
+            meta = {name: meta[name] for name in meta.keys()}  # noqa: SIM118 (a data frame)
+        return as_meta(meta, self.n, "meta")
+
+    def strata(self, stratify: str | None) -> np.ndarray | None:
+        """Return the stratum of each sample: its subject, or its value of a column."""
+        if stratify is None:
+            return None
+        return (self.subjects if stratify == "subject" else self.labelled(stratify)).codes
+
+    def subject_strata(self, stratify: str | None) -> np.ndarray | None:
+        """Return the stratum of each subject, by a column that is constant within a subject."""
+        if stratify is None:
+            return None
+        who, column = self.subjects, self.labelled(stratify)
+        out = np.empty(len(who), dtype=np.int64)
+        out[who.codes] = column.codes
+        differs = np.flatnonzero(out[who.codes] != column.codes)
+        if len(differs):
+            subject = who.codes[differs[:1]]
+            both = np.append(column.codes[differs[0]], out[subject])
+            raise DataError(
+                f"{self.who}: the subject {who.show(subject)} has several values in "
+                f"meta[{stratify!r}], {column.show(both)}; subjects can be stratified only by "
+                "what is the same in all their samples"
+            )
+        return out
+
+
+def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tuple:
+    if isinstance(scores, PairScores):
+        groups = scores.pair_subjects if groups is None else groups
+        return y, groups, {"genuine": scores.genuine} if meta is None else meta
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        raise DataError(
+            f"{who}: the rows and the columns of these scores are different templates; divide "
+            "the labels of both sides together, split(y=np.concatenate([scores.probe_labels, "
+            "scores.gallery_labels])), and tell the sides apart by index"
+        )
+    if y is None and groups is None and scores.labelled:
+        y = scores.probe_labels
+    return y, groups, scores.probe_meta if meta is None else meta
+
+
+def _length(who: str, name: str, value: Any) -> int:
+    shape = getattr(value, "shape", None)
+    try:
+        return int(shape[0]) if shape is not None else len(value)
+    except (TypeError, IndexError):
+        raise DataError(
+            f"{who}: {name} is {type(value).__name__}; expected one entry a sample"
+        ) from None

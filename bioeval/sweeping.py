@@ -1,0 +1,218 @@
+"""One sweep for all tasks, where the scores allow it: floats in memory, without NaN or infinity.
+
+What does not fit (other dtypes, masks, failed comparisons, other fusions) is counted block by
+block by the general kernels; the counts are the same whichever way they were made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+
+from bioeval.blocks import BlockReader, Progress
+from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
+from bioeval.kernels import sweep as kernel
+from bioeval.scores import PairScores, Scores
+from bioeval.tallies import CellCounts
+from bioeval.thresholds import CELLS
+
+# Scores in one call of the kernel, and rows looked at beforehand to place its cells.
+SWEEP_VALUES = 1 << 24
+SAMPLE_ROWS = 32
+
+# Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
+# and the last two are for all that lies outside.
+WINDOW = 2 * CELLS + 3
+
+_KEYS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
+
+
+def run_jobs(
+    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
+) -> list[Any]:
+    """Run jobs over one sweep of the scores and return their tallies, in order."""
+    run = run_sweep if sweepable(scores, jobs) else run_blocks
+    return run(scores, reader, jobs, progress)
+
+
+def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
+    """Say whether the one-sweep kernel can serve these jobs over these scores."""
+    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
+        return False
+    base = scores.base
+    if not isinstance(base, np.ndarray) or base.dtype not in _KEYS:
+        return False
+    if not (base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative):
+        return False
+    return all(_served(job) for job in jobs)
+
+
+def _served(job: Any) -> bool:
+    if isinstance(job, VerificationJob):
+        plain = job.claims is None and job.given is None
+        return plain and (job.templates == "single" or job.fusion == "min")
+    return isinstance(job, IdentificationJob) and (
+        job.rank_unit == "template" or job.fusion == "min"
+    )
+
+
+def run_sweep(
+    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None
+) -> list[Any]:
+    """Run jobs, all :func:`sweepable`, and return their tallies in order."""
+    sweep = _Sweep(scores, reader, jobs)
+    m, n = scores.shape
+    step = max(1, SWEEP_VALUES // n)
+    for low in range(0, m, step):
+        high = min(low + step, m)
+        if not sweep.count(low, high):
+            for start in range(low, high, reader.rows_per_block()):
+                block = reader.block(start, min(start + reader.rows_per_block(), high))
+                for job in jobs:
+                    job.add(block)
+        if progress is not None:
+            progress(high, m)
+    return [job.result() for job in jobs]
+
+
+class _Sweep:
+    """The arrays that the kernel needs, made once, and the jobs that its counts go to."""
+
+    def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any]):
+        self.scores, self.reader = scores, reader
+        gallery = reader.gallery
+        kind = _KEYS[scores.base.dtype]
+        self.base = _writable(scores.base)
+        self.keys = self.base.view(kind)
+        self.rows = scores.base_rows(np.arange(scores.shape[0]))
+        order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
+        self.gathered = gallery.order is not None or scores.selects_columns
+        self.order = scores.base_columns(order)
+        self.places = np.ascontiguousarray(gallery.columns[0])
+        self.own_size = gallery.own_stop - gallery.own_start
+        self.single = [j for j in jobs if _is(j, "single")]
+        self.multi = [j for j in jobs if _is(j, "multi")]
+        found = [j for j in jobs if isinstance(j, IdentificationJob)]
+        self.templates = [j for j in found if j.rank_unit == "template"]
+        self.subjects = [j for j in found if j.rank_unit == "subject"]
+        chunks, n = numba.get_num_threads(), scores.shape[1]
+        self.buffer = np.empty((chunks, n + 1), dtype=self.base.dtype)
+        self.cells = np.empty((chunks, n), dtype=np.uint16)
+        self.fused = np.empty((chunks, len(gallery.starts) - 1), dtype=self.base.dtype)
+        self.limits = np.iinfo(kind)
+
+    def count(self, low: int, high: int) -> bool:
+        """Count rows ``low:high`` for all jobs; False if some score has no place."""
+        single, multi = self._windows(low, high)
+        if (self.single and single is None) or (self.multi and multi is None):
+            return False
+        gallery, dtype = self.reader.gallery, self.base.dtype
+        rows = slice(low, high)
+        offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
+        genuine = np.empty(offsets[-1], dtype=dtype)
+        tables = [
+            np.zeros((len(self.cells), 2, WINDOW if jobs else 0), dtype=np.int32)
+            for jobs in (self.single, self.multi)
+        ]
+        facts = self._facts(self.templates, rows)
+        subject_facts = self._facts(self.subjects, rows)
+        kernel.sweep_rows(
+            self.base, self.keys, self.rows[rows], self.order, self.places, self.gathered,
+            self.scores.kind == "similarity", gallery.starts, gallery.own[rows],
+            gallery.self_position[rows], dtype.type(np.inf),
+            self.keys.dtype.type(self.limits.max), self.keys.dtype.type(self.limits.bits - 1),
+            bool(self.single), _scalars(single, dtype), bool(self.multi), _scalars(multi, dtype),
+            bool(self.subjects), self.buffer, self.buffer.view(self.keys.dtype), self.cells,
+            self.fused, *tables, genuine, offsets, *facts, *subject_facts,
+        )  # fmt: skip
+        counts = [table.sum(axis=(0, 1), dtype=np.int64) for table in tables]
+        if any(len(c) and (c[0] or c[-2] or c[-1]) for c in counts):
+            return False
+        mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
+        others = self.scores.shape[1] - self.own_size[rows]
+        if (facts[5] != mates).any() or (facts[7] != others).any():
+            return False
+        for jobs, window, counted in zip(
+            (self.single, self.multi), (single, multi), counts, strict=True
+        ):
+            for job in jobs:
+                cells = CellCounts(window[0], window[1] + 1, counted[1:-2]).fitted()
+                job.cells.include(cells)
+        for job in self.single:
+            job.genuine.append(genuine[~np.isnan(genuine)])
+        for job in self.multi:
+            job.genuine.append(facts[0][facts[5] > 0].astype(dtype))
+        return True
+
+    def _facts(self, jobs: list[IdentificationJob], rows: slice) -> list[np.ndarray]:
+        """Return the arrays that the facts are written to: the first job's, or spare ones."""
+        if jobs:
+            return [jobs[0].facts[name][rows] for name in FACTS]
+        b = rows.stop - rows.start
+        return [np.zeros(b, float if name in ("mate", "other") else np.int64) for name in FACTS]
+
+    def _windows(self, low: int, high: int) -> tuple[Window | None, Window | None]:
+        """Return exponent and first cell of the tables, from the counts so far or a sample."""
+        jobs = [*self.single[:1], *self.multi[:1]]
+        if any(not len(job.cells.cells.counts) for job in jobs):
+            block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
+            windows = []
+            for wanted, sample in ((self.single, block), (self.multi, None)):
+                if not wanted:
+                    windows.append(None)
+                    continue
+                counter = type(wanted[0].cells)()
+                sample = sample or block.fused("min")
+                counter.add(sample.values, sample.own_start, sample.own_stop)
+                windows.append(_window(counter.result(), self.base.dtype))
+            return windows[0], windows[1]
+        return (
+            _window(self.single[0].cells.cells, self.base.dtype) if self.single else None,
+            _window(self.multi[0].cells.cells, self.base.dtype) if self.multi else None,
+        )
+
+
+# Exponent of the cells, and the number of the cell that is table entry 0.
+Window = tuple[int, int]
+
+FACTS = IdentificationJob.NAMES
+
+
+def _is(job: Any, templates: str) -> bool:
+    return isinstance(job, VerificationJob) and job.templates == templates
+
+
+def _window(cells: CellCounts, dtype: np.dtype) -> Window | None:
+    """Return a window with the cells seen so far in its middle; None if it cannot be exact."""
+    if not len(cells.counts):
+        return None
+    first = cells.first - (WINDOW - len(cells.counts)) // 2
+    # Cell numbers, and one past them, must be whole numbers of the dtype and of 32 bits.
+    largest = max(abs(first), abs(first + WINDOW)) + 1
+    exact = largest < min(2 ** (np.finfo(dtype).nmant - 1), 2**30)
+    info = np.finfo(dtype)
+    inside = info.minexp + 2 < cells.exponent < info.maxexp - 32
+    return (cells.exponent, first) if exact and inside else None
+
+
+def _scalars(window: Window | None, dtype: np.dtype) -> tuple[Any, ...]:
+    exponent, first = window or (0, 0)
+    numbers = (2.0**exponent, 2.0**-exponent, first, first + WINDOW - 2, first)
+    return tuple(dtype.type(x) for x in numbers)
+
+
+def _writable(array: np.ndarray) -> np.ndarray:
+    """Return an array over the same memory that numba takes for writable.
+
+    Read-only arrays (memory maps) would make it compile every kernel once more. The kernel
+    writes to none of them.
+    """
+    if array.flags.writeable:
+        return array.view(np.ndarray)
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    alias = np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
+    return alias

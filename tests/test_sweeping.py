@@ -1,0 +1,157 @@
+"""The one-sweep kernel counts what the general kernels count, to the last bit."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval import sweeping
+from bioeval.blocks import BlockReader
+from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
+
+
+def jobs_for(scores, reader):
+    return [
+        VerificationJob(scores, reader),
+        VerificationJob(scores, reader, templates="multi"),
+        IdentificationJob(scores, reader),
+        IdentificationJob(scores, reader, rank_unit="subject"),
+    ]
+
+
+def both_ways(scores, choose=slice(None)):
+    """Tallies by the sweep and by blocks."""
+    out = []
+    for run in (sweeping.run_sweep, run_blocks):
+        reader = BlockReader(scores)
+        jobs = jobs_for(scores, reader)[choose]
+        if run is sweeping.run_sweep:
+            assert sweeping.sweepable(scores, jobs)
+        out.append(run(scores, reader, jobs, None))
+    return zip(*out, strict=True)
+
+
+def check_same(scores, choose=slice(None)) -> None:
+    for swept, blocked in both_ways(scores, choose):
+        assert type(swept) is type(blocked)
+        for name, value in vars(swept).items():
+            expected = getattr(blocked, name)
+            if isinstance(value, np.ndarray):
+                assert value.dtype == expected.dtype, name
+                np.testing.assert_array_equal(value, expected, err_msg=name)
+            elif name == "impostor":
+                assert (value.exponent, value.first) == (expected.exponent, expected.first)
+                np.testing.assert_array_equal(value.counts, expected.counts)
+                assert value.negative_infinite == expected.negative_infinite
+                assert value.positive_infinite == expected.positive_infinite
+
+
+def population(seed=0, sizes=(1, 12), n=40, dtype="float32"):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(n), rng.integers(*sizes, n, endpoint=True))
+    x = rng.normal(size=(n, 6))[labels] + 0.6 * rng.normal(size=(len(labels), 6))
+    d = np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1)).astype(dtype)
+    return d, labels
+
+
+@pytest.fixture(params=[1 << 24, 2000], ids=["one call", "many calls"])
+def _calls(request, monkeypatch):
+    monkeypatch.setattr(sweeping, "SWEEP_VALUES", request.param)
+    monkeypatch.setattr(sweeping, "SAMPLE_ROWS", 2)
+
+
+@pytest.mark.usefixtures("_calls")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_square(dtype, kind, threads):
+    d, labels = population(dtype=dtype)
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(threads, before))
+    try:
+        check_same(be.Scores(1 - d if kind == "similarity" else d, labels, kind=kind))
+    finally:
+        numba.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_calls")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("decimals", [1, 7], ids=["ties", "no ties"])
+def test_shuffled_gallery_with_strangers(dtype, decimals):
+    d, labels = population(1, dtype=dtype)
+    rng = np.random.default_rng(2)
+    order = rng.permutation(len(labels))
+    rows, columns = order[:90], order[90:]
+    scores = be.Scores(
+        np.ascontiguousarray(d.round(decimals)[np.ix_(rows, columns)]),
+        labels[rows],
+        labels[columns],
+    )
+    assert not np.isin(labels[rows], labels[columns]).all()
+    check_same(scores)
+    check_same(scores, slice(2, 4))  # ranks alone, without cells
+    check_same(scores, slice(1, 2))  # multi-template alone
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_selections(kind):
+    d, labels = population(3)
+    scores = be.Scores(d, labels, kind=kind)
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        view = scores.select(
+            probes=rng.permutation(len(labels))[:30], gallery=rng.permutation(len(labels))[:50]
+        )
+        check_same(view)
+
+
+@pytest.mark.usefixtures("_calls")
+@pytest.mark.parametrize("nan", ["reject", "exclude"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_has_no_place_is_counted_by_the_general_kernels(nan, value):
+    d, labels = population(5)
+    d[3, 100] = d[50, 51] = d[70, 2] = value
+    np.fill_diagonal(d, np.nan)
+    scores = be.Scores(d, labels, nan=nan)
+    check_same(scores)
+    check_same(scores, slice(2, 4))
+
+
+def test_a_nan_raises_whatever_the_tasks():
+    d, labels = population(6)
+    d[3, 100] = np.nan
+    scores = be.Scores(d, labels)
+    for task in (be.verification, be.open_set, be.closed_set):
+        with pytest.raises(be.DataError, match="1 NaN, the first at row 3, column 100"):
+            task(scores)
+
+
+@pytest.mark.usefixtures("_calls")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 1e4, 1e30])
+@pytest.mark.parametrize("shift", [0.0, -3.0, 1e6])
+def test_any_scale_and_place_of_scores(dtype, scale, shift):
+    d, labels = population(7, n=15)
+    # Later rows reach farther, so that the cells must widen on the way.
+    grown = (d * np.linspace(0.1, 8, len(d))[:, None] + shift) * scale
+    check_same(be.Scores(np.ascontiguousarray(grown, dtype=dtype), labels))
+
+
+def test_equal_scores_everywhere():
+    for value in (0.0, 1.0, -2.5):
+        d = np.full((12, 12), value, dtype="float32")
+        check_same(be.Scores(d, np.repeat(np.arange(4), 3)))
+
+
+def test_read_only_and_mapped_memory(tmp_path):
+    d, labels = population(8)
+    np.save(tmp_path / "d.npy", d)
+    mapped = np.load(tmp_path / "d.npy", mmap_mode="r")
+    before = mapped.copy()
+    check_same(be.Scores(mapped, labels))
+    fixed = d.copy()
+    fixed.flags.writeable = False
+    check_same(be.Scores(fixed, labels))
+    np.testing.assert_array_equal(mapped, before)
