@@ -7,15 +7,19 @@ matrix already is all that, a block is a view of it and nothing is copied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numba
 import numpy as np
 
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
+from bioeval.kernels import refine as kernel_refine
 from bioeval.labels import _plain
 from bioeval.scores import GENUINE, IGNORE, IMPOSTOR, Scores
 
@@ -24,6 +28,10 @@ Progress = Callable[[int, int], None]
 # Values in one block of rows: large enough to keep all threads busy, small enough to be a
 # fraction of any matrix worth the name.
 BLOCK_VALUES = 1 << 20
+
+# Fewer cells than this are counted on one thread: waking another costs more than it saves, and
+# on a busy machine much more.
+SERIAL_CELLS = 1 << 18
 
 FUSIONS = ("min", "mean", "max", "median", "kth:K")
 
@@ -37,6 +45,18 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         raise DataError(f"fusion is {fusion!r}; expected kth:K with a whole number K >= 1")
     require_choice("fusion", fusion, FUSIONS)
     return fusion, 0
+
+
+@contextmanager
+def threads_for(scores: Scores) -> Iterator[None]:
+    """Count small matrices on one thread; the counts are the same on any number."""
+    before = numba.get_num_threads()
+    small = math.prod(scores.shape) < SERIAL_CELLS
+    numba.set_num_threads(1 if small else before)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 class Gallery:
@@ -110,6 +130,13 @@ class Block:
         if fusion not in self._fused:
             self._fused[fusion] = self._fuse(*parse_fusion(fusion))
         return self._fused[fusion]
+
+    def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows fused by the nearest template, and where the own subject stands."""
+        fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
+        kernel_refine.fuse_nearest(self.values, self.starts, self.self_position, fused)
+        enrolled = self.own >= 0
+        return fused, np.where(enrolled, self.own, 0), np.where(enrolled, self.own + 1, 0)
 
     def _fuse(self, method: str, kth: int) -> Block:
         shape = (len(self.values), len(self.starts) - 1)

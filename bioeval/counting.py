@@ -66,11 +66,19 @@ def run_blocks(
 def describe(scores: Scores) -> About:
     """Say where the counts of these scores come from."""
     pairs = isinstance(scores, PairScores)
-    if pairs or not scores.labelled:
-        probe_subjects = gallery_subjects = np.empty(0)
-    else:
-        probe_subjects = scores.codes.values[np.unique(scores.codes.probe)]
-        gallery_subjects = np.unique(scores.codes.gallery)
+    nobody = np.empty(0, dtype=np.int64)
+    known = not pairs and scores.labelled
+    probe_subjects = np.unique(scores.codes.probe) if known else nobody
+    gallery_subjects = np.unique(scores.codes.gallery) if known else nobody
+    names = {
+        code: repr(name)
+        for code, name in zip(
+            probe_subjects.tolist(),
+            scores.codes.values[probe_subjects].tolist() if known else [],
+            strict=True,
+        )
+    }
+    enrolled = np.intersect1d(probe_subjects, gallery_subjects)
     return About(
         name=scores.name or "",
         layout=scores.layout,
@@ -79,9 +87,11 @@ def describe(scores: Scores) -> About:
         probes=scores.shape[0],
         gallery_templates=0 if pairs else scores.shape[1],
         gallery_subjects=len(gallery_subjects),
-        probe_subjects=frozenset(map(repr, probe_subjects.tolist())),
+        probe_subjects=frozenset(names.values()),
+        enrolled_subjects=frozenset(names[code] for code in enrolled.tolist()),
         fingerprints=(scores.fingerprint,),
         notes=tuple(_notes(scores)),
+        origin=scores.origin,
     )
 
 
@@ -356,6 +366,11 @@ class VerificationJob:
 
     def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
         """Yield the blocks of impostor scores again, for refinement."""
+        nearest = self.templates == "multi" and self.fusion == "min" and self.claims is None
+        if nearest and not isinstance(self.scores, PairScores):
+            for block in reader:
+                yield block.nearest()
+            return
         for _, impostors in self.attempts(reader):
             yield from impostors
 

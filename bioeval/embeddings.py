@@ -93,6 +93,12 @@ def check_metric(metric: Metric) -> None:
         raise DataError(bad_choice("metric", metric, METRICS))
 
 
+def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
+    """Say in words how scores were made of embeddings."""
+    name = getattr(metric, "__name__", "a callable") if callable(metric) else metric
+    return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, metric {name}"
+
+
 def _prepare(values: np.ndarray, metric: Metric, what: str) -> np.ndarray:
     """Return what the blocks of a metric work on: unit vectors, square roots, or float64."""
     if callable(metric):

@@ -192,6 +192,7 @@ class VerificationPoints:
     min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
     symmetric: bool = False
+    every_score: bool = True
 
 
 @dataclass

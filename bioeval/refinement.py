@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -31,12 +32,16 @@ from bioeval.points import (
     min_costs,
 )
 from bioeval.tallies import CellCounts, VerificationTally
-from bioeval.thresholds import edge_of
+from bioeval.thresholds import cell_of, edge_of, exact_window, window_scalars
 
 # A cell with more scores than this is counted in finer cells before any is collected.
 COLLECT = 1 << 20
 
 Sweep = Callable[[], Iterator[ImpostorBlock]]
+
+# Scores looked at together for windows, and scores of a row that are expected in windows.
+PIECE = 64
+ROOM = 64
 
 _LARGEST = np.finfo(np.float64).max
 
@@ -94,7 +99,9 @@ def refine(
     sweep: Sweep,
     far_targets: Sequence[float] | np.ndarray,
     costs: np.ndarray,
+    *,
     symmetric: bool,
+    auc: bool = True,
 ) -> VerificationPoints:
     """Return the operating points of a tally, exact, from another sweep over its scores.
 
@@ -107,6 +114,8 @@ def refine(
     costs : float64 array, shape (c, 3)
     symmetric : bool
         Whether each pair was counted in both directions.
+    auc : bool
+        Whether to find what takes every impostor score: AUC, d', hull and least costs.
     """
     targets = np.asarray(far_targets, dtype=np.float64)
     genuine = tally.genuine.astype(np.float64)
@@ -118,25 +127,36 @@ def refine(
         min_cost=np.full(len(costs), np.nan),
         min_cost_threshold=np.full(len(costs), np.nan),
         symmetric=symmetric,
+        every_score=auc,
     )
     total = tally.impostor.total
     if not len(genuine) or not total:
         return points
     search = _Search(genuine, tally.impostor, targets)
-    gaps, impostor_moments = search.run(sweep)
-    points.d_prime = d_prime(_moments(genuine[np.isfinite(genuine)]), impostor_moments)
-    reject_all = search.reject_all()
+    gaps, moments = _GapCounter(genuine), _MomentCounter()
+    search.run(sweep, [gaps, moments] if auc else [])
     points.equal_error = search.equal_error()
     for i, target in enumerate(targets):
         points.frr_at_far[i], points.threshold_at_far[i] = search.at_far(float(target))
     points.zero_far, points.zero_far_threshold = search.at_far(0.0)
-    points.zero_frr = float(gaps.below[-1] + gaps.at[-1]) / total
-    points.zero_frr_threshold = float(gaps.marks[-1])
+    points.zero_frr = search.far_at_most(float(genuine[-1]))
+    points.zero_frr_threshold = float(genuine[-1])
+    if auc:
+        _add_every_score(points, gaps, moments, search)
+    return points
+
+
+def _add_every_score(
+    points: VerificationPoints, counted: _GapCounter, moments: _MomentCounter, search: _Search
+) -> None:
+    """Add what takes every impostor score."""
+    gaps = counted.result(search.total)
+    genuine = search.genuine
+    points.d_prime = d_prime(_moments(genuine[np.isfinite(genuine)]), moments.result())
     points.auc = gaps.auc()
     _, far, frr = gaps.best_points()
     points.eer_hull = hull_equal_error(np.append(far, 1.0), np.append(frr, 0.0))
-    points.min_cost, points.min_cost_threshold = min_costs(gaps, costs, reject_all)
-    return points
+    points.min_cost, points.min_cost_threshold = min_costs(gaps, points.costs, search.reject_all())
 
 
 def _moments(scores: np.ndarray) -> tuple[float, float]:
@@ -152,6 +172,7 @@ class _Search:
 
     def __init__(self, genuine: np.ndarray, cells: CellCounts, targets: np.ndarray):
         self.genuine = genuine
+        self.cells = cells
         self.total = cells.total
         self.bins = Bins.of(cells)
         self.allowed = {allowed_false_accepts(t, self.total) for t in [0.0, *targets.tolist()]}
@@ -179,37 +200,48 @@ class _Search:
             return None
         return int(np.searchsorted(self.bins.cumulative(), allowed, side="right"))
 
+    def bin_of(self, score: float) -> int:
+        """Return the bin that a score lies in."""
+        return int(np.searchsorted(self.bins.edges, score))
+
     def wanted(self) -> list[int]:
         """Return the bins whose scores are needed: where points fall, and the ones before."""
         chosen = {self.crossing_bin(), *map(self.bin_past, self.allowed)}
         if None in chosen:  # everything may be accepted: the largest score is wanted
             chosen = chosen - {None} | {self.bins.last_filled_before(len(self.bins.counts))}
         before = {self.bins.last_filled_before(b) for b in chosen if b is not None}
+        before.add(self.bin_of(float(self.genuine[-1])))
         return sorted(b for b in chosen | before if b is not None and self.bins.counts[b])
 
     # -- sweeps
 
-    def run(self, sweep: Sweep) -> tuple[Gaps, tuple[float, float]]:
-        """Narrow crowded bins, then collect what is wanted; return gaps, mean and variance."""
+    def run(self, sweep: Sweep, counters: Sequence[Any] = ()) -> None:
+        """Narrow crowded bins, then collect what is wanted, in one sweep with the counters."""
         while True:
             missing = [b for b in self.wanted() if not self._single(b)]
             crowded = [b for b in missing if self.bins.counts[b] > COLLECT]
             if not crowded:
                 break
             self._narrow(sweep, crowded)
-        gaps, moments = _GapCounter(self.genuine), _MomentCounter()
         windows = [(self.bins.low(b), float(self.bins.edges[b])) for b in missing]
+        collect = _Collector(windows, self.cells)
         collected: list[np.ndarray] = []
-        for values, start, stop in sweep():
-            gaps.add(values, start, stop)
-            moments.add(values, start, stop)
-            if windows:
-                collected.append(_collect(values, start, stop, windows))
+        if windows or counters:
+            for values, start, stop in sweep():
+                for counter in counters:
+                    counter.add(values, start, stop)
+                if windows:
+                    collected.append(collect(values, start, stop))
         scores = np.sort(np.concatenate(collected)) if collected else np.empty(0)
+        expected = sum(int(self.bins.counts[b]) for b in missing)
+        if len(scores) != expected:
+            raise MergeError(
+                f"the scores hold {len(scores)} impostor attempts where the tally counted "
+                f"{expected}; refine a tally with the very scores that it counted"
+            )
         for low, high in windows:
             first, last = np.searchsorted(scores, [low, high], side="right")
             self.found[low, high] = np.unique(scores[first:last], return_counts=True)
-        return gaps.result(self.total), moments.result()
 
     def _single(self, b: int) -> bool:
         """Note the score of a bin that can hold only one value, and say if it does."""
@@ -282,6 +314,14 @@ class _Search:
             scores.append(float(self.found[window][0][-1]))
         return max(scores) if scores else self.reject_all()
 
+    def far_at_most(self, threshold: float) -> float:
+        """Return the FAR at a threshold in one of the bins that were collected."""
+        b = self.bin_of(threshold)
+        window = (self.bins.low(b), float(self.bins.edges[b]))
+        values, counts = self.found.get(window, (np.empty(0), np.empty(0, dtype=np.int64)))
+        inside = int(counts[values <= threshold].sum())
+        return (int(self.bins.counts[:b].sum()) + inside) / self.total
+
     def equal_error(self) -> EqualError:
         """Return the equal error rate."""
         return equal_error(self.curve(self.crossing_bin()))
@@ -300,14 +340,72 @@ class _Search:
 def _collect(
     values: np.ndarray, start: np.ndarray, stop: np.ndarray, windows: list[tuple[float, float]]
 ) -> np.ndarray:
-    lows = np.array([low for low, _ in windows])
-    highs = np.array([high for _, high in windows])
-    found = np.empty(len(values), dtype=np.int64)
-    kernel_refine.count_windows(values, start, stop, lows, highs, found)
-    offsets = np.concatenate([[0], np.cumsum(found)])
-    out = np.empty(offsets[-1])
-    kernel_refine.collect_windows(values, start, stop, lows, highs, offsets, out)
-    return out
+    """Return the impostor scores of a block that lie in any of the windows, in float64."""
+    return _Collector(windows)(values, start, stop)
+
+
+class _Collector:
+    """Collects the impostor scores of blocks that lie in any of some windows, in float64.
+
+    Where the windows are cells of a count, the cell of each score says whether it is wanted;
+    otherwise each score is compared with the windows.
+    """
+
+    def __init__(self, windows: list[tuple[float, float]], cells: CellCounts | None = None):
+        self.windows = windows
+        self.exponent = self.first = 0
+        self.wanted = np.empty(0, dtype=np.uint8)
+        if windows and cells is not None and len(cells.counts):
+            numbers = [cell_of(high, cells.exponent) for _, high in windows]
+            edges = [(edge_of(k - 1, cells.exponent), edge_of(k, cells.exponent)) for k in numbers]
+            if edges == windows:
+                self.exponent, self.first = cells.exponent, cells.first - 1
+                self.wanted = np.zeros(len(cells.counts) + 3, dtype=np.uint8)
+                self.wanted[np.array(numbers) - self.first] = 1
+
+    def __call__(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        """Return the scores of a block."""
+        found = np.empty(len(values), dtype=np.int64)
+        room = min(values.shape[1], ROOM)
+        while True:
+            out = np.empty((len(values), room), dtype=values.dtype)
+            self._fill(values, start, stop, found, out)
+            most = int(found.max(initial=0))
+            if most <= room:
+                return out[np.arange(room) < found[:, None]].astype(np.float64)
+            room = most
+
+    def _fill(
+        self,
+        values: np.ndarray,
+        start: np.ndarray,
+        stop: np.ndarray,
+        found: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        dtype, size = values.dtype, len(self.wanted)
+        if size and exact_window(self.exponent, self.first, size, dtype):
+            scalars = window_scalars(self.exponent, self.first, size, dtype)
+            room = np.empty((numba.get_num_threads(), values.shape[1]), dtype=np.uint16)
+            kernel_refine.collect_cells(
+                values, start, stop, *scalars[:4], np.int32(self.first), self.wanted, room,
+                found, out,
+            )  # fmt: skip
+            return
+        ends = zip(*self.windows, strict=True)
+        lows, highs = (_rounded_down(np.array(x), dtype) for x in ends)
+        kernel_refine.collect_windows(values, start, stop, lows, highs, PIECE, found, out)
+
+
+def _rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the largest numbers of a dtype that are not above the ends.
+
+    A score of the dtype is above the one exactly when it is above the other, so that windows
+    keep their meaning.
+    """
+    with np.errstate(over="ignore"):
+        near = ends.astype(dtype)
+    return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
 
 
 class _GapCounter:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.embeddings import Metric, as_embeddings, distance_matrix
+from bioeval.embeddings import Metric, as_embeddings, describe_metric, distance_matrix
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.labels import Codes, as_labels, as_meta, digest
 
@@ -88,6 +88,7 @@ class Scores:
         require_choice("nan", nan, NAN_POLICIES)
         self.kind, self.nan, self.name = kind, nan, name
         self._base = _as_values(values)
+        self.origin = ""
         self._rows: np.ndarray | None = None
         self._columns: np.ndarray | None = None
         m, n = self._base.shape
@@ -192,7 +193,7 @@ class Scores:
         if gallery is not None:
             as_labels(gallery_labels, "gallery_labels", len(right))
         values = distance_matrix(left, right, metric)
-        return cls(
+        made = cls(
             values,
             labels,
             gallery_labels,
@@ -202,6 +203,8 @@ class Scores:
             gallery_meta=gallery_meta,
             name=name,
         )
+        made.origin = describe_metric(metric, left)
+        return made
 
     @staticmethod
     def from_pairs(
@@ -349,7 +352,9 @@ class Scores:
         -------
         Scores
             A view that keeps template identities: what stands on both sides goes on being
-            excluded from comparison with itself, also where the view is not square.
+            excluded from comparison with itself, also where the view is not square. Its layout
+            is all-against-all while every probe is itself in the gallery, and
+            probe-against-gallery otherwise; who plays the impostor in open set follows from that.
 
         Examples
         --------
@@ -467,6 +472,7 @@ class PairScores(Scores):
         if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
         self._base = array
+        self.origin = ""
         self.genuine = flags.astype(bool)
         self.pair_subjects = None
         if subjects is not None:

@@ -13,12 +13,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.blocks import BlockReader, Progress
+from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
 from bioeval.kernels import sweep as kernel
 from bioeval.scores import PairScores, Scores
 from bioeval.tallies import CellCounts
-from bioeval.thresholds import CELLS
+from bioeval.thresholds import CELLS, exact_window, window_scalars
 
 # Scores in one call of the kernel, and rows looked at beforehand to place its cells.
 SWEEP_VALUES = 1 << 24
@@ -28,7 +28,10 @@ SAMPLE_ROWS = 32
 # and the last two are for all that lies outside.
 WINDOW = 2 * CELLS + 3
 
-_KEYS = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
+_KEYS: dict[np.dtype, Any] = {
+    np.dtype(np.float32): np.int32,
+    np.dtype(np.float64): np.int64,
+}
 
 
 def run_jobs(
@@ -36,7 +39,8 @@ def run_jobs(
 ) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
     run = run_sweep if sweepable(scores, jobs) else run_blocks
-    return run(scores, reader, jobs, progress)
+    with threads_for(scores):
+        return run(scores, reader, jobs, progress)
 
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
@@ -120,7 +124,7 @@ class _Sweep:
         ]
         facts = self._facts(self.templates, rows)
         subject_facts = self._facts(self.subjects, rows)
-        kernel.sweep_rows(
+        kernel.sweep_rows(  # type: ignore[call-arg]
             self.base, self.keys, self.rows[rows], self.order, self.places, self.gathered,
             self.scores.kind == "similarity", gallery.starts, gallery.own[rows],
             gallery.self_position[rows], dtype.type(np.inf),
@@ -140,6 +144,7 @@ class _Sweep:
             (self.single, self.multi), (single, multi), counts, strict=True
         ):
             for job in jobs:
+                assert window is not None
                 cells = CellCounts(window[0], window[1] + 1, counted[1:-2]).fitted()
                 job.cells.include(cells)
         for job in self.single:
@@ -160,7 +165,7 @@ class _Sweep:
         jobs = [*self.single[:1], *self.multi[:1]]
         if any(not len(job.cells.cells.counts) for job in jobs):
             block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
-            windows = []
+            windows: list[Window | None] = []
             for wanted, sample in ((self.single, block), (self.multi, None)):
                 if not wanted:
                     windows.append(None)
@@ -191,18 +196,13 @@ def _window(cells: CellCounts, dtype: np.dtype) -> Window | None:
     if not len(cells.counts):
         return None
     first = cells.first - (WINDOW - len(cells.counts)) // 2
-    # Cell numbers, and one past them, must be whole numbers of the dtype and of 32 bits.
-    largest = max(abs(first), abs(first + WINDOW)) + 1
-    exact = largest < min(2 ** (np.finfo(dtype).nmant - 1), 2**30)
-    info = np.finfo(dtype)
-    inside = info.minexp + 2 < cells.exponent < info.maxexp - 32
-    return (cells.exponent, first) if exact and inside else None
+    exact = exact_window(cells.exponent, first, WINDOW, dtype)
+    return (cells.exponent, first) if exact else None
 
 
 def _scalars(window: Window | None, dtype: np.dtype) -> tuple[Any, ...]:
     exponent, first = window or (0, 0)
-    numbers = (2.0**exponent, 2.0**-exponent, first, first + WINDOW - 2, first)
-    return tuple(dtype.type(x) for x in numbers)
+    return window_scalars(exponent, first, WINDOW, dtype)
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

@@ -31,8 +31,10 @@ class About:
     gallery_templates: int
     gallery_subjects: int
     probe_subjects: frozenset
+    enrolled_subjects: frozenset
     fingerprints: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    origin: str = ""
 
     def merge(self, other: About) -> About:
         """Describe the data of both."""
@@ -46,6 +48,7 @@ class About:
             gallery_templates=max(self.gallery_templates, other.gallery_templates),
             gallery_subjects=max(self.gallery_subjects, other.gallery_subjects),
             probe_subjects=self.probe_subjects | other.probe_subjects,
+            enrolled_subjects=self.enrolled_subjects | other.enrolled_subjects,
             fingerprints=_joined(self.fingerprints, other.fingerprints),
             notes=_joined(self.notes, other.notes),
         )

@@ -69,10 +69,12 @@ class Tally:
         protocol: str,
         parts: dict[str, Part],
         far_targets: Sequence[float] | np.ndarray = FAR_TARGETS,
+        ranks: Sequence[int] = (1, 5, 10),
     ):
         self.protocol = protocol
         self.parts = parts
         self.far_targets = np.asarray(far_targets, dtype=np.float64)
+        self.ranks = tuple(int(k) for k in ranks)
 
     def __repr__(self) -> str:
         about = next(iter(self.parts.values())).tally.about
@@ -92,10 +94,7 @@ class Tally:
         options = {k: (v.options, theirs[k].options) for k, v in mine.items() if k in theirs}
         differ = [k for k, (a, b) in options.items() if not _equal_options(a, b)]
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ:
-            raise MergeError(
-                f"tallies of different protocols or options: {self.protocol} ({', '.join(mine)}) "
-                f"and {other.protocol} ({', '.join(theirs)})"
-            )
+            raise MergeError(self._difference(other, differ))
         merged: dict[tuple[int, int], TaskTally] = {}
         parts = {}
         for node, part in mine.items():
@@ -103,7 +102,18 @@ class Tally:
             if key not in merged:
                 merged[key] = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
             parts[node] = Part(merged[key], part.options)
-        return Tally(self.protocol, parts, self.far_targets)
+        return Tally(self.protocol, parts, self.far_targets, self.ranks)
+
+    def _difference(self, other: Tally, differ: list[str]) -> str:
+        """Say why two tallies do not belong together."""
+        if self.protocol != other.protocol:
+            return f"tallies of different protocols: {self.protocol} and {other.protocol}"
+        if set(self.parts) != set(other.parts):
+            return f"tallies of different tasks: {list(self.parts)} and {list(other.parts)}"
+        node = differ[0]
+        mine, theirs = _plain(self.parts[node].options), _plain(other.parts[node].options)
+        names = [k for k in {**mine, **theirs} if mine.get(k) != theirs.get(k)]
+        return f"tallies of {node} with different {', '.join(names)}; count both with the same"
 
     def dataset(self, node: str | None = None) -> xr.Dataset:
         """Return the result of one task; `node` may be left out where there is only one."""
@@ -122,6 +132,7 @@ class Tally:
         else:
             result = closed_set_dataset(part.tally, **part.options)
         result.attrs["protocol"] = self.protocol
+        result.attrs["report_ranks"] = " ".join(map(str, self.ranks))
         return result
 
     def tree(self) -> xr.DataTree:
@@ -147,6 +158,7 @@ class Tally:
             "bioeval_tally": SCHEMA,
             "protocol": self.protocol,
             "far_targets": self.far_targets.tolist(),
+            "ranks": list(self.ranks),
             "nodes": nodes,
             "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
         }
@@ -179,7 +191,7 @@ class Tally:
                 node: Part(tallies[x["tally"]], dict(x["options"]))
                 for node, x in header["nodes"].items()
             }
-            return Tally(header["protocol"], parts, header["far_targets"])
+            return Tally(header["protocol"], parts, header["far_targets"], header["ranks"])
         except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
             raise DataError(f"{path}: the tally lacks {error}; it is damaged") from None
 

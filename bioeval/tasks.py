@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bioeval.blocks import BlockReader, Progress
+from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.counting import (
     IdentificationJob,
     VerificationJob,
@@ -35,6 +35,7 @@ def verification(
     unenrolled_claims: str = "raise",
     far_targets: Sequence[float] = FAR_TARGETS,
     costs: Sequence[tuple[float, float, float]] = COSTS,
+    auc: bool = True,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate verification: is the probe who it claims to be?
@@ -61,6 +62,9 @@ def verification(
     costs : sequence of (prior, c_miss, c_fa)
         For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
         half total error rate.
+    auc : bool
+        Whether to also find AUC, d', the EER on the hull and the least costs. They take every
+        impostor score, not only those near an operating point, and cost more than all the rest.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -109,9 +113,11 @@ def verification(
     )
     targets, weights = check_far_targets(far_targets), check_costs(costs)
     (result,) = run_jobs(scores, reader, [job], progress)
-    result.points = refine(
-        result, lambda: job.sweep(reader), targets, weights, is_symmetric(scores)
-    )
+    symmetric = templates == "single" and is_symmetric(scores)
+    with threads_for(scores):
+        result.points = refine(
+            result, lambda: job.sweep(reader), targets, weights, symmetric=symmetric, auc=auc
+        )
     return verification_dataset(result)
 
 

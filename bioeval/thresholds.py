@@ -133,6 +133,23 @@ def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]], cells: 
     return exponent
 
 
+def exact_window(exponent: int, first: int, cells: int, dtype: np.dtype) -> bool:
+    """Say whether the cells of a window are found without rounding in arithmetic of a dtype.
+
+    Cell numbers, and one past them, must be whole numbers of the dtype and of 32 bits.
+    """
+    info = np.finfo(dtype)
+    largest = max(abs(first), abs(first + cells)) + 1
+    whole = largest < min(2 ** (info.nmant - 1), 2**30)
+    return whole and bool(info.minexp + 2 < exponent < info.maxexp - 32)
+
+
+def window_scalars(exponent: int, first: int, cells: int, dtype: np.dtype) -> tuple[Any, ...]:
+    """Return width and inverse of the cells, first and last but one number, and the first."""
+    numbers = (2.0**exponent, 2.0**-exponent, first, first + cells - 2, first)
+    return tuple(dtype.type(x) for x in numbers)
+
+
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
     """Return about `count` evenly spaced thresholds that lie on cell edges.
 

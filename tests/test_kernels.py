@@ -16,7 +16,7 @@ import naive
 import numba
 import numpy as np
 import pytest
-from twins import assert_all_tasks, one_thread  # noqa: F401
+from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.counting import guide_to
@@ -310,22 +310,29 @@ def test_lower_hull(seed):
     assert (on_hull <= y + 1e-12).all()  # below all points
 
 
-def test_all_kernels_together():
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("failed", [False, True])
+def test_all_kernels_together(dtype, kind, failed):
     """A whole evaluation, of a size that Python can do as well."""
     rng = np.random.default_rng(1)
     labels = [f"s{x}" for x in rng.integers(0, 5, 12)]
-    d = rng.integers(0, 6, (12, 12)).astype(np.float32)
-    d[0, 5], d[3, 4], d[7, 7] = INF, NAN, NAN
-    t = [0.0, 1.5, 3.0, INF]
-    case = {"values": d.tolist(), "probe_labels": labels, "nan": "reject"}
+    d = rng.integers(0, 6, (12, 12)).astype(dtype)
+    if failed:  # without these all is counted in one sweep, with them block by block
+        d[0, 5], d[3, 4], d[7, 7] = INF, NAN, NAN
+    case = {"values": d.tolist(), "probe_labels": labels, "nan": "reject", "kind": kind}
+    scores = be.Scores(d, labels, nan="reject", kind=kind)
     with np.errstate(invalid="ignore", over="ignore"):
-        scores = be.Scores(d, labels, nan="reject")
-        assert_all_tasks(scores, t, **case)
+        assert_all_tasks(scores, [0.0, 1.5, 3.0, INF], **case)
         tree = be.evaluate(scores)
-    genuine, impostor = naive.attempts_single(**case)
-    single = tree["verification/single"]
-    assert float(single.eer) == pytest.approx(float(naive.eer(genuine, impostor, "distance").value))
-    assert float(single.auc) == pytest.approx(float(naive.auc(genuine, impostor, "distance")))
+    for templates, twin in (("single", naive.attempts_single), ("multi", naive.attempts_multi)):
+        genuine, impostor = twin(**case)
+        ds = tree[f"verification/{templates}"].to_dataset()
+        assert_verification(ds, genuine, impostor, kind)
+        assert float(ds.eer) == pytest.approx(float(naive.eer(genuine, impostor, kind).value))
+        assert float(ds.auc) == pytest.approx(float(naive.auc(genuine, impostor, kind)))
+    expected = naive.closed_set(**case)
+    np.testing.assert_array_equal(tree["closed_set"].cms_count[:11], expected.cms_count[:11])
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="this is the run without the compiler")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import blocks, protocol
+from bioeval import blocks, protocol, sweeping
 from bioeval.counting import CellCounter, ThresholdCounter
 from bioeval.tallies import CellCounts
 from bioeval.thresholds import cell_exponent
@@ -311,6 +311,7 @@ def test_a_block_at_a_time_is_the_whole(monkeypatch):
     whole = be.tally(scores)
     for values in (1, 50, 100, 500, 1295):
         monkeypatch.setattr(blocks, "BLOCK_VALUES", values)
+        monkeypatch.setattr(sweeping, "SWEEP_VALUES", values)
         assert_same_counts(be.tally(scores), whole)
 
 
@@ -374,14 +375,14 @@ def tally_of(seed: int = 1, **options: Any) -> be.Tally:
     [
         ({}, {"kind": "similarity"}, "tallies of different kind: 'distance' and 'similarity'"),
         ({}, {"nan": "reject"}, "tallies of different nan: 'raise' and 'reject'"),
-        ({}, {"gallery": True}, "different protocols or options: course-all-vs-all"),
-        ({}, {"thresholds": [0.5]}, "thresholds of its own, the other the default|options"),
+        ({}, {"gallery": True}, "different protocols: course-all-vs-all"),
+        ({}, {"thresholds": [0.5]}, "different thresholds"),
         ({"thresholds": [0.5]}, {"thresholds": [0.6]}, "different"),
         ({"thresholds": [0.5]}, {"thresholds": [0.5, 0.6]}, "different"),
         ({"thresholds": 5}, {"thresholds": 5, "seed": 2}, "different thresholds"),
         ({"thresholds": 5}, {"thresholds": 6}, "different"),
-        ({"max_rank": 3}, {"max_rank": 4}, "different protocols or options"),
-        ({}, {"max_rank": 4}, "different protocols or options"),
+        ({"max_rank": 3}, {"max_rank": 4}, "different (max_rank|tasks|protocols)"),
+        ({}, {"max_rank": 4}, "different (max_rank|tasks|protocols)"),
     ],
 )
 def test_tallies_that_do_not_belong_together_refuse_to_merge(one, other, match):

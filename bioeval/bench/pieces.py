@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import bioeval.kernels
-from bioeval.bench.timing import limited
+from bioeval.bench.timing import Clock, clock_of, limited
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,11 @@ def pieces(key: str, call: Callable[[], object], cells: int, threads: int) -> li
     `call` must have run before, so that nothing is compiled now.
     """
     spent: dict[str, list[float]] = {}
-    with limited(threads), _watched(spent):
-        start = time.perf_counter()
+    clock = clock_of(threads)
+    with limited(threads), _watched(spent, clock):
+        start = clock()
         call()
-        whole = time.perf_counter() - start
+        whole = clock() - start
     found = [
         Piece(key, kernel, seconds / cells * 1e9, handed / cells)
         for kernel, (seconds, handed) in spent.items()
@@ -50,7 +50,7 @@ def pieces(key: str, call: Callable[[], object], cells: int, threads: int) -> li
 
 
 @contextmanager
-def _watched(spent: dict[str, list[float]]) -> Iterator[None]:
+def _watched(spent: dict[str, list[float]], clock: Clock) -> Iterator[None]:
     """Put a clock around each compiled function that the library calls as ``module.kernel``."""
     before: list[tuple[Any, str, Any]] = []
     for info in pkgutil.iter_modules(bioeval.kernels.__path__):
@@ -58,7 +58,7 @@ def _watched(spent: dict[str, list[float]]) -> Iterator[None]:
         for name, kernel in list(vars(module).items()):
             if hasattr(kernel, "py_func"):
                 before.append((module, name, kernel))
-                setattr(module, name, _clocked(f"{info.name}.{name}", kernel, spent))
+                setattr(module, name, _clocked(f"{info.name}.{name}", kernel, spent, clock))
     try:
         yield
     finally:
@@ -66,14 +66,16 @@ def _watched(spent: dict[str, list[float]]) -> Iterator[None]:
             setattr(module, name, kernel)
 
 
-def _clocked(name: str, kernel: Any, spent: dict[str, list[float]]) -> Callable[..., Any]:
+def _clocked(
+    name: str, kernel: Any, spent: dict[str, list[float]], clock: Clock
+) -> Callable[..., Any]:
     def run(*args: Any, **named: Any) -> Any:
-        start = time.perf_counter()
+        start = clock()
         try:
             return kernel(*args, **named)
         finally:
             entry = spent.setdefault(name, [0.0, 0.0])
-            entry[0] += time.perf_counter() - start
+            entry[0] += clock() - start
             entry[1] += _handed(args)
 
     return run

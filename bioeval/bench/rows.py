@@ -78,6 +78,13 @@ class Row:
         return {"record": "row", **asdict(self), "against": SECTIONS[self.section], **aim}
 
 
+def number(value: float) -> str:
+    """Return about three digits, without an exponent."""
+    if value >= 99.5:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
+
+
 def timed(
     ratios: np.ndarray, times: np.ndarray, cells: int, *, figure: str | None = None, **about: Any
 ) -> Row:
@@ -91,6 +98,6 @@ def timed(
         high=high,
         seconds=seconds,
         ns_per_cell=each,
-        figure=f"{each:.3g} ns a cell" if figure is None else figure,
+        figure=f"{number(each)} ns a cell" if figure is None else figure,
         **about,
     )

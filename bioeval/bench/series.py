@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.bench.machine import available
 from bioeval.bench.matrices import Matrix, features
 from bioeval.bench.options import Options
-from bioeval.bench.rows import Row, timed
+from bioeval.bench.rows import Row, number, timed
 from bioeval.bench.timing import Contender, interleaved, limited, quartiles, seconds
 from bioeval.blocks import BlockReader
 from bioeval.pipeline import evaluate, tally
@@ -60,7 +60,8 @@ def embedding_rows(options: Options, tell: Tell) -> Iterator[Row]:
     against = f"product {scores.dtype}" if scores.dtype == np.float64 else "product float32"
     pace = {key: float(np.median(found)) / len(x) ** 2 * 1e9 for key, found in times.items()}
     products = " and ".join(
-        f"{pace[f'product {dtype}']:.3g} ns a cell in {dtype}" for dtype in ("float32", "float64")
+        f"{number(pace[f'product {dtype}'])} ns a cell in {dtype}"
+        for dtype in ("float32", "float64")
     )
     for key, (name, _) in works.items():
         note = f"cosine; against products in {against.split()[1]}; the products take {products}"
@@ -122,7 +123,7 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
             row_times / times["copy"],
             row_times,
             cells,
-            figure=f"{float(np.median(row_times)) / batch * 1e3:.3g} ms each",
+            figure=f"{number(float(np.median(row_times)) / batch * 1e3)} ms each",
             part="partitions",
             key=f"partition: {key}",
             section="copy",
@@ -169,7 +170,7 @@ def growth_rows(options: Options, tell: Tell) -> Iterator[Row]:
         low, slope, high = quartiles(slopes)
         pace = np.median(by_size, axis=1) / cells * 1e9
         note = "ns a cell: " + ", ".join(
-            f"{size:,}: {each:.3g}" for size, each in zip(sizes, pace, strict=True)
+            f"{size:,}: {number(each)}" for size, each in zip(sizes, pace, strict=True)
         )
         if dropped:
             note += f"; {', '.join(f'{size:,}' for size in dropped)} left out, for want of memory"
@@ -180,7 +181,7 @@ def growth_rows(options: Options, tell: Tell) -> Iterator[Row]:
             high=high,
             ns_per_cell=float(pace[-1]),
             seconds=float(np.median(by_size[-1])),
-            figure=f"{float(np.median(by_size[-1])):.3g} s the largest",
+            figure=f"{number(float(np.median(by_size[-1])))} s the largest",
             note=note,
         )
 
@@ -205,5 +206,5 @@ def read_pace(matrix: Matrix, threads: int, repeat: int = 5) -> float:
     """Return the bytes that are read in a second."""
     reader = Contender("read", matrix.read, threads)
     with limited(threads):
-        times = [seconds(reader) for _ in range(repeat + 1)][1:]
+        times = [seconds(reader)[0] for _ in range(repeat + 1)][1:]
     return matrix.values.nbytes / float(np.median(times))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bioeval.bench import machine
 from bioeval.bench.memory import memory_rows
 from bioeval.bench.options import Options
@@ -13,7 +15,7 @@ from bioeval.bench.peers import NotRun
 from bioeval.bench.pieces import Piece, pieces
 from bioeval.bench.rows import Row, timed
 from bioeval.bench.series import embedding_rows, growth_rows, partition_rows, read_pace
-from bioeval.bench.timing import Contender, Times, interleaved, most_threads
+from bioeval.bench.timing import Contender, Times, interleaved, most_threads, wall
 from bioeval.bench.workbench import Work, Workbench
 from bioeval.errors import DataError
 
@@ -27,15 +29,18 @@ class Line:
     part: str
     key: str
     name: str
+    quiet: bool = False  # left out, and not spoken of, where it cannot be run
 
+
+NO_AUC = "evaluate, no auc"
 
 SWEEPS = (
     Line("tally", "tally", "be.tally: all tasks, counts and rates"),
     Line("evaluate", "evaluate", "be.evaluate: with the operating points"),
     Line("thresholds", "tally, thresholds", "be.tally, 1,000 thresholds of the user's"),
     Line("thresholds", "evaluate, thresholds", "be.evaluate, 1,000 thresholds of the user's"),
-    Line("auc", "tally, no auc", "be.tally, without AUC and hull"),
-    Line("auc", "evaluate, no auc", "be.evaluate, without AUC and hull"),
+    Line("auc", "tally, no auc", "be.tally, without AUC and hull", quiet=True),
+    Line("auc", NO_AUC, "be.evaluate, without AUC and hull"),
     Line("shuffled", "tally, shuffled", "be.tally, gallery not grouped by subject"),
     Line("shuffled", "evaluate, shuffled", "be.evaluate, gallery not grouped by subject"),
     Line("float64", "tally, float64", "be.tally, float64"),
@@ -94,7 +99,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     bench = Workbench(options)
     tell("making the matrix")
     about["read_bytes_per_second"] = read_pace(bench.grouped, options.threads)
-    rows, taken_apart = _against_reads(bench, tell)
+    rows, taken_apart, about["processor_share"] = _against_reads(bench, tell)
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
@@ -144,7 +149,7 @@ class _Queue:
         return name
 
 
-def _against_reads(bench: Workbench, tell: Tell) -> tuple[list[Row], list[Piece]]:
+def _against_reads(bench: Workbench, tell: Tell) -> tuple[list[Row], list[Piece], float | None]:
     """Measure, in one round-robin, everything that goes over one matrix."""
     options, queue = bench.options, _Queue(bench)
     skipped: dict[str, str] = {}
@@ -155,6 +160,8 @@ def _against_reads(bench: Workbench, tell: Tell) -> tuple[list[Row], list[Piece]
             queue.add(line.key, options.threads, foreign=line in OTHERS)
         except NotRun as reason:
             skipped[line.key] = str(reason)
+    if f"{NO_AUC} @{options.threads}" in queue.contenders:
+        queue.add("evaluate", options.threads)
     if "threads" in options.parts and most_threads() > 1:
         for key in THREADED:
             for threads in (1, 2):
@@ -164,7 +171,10 @@ def _against_reads(bench: Workbench, tell: Tell) -> tuple[list[Row], list[Piece]
         failed: dict[str, str] = {}
     else:
         times, failed = interleaved(list(queue.contenders.values()), options.repeat, tell)
-    rows = [_row(line, queue, times, skipped, failed) for line in lines]
+    shown = [line for line in lines if not (line.quiet and line.key in skipped)]
+    rows = [_row(line, queue, times, skipped, failed) for line in shown]
+    if f"{NO_AUC} @{options.threads}" in times:
+        rows.append(_auc_apart(queue, times))
     if "threads" in options.parts:
         rows += _speed_ups(queue, times)
     found: list[Piece] = []
@@ -173,7 +183,15 @@ def _against_reads(bench: Workbench, tell: Tell) -> tuple[list[Row], list[Piece]
         if key in options.parts and work is not None:
             tell(f"taking apart: {key}")
             found += pieces(key, work.call, work.cells, options.threads)
-    return rows, found
+    return rows, found, _share(queue, times)
+
+
+def _share(queue: _Queue, times: Times) -> float | None:
+    """Return the share of the time in which what had one thread really had it."""
+    single = [name for name, c in queue.contenders.items() if c.threads == 1 and name in times]
+    if not single:
+        return None
+    return float(sum(times[n].sum() for n in single) / sum(times[wall(n)].sum() for n in single))
 
 
 def _row(
@@ -196,6 +214,18 @@ def _row(
     return timed(times[name] / work.cells / read, times[name], work.cells, **about, note=work.note)
 
 
+def _auc_apart(queue: _Queue, times: Times) -> Row:
+    """Return the row of what AUC and hull cost: the difference of two calls."""
+    threads = queue.bench.options.threads
+    apart = times[f"evaluate @{threads}"] - times[f"{NO_AUC} @{threads}"]
+    about: dict[str, Any] = {"part": "auc", "key": "auc apart", "section": "read"}
+    about["name"] = "AUC and hull alone, the difference"
+    if np.median(apart) <= 0:
+        return Row(**about, note="too little to tell from the noise")
+    cells = queue.works[f"evaluate @{threads}"].cells
+    return timed(apart / times[f"read @{threads}"], apart, cells, **about)
+
+
 def _speed_ups(queue: _Queue, times: Times) -> Iterator[Row]:
     for key, name in THREADED.items():
         about: dict[str, Any] = {
@@ -207,5 +237,5 @@ def _speed_ups(queue: _Queue, times: Times) -> Iterator[Row]:
         if most_threads() < 2:
             yield Row(**about, note="skipped: one thread is all there is")
             continue
-        one, two = times[f"{key} @1"], times[f"{key} @2"]
+        one, two = times[wall(f"{key} @1")], times[f"{key} @2"]
         yield timed(one / two, two, queue.works[f"{key} @2"].cells, **about)

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.bench.pieces import Piece
-from bioeval.bench.rows import SECTIONS, Row
+from bioeval.bench.rows import SECTIONS, Row, number
 from bioeval.bench.suite import Report
 
-_HEADS = ("", "ratio", "quartiles", "aim", "on this machine", "")
+_HEADS = ("", "ratio", "quartiles", "on this machine", "", "")
 
 
 def json_lines(report: Report) -> str:
@@ -58,20 +58,24 @@ class BenchTable:
 def _table(rows: list[Row], notes: list[str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for place, head in enumerate(_HEADS):
-        table.add_column(head, no_wrap=place > 0, justify="right" if 0 < place < 5 else "left")
+        table.add_column(head, no_wrap=place > 0, justify="right" if 0 < place < 4 else "left")
     for row in rows:
         if row.ratio is not None:
-            table.add_row(row.name, *_cells(row), _mark(row.note, notes))
+            table.add_row(row.name, *_cells(row), aim(row), _mark(row.note, notes))
     return table
 
 
-def _cells(row: Row) -> tuple[str, str, str, str]:
+def _cells(row: Row) -> tuple[str, str, str]:
     assert row.ratio is not None and row.low is not None and row.high is not None
-    aim = ""
-    if row.at_most is not None:
-        aim = f"at most {row.at_most:g}: {'yes' if row.reached else 'no'}"
     spread = f"{number(row.low)} - {number(row.high)}" if row.low != row.high else ""
-    return number(row.ratio), spread, aim, row.figure
+    return number(row.ratio), spread, row.figure
+
+
+def aim(row: Row) -> str:
+    """Return what is aimed at, and whether it is reached."""
+    if row.at_most is None:
+        return ""
+    return f"at most {row.at_most:g}: {'yes' if row.reached else 'no'}"
 
 
 def _mark(note: str, notes: list[str]) -> str:
@@ -80,13 +84,6 @@ def _mark(note: str, notes: list[str]) -> str:
     if note not in notes:
         notes.append(note)
     return f"[{notes.index(note) + 1}]"
-
-
-def number(value: float) -> str:
-    """Return three digits, without an exponent."""
-    if value >= 99.5:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
 
 
 def machine_lines(about: dict[str, Any]) -> Iterator[str]:
@@ -107,8 +104,12 @@ def machine_lines(about: dict[str, Any]) -> Iterator[str]:
         f"{about['templates']} templates a subject; {about['repeat']} rounds; "
         f"threads: {about['threads']}; read at {gbs:.1f} GB/s"
     )
-    if about["load_average"] is not None and about["load_average"] > 0.5 * about["cores"]:
-        yield f"The machine was busy at the start: load average {about['load_average']}."
+    share = about["processor_share"]
+    if share is not None and share < 0.95:
+        yield (
+            f"Busy machine: what ran on one thread had the processor {share:.0%} of the time. Its "
+            "figures are processor time; those of several threads are worth little."
+        )
     largest = max(about["caches"].values(), default=0)
     if matrix <= 2 * largest:
         yield "Much of the matrix fits in the cache: the read is faster than from memory."
@@ -145,15 +146,16 @@ def missed(report: Report) -> Iterator[str]:
         assert row.at_most is not None
         allowed = row.ns_per_cell / row.ratio * row.at_most
         line = (
-            f"{row.name}: {row.ns_per_cell:.3g} ns a cell, where {row.at_most:g} reads would take "
-            f"{allowed:.3g}."
+            f"{row.name}: {number(row.ns_per_cell)} ns a cell, where {row.at_most:g} reads would "
+            f"take {number(allowed)}."
         )
         of_row = [piece for piece in report.pieces if piece.key == row.key]
         if of_row:
             dearest = max(of_row, key=lambda piece: piece.ns_per_cell)
             read = sum(piece.bytes_per_cell for piece in of_row)
             line += (
-                f" The kernels are handed {read:.3g} bytes a cell; the dearest piece is "
-                f"{dearest.kernel or 'what is outside the kernels'}, {dearest.ns_per_cell:.3g} ns."
+                f" The kernels are handed {number(read)} bytes a cell; the dearest piece, "
+                f"{dearest.kernel or 'outside the kernels'}, takes "
+                f"{number(dearest.ns_per_cell)} ns."
             )
         yield line

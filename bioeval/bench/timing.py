@@ -1,9 +1,15 @@
-"""Calls that are timed in turn, so that whatever else the machine does hits all alike."""
+"""Calls that are timed in turn, so that whatever else the machine does hits all alike.
+
+What runs on one thread is timed by the processor time of the process: on a busy machine a long
+call is interrupted, and the short read that it is measured against is not, which would spoil their
+ratio. On several threads the clock on the wall decides.
+"""
 
 from __future__ import annotations
 
 import importlib
 import statistics
+import sys
 import time
 import warnings
 from collections import defaultdict
@@ -14,8 +20,13 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-#: Seconds of each round, by the key of what ran.
+#: Seconds of each round, by the key of what ran; those on the wall clock by :func:`wall` of it.
 Times = dict[str, np.ndarray]
+
+Clock = Callable[[], float]
+
+#: Whether the system tells processor time finely enough.
+_FINE = sys.platform != "win32"
 
 
 @dataclass(frozen=True)
@@ -71,22 +82,34 @@ def interleaved(
         samples: dict[str, list[float]] = defaultdict(list)
         for contender in ready:
             tell(f"round {number + 1} of {repeat}: {contender.key}")
-            if contender.against is not None:
-                samples[contender.against].append(seconds(by_key[contender.against]))
-            samples[contender.key].append(seconds(contender))
+            for one in filter(None, [by_key.get(contender.against or ""), contender]):
+                taken, on_the_wall = seconds(one)
+                samples[one.key].append(taken)
+                samples[wall(one.key)].append(on_the_wall)
         for key, found in samples.items():
             times[key].append(statistics.median(found))
     return {key: np.array(found) for key, found in times.items()}, failures
 
 
-def seconds(contender: Contender) -> float:
-    """Run a contender once on its threads and return how long that took."""
+def clock_of(threads: int) -> Clock:
+    """Return the clock for what runs on so many threads."""
+    return time.process_time if threads == 1 and _FINE else time.perf_counter
+
+
+def wall(key: str) -> str:
+    """Return the key of the same times by the clock on the wall."""
+    return f"{key}, wall"
+
+
+def seconds(contender: Contender) -> tuple[float, float]:
+    """Run a contender once on its threads; return how long that took, and by the wall clock."""
+    clock = clock_of(contender.threads)
     with limited(contender.threads), warnings.catch_warnings():
         if contender.foreign:
             warnings.simplefilter("ignore")
-        start = time.perf_counter()
+        start, start_of_wall = clock(), time.perf_counter()
         contender.call()
-        return time.perf_counter() - start
+        return clock() - start, time.perf_counter() - start_of_wall
 
 
 @contextmanager

@@ -46,7 +46,9 @@ def command(
         for name, what in PARTS.items():
             click.echo(f"{name:<{width}}  {what}")
         return
-    asked = {name: value for name, value in (("size", size), ("repeat", repeat)) if value}
+    asked = {
+        name: value for name, value in (("size", size), ("repeat", repeat)) if value is not None
+    }
     options = Options(**{**(QUICK if quick else {}), **asked, **given})
 
     from bioeval.formats.files import check_target, replacing

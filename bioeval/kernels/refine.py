@@ -59,51 +59,128 @@ def count_gaps(block, own_start, own_stop, marks, base, scale, guide, below, equ
 
 
 @njit(parallel=True, cache=True)
-def count_windows(block, own_start, own_stop, lows, highs, out):
-    """Write how many impostor scores of each row lie in any window ``(low, high]``.
+def collect_windows(block, own_start, own_stop, lows, highs, piece, found, out):
+    """Collect the impostor scores of each row that lie in any window ``(low, high]``.
 
-    Windows are disjoint and increase.
+    Most pieces of a row have none, which is found out by comparisons alone, without branches.
+
+    Parameters
+    ----------
+    lows, highs : arrays of the dtype of `block`
+        Disjoint windows.
+    piece : int
+        Scores looked at together.
+    found : int64 array, shape (b,), written
+        Number of scores of each row.
+    out : float array, shape (b, room), written
+        The scores; those beyond the room are counted in `found` but not written.
     """
     windows = len(lows)
-    bottom = lows[0]
-    top = highs[windows - 1]
+    room = out.shape[1]
     for i in prange(block.shape[0]):
         row = block[i]
-        found = np.int64(0)
+        filled = np.int64(0)
         for side in range(2):
             part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
-            for j in range(len(part)):
-                x = part[j]
-                if x > bottom and x <= top:
+            for start in range(0, len(part), piece):
+                some = part[start : start + piece]
+                hits = np.int32(0)
+                for w in range(windows):
+                    low = lows[w]
+                    high = highs[w]
+                    for j in range(len(some)):
+                        hits += np.int32((some[j] > low) & (some[j] <= high))
+                if hits == 0:
+                    continue
+                for j in range(len(some)):
+                    x = some[j]
+                    inside = False
                     for w in range(windows):
-                        if x <= highs[w]:
-                            found += x > lows[w]
-                            break
-        out[i] = found
+                        inside |= (x > lows[w]) & (x <= highs[w])
+                    if inside:
+                        if filled < room:
+                            out[i, filled] = x
+                        filled += 1
+        found[i] = filled
 
 
 @njit(parallel=True, cache=True)
-def collect_windows(block, own_start, own_stop, lows, highs, offsets, out):
-    """Write the impostor scores of each row that lie in any window, from ``offsets[i]`` on."""
-    windows = len(lows)
-    bottom = lows[0]
-    top = highs[windows - 1]
+def collect_cells(
+    block, own_start, own_stop, width, inverse, low, high, shift, wanted, cells, found, out
+):  # fmt: skip
+    """Collect the impostor scores of each row that lie in wanted cells.
+
+    Parameters
+    ----------
+    width, inverse, low, high : floats of the dtype of `block`
+        Of the cells, and the numbers of the outermost ones, beyond which nothing is wanted.
+    shift : int
+        Number of the cell that is entry 0 of `wanted`.
+    wanted : uint8 array
+    cells : uint16 array, shape (chunks, n)
+        Room for the cells of a row.
+    found, out
+        As for :func:`collect_windows`.
+    """
+    b = block.shape[0]
+    chunks = cells.shape[0]
+    room = out.shape[1]
+    for c in prange(chunks):
+        index = cells[c]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            n = len(row)
+            for p in range(n):
+                x = row[p]
+                y = x * inverse
+                y = y if y > low else low
+                y = y if y < high else high
+                z = np.ceil(y)
+                k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed
+                index[p] = np.uint16(k - shift)
+            filled = np.int64(0)
+            for side in range(2):
+                first = np.int64(0) if side == 0 else own_stop[i]
+                last = own_start[i] if side == 0 else np.int64(n)
+                part = row[first:last]
+                place = index[first:last]
+                for p in range(len(part)):
+                    if wanted[place[p]]:
+                        if filled < room:
+                            out[i, filled] = part[p]
+                        filled += 1
+            found[i] = filled
+
+
+@njit(parallel=True, cache=True)
+def fuse_nearest(block, starts, self_position, fused):
+    """Write each subject's smallest distance; NaN where no template is left.
+
+    Parameters
+    ----------
+    block : float array, shape (b, n)
+        Distances; NaN = no attempt.
+    starts : int64 array, shape (g + 1,)
+    self_position : int64 array, shape (b,)
+    fused : float array, shape (b, g), written
+    """
+    groups = len(starts) - 1
     for i in prange(block.shape[0]):
-        if offsets[i] == offsets[i + 1]:
-            continue
         row = block[i]
-        filled = offsets[i]
-        for side in range(2):
-            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
-            for j in range(len(part)):
-                x = part[j]
-                if x > bottom and x <= top:
-                    for w in range(windows):
-                        if x <= highs[w]:
-                            if x > lows[w]:
-                                out[filled] = x
-                                filled += 1
-                            break
+        own = self_position[i]
+        for g in range(groups):
+            part = row[starts[g] : starts[g + 1]]
+            least = part[0]
+            for p in range(1, len(part)):
+                # Also takes the place of a NaN; a NaN itself is never smaller.
+                least = part[p] if part[p] < least or least != least else least
+            fused[i, g] = least
+            if own >= starts[g] and own < starts[g + 1]:
+                least = np.nan
+                for p in range(starts[g], starts[g + 1]):
+                    if p != own and (row[p] < least or least != least):
+                        least = row[p]
+                fused[i, g] = least
 
 
 @njit(cache=True)

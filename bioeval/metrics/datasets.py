@@ -43,9 +43,11 @@ def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, s
         "nan_policy": about.nan,
         "probes": about.probes,
         "probe_subjects": len(about.probe_subjects),
+        "enrolled_subjects": len(about.enrolled_subjects),
         "gallery_templates": about.gallery_templates,
         "gallery_subjects": about.gallery_subjects,
         "fingerprint": "; ".join(shown),
+        "origin": about.origin,
         "bioeval_version": __version__,
         "warnings": "\n".join(dict.fromkeys([*about.notes, *warnings])),
     }

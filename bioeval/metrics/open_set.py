@@ -240,9 +240,13 @@ class OpenSetPoints:
         return dir_, threshold
 
 
-def _impostor_gallery(tally: IdentificationTally, role: str) -> str:
+def _impostor_gallery(tally: IdentificationTally, role: str) -> int | str:
+    """Return how many subjects an impostor is compared with; 0 where that is not known."""
     n = tally.about.gallery_subjects
-    return {"unenrolled": str(n), "leave-subject-out": str(n - 1)}.get(role, f"{n - 1} or {n}")
+    if not n:
+        return 0
+    sizes: dict[str, int] = {"unenrolled": n, "leave-subject-out": n - 1}
+    return sizes.get(role, f"{n - 1} or {n}")
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:

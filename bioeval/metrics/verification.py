@@ -19,6 +19,9 @@ from bioeval.thresholds import (
     with_infinities,
 )
 
+# What takes every impostor score, and is left out where it was not asked for.
+EVERY_SCORE = ("auc", "d_prime", "eer_hull")
+
 
 def grid_of(tally: VerificationTally) -> np.ndarray:
     """Return the thresholds of a tally, as increasing distances."""
@@ -122,8 +125,10 @@ def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]
         "cost_false_accept": (cost, points.costs[:, 2]),
     }
     coordinates = {"far_target": points.far_target}
-    if not len(points.costs):
+    if not len(points.costs) or not points.every_score:
         variables = {k: v for k, v in variables.items() if v[0] != cost}
+    if not points.every_score:
+        variables = {k: v for k, v in variables.items() if k not in EVERY_SCORE}
     remarks = []
     if impostor:
         remarks = support_warnings(points.far_target, independent, points.symmetric, "FRR")

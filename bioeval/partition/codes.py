@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from bioeval.errors import DataError
 from bioeval.partition.base import Splitter
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.samples import Labels
 from bioeval.partition.shuffles import TrainValidationTest
 from bioeval.scores import PairScores, Scores
 
@@ -96,7 +98,7 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
     return codes
 
 
-def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterator:
+def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
     if isinstance(splitter, Splitter):
         if isinstance(labels, Scores):
             return splitter.split(labels, meta=meta)
@@ -105,4 +107,8 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterator:
         raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
     if isinstance(labels, Scores):
         labels = labels.genuine if isinstance(labels, PairScores) else labels.probe_labels
-    return splitter.split(np.zeros((len(labels), 1)), labels, labels)
+    codes = Labels(labels, "labels").codes
+    with warnings.catch_warnings():
+        # Which of the two a splitter of scikit-learn wants, it does not tell beforehand.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        return list(splitter.split(np.zeros((len(codes), 1)), codes, codes))

@@ -151,8 +151,7 @@ class ProbeGallerySplit(Splitter):
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_repeats):
             draws = lots.stream(seed, lots.GALLERY, repeat)
-            gallery, probe = self._roles(samples, everybody, draws)
-            yield GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
+            yield self._indices(*self._roles(samples, everybody, draws))
 
     def _roles(
         self, samples: Samples, included: np.ndarray, draws: Stream
@@ -174,14 +173,16 @@ class ProbeGallerySplit(Splitter):
         probe = ~(gallery if self.enrol is None else may)
         gallery[few[who.codes]] = self.too_few == "enrol"
         probe[few[who.codes]] = self.too_few == "probe"
-        gallery, probe = gallery & here, probe & here
+        return gallery & here, probe & here
+
+    def _indices(self, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any():
                 raise DataError(
-                    f"{samples.who}: no {name} left: all {int(included.sum())} subjects have too "
-                    f"few templates, and too_few is {self.too_few!r}"
+                    f"{type(self).__name__}: no {name} left: all subjects that could be enrolled "
+                    f"have too few templates, and too_few is {self.too_few!r}"
                 )
-        return gallery, probe
+        return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
 
     def _may_enrol(self, samples: Samples) -> np.ndarray:
         may = np.ones(samples.n, dtype=bool)
@@ -340,8 +341,7 @@ class EnrolledSplit(Splitter):
             key = turn if own else repeat * inner.n_repeats + turn
             draws = lots.stream(inner_seed, lots.GALLERY, key)
             gallery, probe = inner._roles(samples, enrolled, draws)
-            probe |= ~enrolled[who.codes]
-            yield GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
+            yield inner._indices(gallery, probe | ~enrolled[who.codes])
 
 
 def _as_quality(samples: Samples, name: str) -> np.ndarray:

@@ -7,7 +7,8 @@ what it is over: the attempts of each class and the subjects that made them.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -23,8 +24,11 @@ from bioeval.tables.rows import (
     Row,
     Section,
     about,
+    alarms,
     datasets,
     has_chosen,
+    left_out,
+    report_ranks,
     section,
     systems,
     title,
@@ -34,23 +38,42 @@ from bioeval.tables.rows import (
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["CHOSEN", "RANKS", "ResultTable", "as_text", "datasets", "has_chosen", "warnings"]
+__all__ = [
+    "CHOSEN",
+    "RANKS",
+    "ResultTable",
+    "alarms",
+    "as_text",
+    "datasets",
+    "has_chosen",
+    "left_out",
+    "plain",
+    "report_ranks",
+    "warnings",
+]
 
 _HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
+_LEGEND = "genuine, impostor: attempts of each class; subjects: those whose probes made them"
 _NARROW = 3  # columns that stay where the rest does not fit
+_LEAST_NAME = 16  # columns for the name of a row, folded; where they are not there, it stands above
+_LEAST_LINE = 32  # columns for a line that begins with a name; below, the name stands above
 _GAPS = (2, 1)
 _INDENT = 2
+_SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR (\S+) \(\2\)")
 
 
 class ResultTable:
     """Results that rich can print.
 
-    Where the terminal is too narrow, what the rows are over stands once above each section.
+    Where the terminal is too narrow, what the rows are over stands once above each section; where
+    it is narrower still, each value stands below its name.
 
     Parameters
     ----------
     tree : xarray.DataTree or xarray.Dataset
         What an evaluation returned.
+    reword : callable, optional
+        Turns a warning into the words that a reader knows, such as options of a command line.
 
     Examples
     --------
@@ -60,8 +83,11 @@ class ResultTable:
     >>> Console().print(table)  # doctest: +SKIP
     """
 
-    def __init__(self, tree: xr.DataTree | xr.Dataset):
+    def __init__(
+        self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None
+    ):
         self.datasets = dict(datasets(tree))
+        self._reword = reword or str
         self._several = len(systems(self.datasets)) > 1
         self.sections = [
             section(dataset, path, self._several) for path, dataset in self.datasets.items()
@@ -74,53 +100,73 @@ class ResultTable:
         self._widths = [max(len(h), w) for h, w in zip(_HEADS, widths, strict=True)]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        wide, gap = self._layout(options.max_width)
-        yield _grid(
-            ((Text(name, style="dim"), Text(text)) for name, text in about(self.datasets)), 2
-        )
+        width = options.max_width
+        count, gap = self._layout(width)
+        yield from self._alarms()
+        yield from _named(about(self.datasets), width)
         for part, cells in zip(self.sections, self._cells, strict=True):
             yield Text("")
             yield Text(part.title, style="bold")
+            wide = count == len(_HEADS)
             for line in (part.details, "" if wide else _in_words(part.rows)):
                 if line:
                     yield _indented(Text(line, style="dim"))
-            yield _indented(self._rows(part, cells, wide, gap))
+            if count:
+                yield _indented(self._rows(part, cells, count, gap))
+            else:
+                yield from _stacked(part, cells)
             for note in part.notes:
                 yield _indented(Text(note, style="dim"))
-        if any(has_chosen(dataset) for dataset in self.datasets.values()):
-            yield Text("")
-            yield Text(CHOSEN[0].upper() + CHOSEN[1:] + ".", style="dim")
+        yield from self._remarks(count == len(_HEADS))
         yield from self._warnings()
 
-    def _layout(self, width: int) -> tuple[bool, int]:
-        """Return whether all columns fit, and the gap between them."""
+    def _layout(self, width: int) -> tuple[int, int]:
+        """Return how many columns fit, none where not even a few do, and the gap between them."""
         for gap in _GAPS:
             if _INDENT + sum(self._widths) + gap * (len(_HEADS) - 1) <= width:
-                return True, gap
-        return False, _GAPS[0]
+                return len(_HEADS), gap
+        gap = _GAPS[0]
+        few = [min(self._widths[0], _LEAST_NAME), *self._widths[1:_NARROW]]
+        fits = _INDENT + sum(few) + gap * (_NARROW - 1) <= width
+        return (_NARROW if fits else 0), gap
 
-    def _rows(self, part: Section, cells: list[tuple[str, ...]], wide: bool, gap: int) -> Table:
+    def _rows(self, part: Section, cells: list[tuple[str, ...]], count: int, gap: int) -> Table:
         """Lay out the rows of a section, the columns of all sections alike."""
-        count = len(_HEADS) if wide else _NARROW
         table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
         for i in range(count):
             if i == 0:
-                table.add_column("", overflow="fold", min_width=self._widths[0] if wide else None)
+                least = self._widths[0] if count == len(_HEADS) else None
+                table.add_column("", overflow="fold", min_width=least)
             else:
                 # Filled up here: rich would drop the blanks behind a value.
                 table.add_column(_HEADS[i].rjust(self._widths[i]), no_wrap=True)
         for row, (measure, value, *others) in zip(part.rows, cells, strict=True):
-            style = "bold" if row.is_defined else "dim"
             rest = [cell.rjust(w) for cell, w in zip(others, self._widths[2:], strict=True)]
             table.add_row(
-                measure, Text(value.rjust(self._widths[1]), style=style), *rest[: count - 2]
+                measure, Text(value.rjust(self._widths[1]), style=_style(row)), *rest[: count - 2]
             )
         return table
+
+    def _alarms(self) -> Iterator[Any]:
+        """Say before all else what makes the results doubtful."""
+        for text, paths in alarms(self.datasets).items():
+            of = f" ({', '.join(systems(paths))})" if self._several else ""
+            yield Text(f"Warning{of}: {text}", style="bold red")
+            yield Text("")
+
+    def _remarks(self, wide: bool) -> Iterator[Any]:
+        """Say below the tables how to read them."""
+        chosen = any(has_chosen(dataset) for dataset in self.datasets.values())
+        for said, line in ((wide and bool(self.datasets), _LEGEND), (chosen, CHOSEN)):
+            if said:
+                yield Text("")
+                yield Text(line[0].upper() + line[1:] + ".", style="dim")
 
     def _warnings(self) -> Iterator[Any]:
         """List the warnings under the tasks that gave them."""
         groups: dict[str, list[str]] = {}
         for text, paths in warnings(self.datasets).items():
+            text = _joined(self._reword(text))
             everywhere = len(paths) == len(self.datasets)
             titles = [title(self.datasets[path], path, self._several) for path in paths]
             groups.setdefault("" if everywhere else "; ".join(titles), []).append(text)
@@ -133,9 +179,13 @@ class ResultTable:
             yield _indented(_grid(((Text("-"), Text(text)) for text in groups[tasks]), 1))
 
 
-def as_text(tree: xr.DataTree | xr.Dataset, width: int = 100) -> str:
+def as_text(
+    tree: xr.DataTree | xr.Dataset,
+    width: int = 100,
+    reword: Callable[[str], str] | None = None,
+) -> str:
     """Return the table as plain text, without colours."""
-    return plain(ResultTable(tree), width)
+    return plain(ResultTable(tree, reword), width)
 
 
 def plain(renderable: Any, width: int) -> str:
@@ -148,6 +198,38 @@ def plain(renderable: Any, width: int) -> str:
 
 def _indented(renderable: Any) -> Padding:
     return Padding(renderable, (0, 0, 0, _INDENT))
+
+
+def _style(row: Row) -> str:
+    return "bold" if row.is_defined else "dim"
+
+
+def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
+    """Lay out lines with their names beside them, or above them where it is narrow."""
+    if width >= _LEAST_LINE:
+        yield _grid(((Text(name, style="dim"), Text(text)) for name, text in lines), 2)
+        return
+    for name, text in lines:
+        yield Text(name, style="dim")
+        yield _indented(Text(text))
+
+
+def _stacked(part: Section, cells: list[tuple[str, ...]]) -> Iterator[Any]:
+    """Lay out each row on two lines: its name, then its value and threshold."""
+    for row, (measure, value, threshold, *_) in zip(part.rows, cells, strict=True):
+        yield _indented(Text(measure))
+        text = Text(value.strip(), style=_style(row))
+        if threshold:
+            text.append(f" at {threshold}", style="not bold")
+        yield _indented(_indented(text))
+
+
+def _joined(text: str) -> str:
+    """Say a reason once where several FAR targets in a row have it."""
+    before = ""
+    while text != before:
+        before, text = text, _SAME_REASON.sub(r"FAR \1, \3 (\2)", text)
+    return text
 
 
 def _grid(rows: Iterable[tuple[Any, Any]], gap: int) -> Table:
@@ -168,7 +250,7 @@ def _cells(row: Row, fraction: int) -> tuple[str, ...]:
         numbers.threshold(row.threshold),
         numbers.count(row.over.genuine),
         numbers.count(row.over.impostor),
-        numbers.count(row.over.subjects),
+        numbers.known(row.over.subjects),
     )
 
 
@@ -181,9 +263,9 @@ def _in_words(rows: list[Row]) -> str:
     over = Over(
         largest(row.over.genuine for row in rows),
         largest(row.over.impostor for row in rows),
-        largest(row.over.subjects for row in rows),
+        largest(row.over.subjects for row in rows) or 0,
     )
     classes = {"genuine": over.genuine, "impostor": over.impostor}
     parts = [f"{n:,} {name}" for name, n in classes.items() if n is not None]
-    who = "" if over.subjects is None else f", {over.subjects:,} subjects"
+    who = f", {numbers.counted(over.subjects, 'subjects')}" if over.subjects else ""
     return f"over {' and '.join(parts)} attempts{who}" if parts else ""

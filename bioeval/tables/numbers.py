@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from bioeval.tables.rows import Row
 
 NOT_DEFINED = "n/a"
+NOT_KNOWN = "-"
 
 
 def fraction_digits(row: Row) -> int:
@@ -62,3 +63,13 @@ def threshold(value: float | None) -> str:
 def count(value: int | None) -> str:
     """Return a count with its thousands set apart."""
     return "" if value is None else f"{value:,}"
+
+
+def known(value: int) -> str:
+    """Return a count of which 0 means that nobody knows."""
+    return count(value) if value else NOT_KNOWN
+
+
+def counted(value: int, nouns: str) -> str:
+    """Return a count with its noun, given as a plural: ``1 subject``, ``2,000 subjects``."""
+    return f"{value:,} {nouns.removesuffix('s') if value == 1 else nouns}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.tables import numbers
 
 if TYPE_CHECKING:
@@ -15,14 +16,25 @@ if TYPE_CHECKING:
 #: With this many thresholds or fewer, they were asked for and each has its rows.
 FEW = 12
 
-#: Ranks that are shown.
+#: Ranks that are shown where no protocol card says others.
 RANKS = (1, 5, 10)
 
 #: The nodes of an evaluation, in the order in which they are shown.
 TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid")
 
-#: What holds of every operating point.
-CHOSEN = "thresholds were chosen on these same data: the rates at them are optimistic"
+# What the course cards evaluate, in words.
+_TASKS_OF_COURSE = {
+    "verification/single": "single-template verification",
+    "verification/multi": "multi-template verification",
+    "open_set": "open set",
+    "closed_set": "closed set",
+}
+
+#: What holds of every operating point, and of no threshold that was given.
+CHOSEN = (
+    "the thresholds of EER and FAR targets were chosen on these same data: rates there are "
+    "optimistic"
+)
 
 _UPSIDE_DOWN = (
     "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}?"
@@ -31,21 +43,14 @@ _UPSIDE_DOWN = (
 
 @dataclass(frozen=True)
 class Over:
-    """What a result is over: attempts of each class, and subjects; None where it is not."""
+    """What a result is over: attempts of each class, None where it is over none of it.
+
+    `subjects` is the number of subjects whose probes made these attempts; 0 where it is not known.
+    """
 
     genuine: int | None = None
     impostor: int | None = None
-    subjects: int | None = None
-
-    @property
-    def of_genuine(self) -> Over:
-        """The genuine attempts alone."""
-        return Over(genuine=self.genuine, subjects=self.subjects)
-
-    @property
-    def of_impostor(self) -> Over:
-        """The impostor attempts alone."""
-        return Over(impostor=self.impostor, subjects=self.subjects)
+    subjects: int = 0
 
     @property
     def lacking(self) -> str:
@@ -53,6 +58,15 @@ class Over:
         classes = {"genuine": self.genuine, "impostor": self.impostor}
         none = [name for name, count in classes.items() if count == 0]
         return f"0 {' and 0 '.join(none)} attempts" if none else ""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """What the rows of a task are over: both classes of attempts, or one of them."""
+
+    both: Over
+    genuine: Over
+    impostor: Over
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,18 @@ def _system(path: str) -> str:
     return "/".join(parts[:first])
 
 
+def report_ranks(dataset: xr.Dataset) -> list[int]:
+    """Return the ranks to show: the protocol card's, else `RANKS`, as far as there are any.
+
+    Rank 1 is shown where the results reach none of them.
+    """
+    if "rank" not in dataset.coords:
+        return []
+    said = [int(word) for word in str(dataset.attrs.get("report_ranks", "")).split()]
+    there = dataset["rank"].values.tolist()
+    return [rank for rank in said or RANKS if rank in there] or there[:1]
+
+
 def has_chosen(dataset: xr.Dataset) -> bool:
     """Whether there are rates at thresholds that were chosen on the data themselves."""
     return "chosen_on" not in dataset.attrs and any(
@@ -154,14 +180,10 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
 
 def _details(attrs: Mapping[str, Any], *names: str) -> str:
     """Say with which options a task was evaluated."""
-    others = attrs.get("impostor_gallery_subjects", "")
-    same = str(others) == str(attrs.get("genuine_gallery_subjects"))
     # Fusion is named in the sense of distances: min takes the nearest template.
     of_distances = " in the sense of distances" if attrs.get("kind") == "similarity" else ""
     says: dict[str, Callable[[str], str]] = {
-        "genuine_gallery_subjects": lambda x: (
-            f"N = {x} subjects" + ("" if same else f" ({others} for impostors)")
-        ),
+        "genuine_gallery_subjects": lambda x: _searched(attrs),
         "rank_unit": lambda x: f"ranks count {x}s",
         "ties": lambda x: f"{x} ties",
         "impostors": lambda x: f"impostors {x}",
@@ -172,56 +194,71 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
     return ", ".join(text for text in said if text)
 
 
+def _searched(attrs: Mapping[str, Any]) -> str:
+    """Say how many subjects a probe is compared with; impostors may have one less."""
+    genuine = attrs["genuine_gallery_subjects"]
+    impostor = attrs.get("impostor_gallery_subjects", genuine)
+    if not int(genuine):
+        templates = int(attrs.get("gallery_templates", 0))
+        return f"gallery of {numbers.counted(templates, 'templates')}, subjects unknown"
+    text = f"N = {numbers.counted(int(genuine), 'subjects')}"
+    if str(impostor) == str(genuine):
+        return text
+    others = f"{impostor:,}" if isinstance(impostor, int) else impostor
+    return f"{text} ({others} for impostors)"
+
+
 def _verification(dataset: xr.Dataset) -> Iterator[Row]:
-    over = _over(dataset)
-    fine, finer = _decimals(over.genuine), _decimals(over.impostor)
+    over = _classes(dataset)
+    fine, finer = _decimals(over.genuine.genuine), _decimals(over.impostor.impostor)
     if (eer := _scalar(dataset, "eer")) is not None:
-        yield Row("EER", eer, over, _scalar(dataset, "eer_threshold"), decimals=fine)
+        yield Row("EER", eer, over.both, _scalar(dataset, "eer_threshold"), decimals=fine)
     for target, frr, threshold in _targets(dataset, "frr_at_far"):
         name = f"FNMR at FMR <= {numbers.per_cent(target)}{numbers.fvc_name(target)}"
-        yield Row(name, frr, over, threshold, decimals=fine)
+        yield Row(name, frr, over.both, threshold, decimals=fine)
     if (zero := _scalar(dataset, "zero_far")) is not None:
         threshold_0 = _scalar(dataset, "zero_far_threshold")
-        yield Row("FNMR at FMR = 0 (ZeroFMR)", zero, over, threshold_0, decimals=fine)
+        yield Row("FNMR at FMR = 0 (ZeroFMR)", zero, over.both, threshold_0, decimals=fine)
     if (zero := _scalar(dataset, "zero_frr")) is not None:
         threshold_0 = _scalar(dataset, "zero_frr_threshold")
-        yield Row("FMR at FNMR = 0 (ZeroFNMR)", zero, over, threshold_0, decimals=finer)
+        yield Row("FMR at FNMR = 0 (ZeroFNMR)", zero, over.both, threshold_0, decimals=finer)
     if (auc := _scalar(dataset, "auc")) is not None:
-        yield Row("AUC", auc, over, unit="", decimals=5)
+        yield Row("AUC", auc, over.both, unit="", decimals=5)
     if (d_prime := _scalar(dataset, "d_prime")) is not None:
         why = "the scores of both classes have no spread"
-        yield Row("d'", d_prime, over, unit="", decimals=3, undefined=why, is_share=False)
+        yield Row(
+            "d'", d_prime, over.both, unit="", decimals=3, undefined=why, is_share=False
+        )
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         far, frr = float(dataset["far"][i]), float(dataset["frr"][i])
-        yield Row("FMR", far, over.of_impostor, threshold, decimals=finer)
-        yield Row("FNMR", frr, over.of_genuine, threshold, decimals=fine)
+        yield Row("FMR", far, over.impostor, threshold, decimals=finer)
+        yield Row("FNMR", frr, over.genuine, threshold, decimals=fine)
 
 
 def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
-    over = _over(dataset)
-    fine, finer = _decimals(over.genuine), _decimals(over.impostor)
+    over = _classes(dataset)
+    fine, finer = _decimals(over.genuine.genuine), _decimals(over.impostor.impostor)
     if (eer := _scalar(dataset, "eer")) is not None:
         why = "FAR and 1 - DIR do not cross"
         threshold_0 = _scalar(dataset, "eer_threshold")
-        yield Row("EER, rank 1", eer, over, threshold_0, decimals=fine, undefined=why)
+        yield Row("EER, rank 1", eer, over.both, threshold_0, decimals=fine, undefined=why)
     for target, rate, limit in _targets(dataset, "dir_at_far"):
         name = f"DIR at FAR <= {numbers.per_cent(target)}, rank 1"
-        yield Row(name, rate, over, limit, decimals=fine)
+        yield Row(name, rate, over.both, limit, decimals=fine)
     first = dataset["dir"].isel(rank=0)
     for i, threshold in _few_thresholds(dataset, "dir_at_far"):
         name, far = "DIR, rank 1", float(dataset["far"][i])
-        yield Row(name, float(first[i]), over.of_genuine, threshold, decimals=fine)
-        yield Row("FAR", far, over.of_impostor, threshold, decimals=finer)
+        yield Row(name, float(first[i]), over.genuine, threshold, decimals=fine)
+        yield Row("FAR", far, over.impostor, threshold, decimals=finer)
 
 
 def _closed_set(dataset: xr.Dataset) -> Iterator[Row]:
-    over = Over(int(_scalar(dataset, "attempts") or 0), None, _over(dataset).subjects)
-    ranks = dataset["rank"].values.tolist()
-    for rank in RANKS:
-        if rank in ranks:
-            name = f"Rank {rank}" + (" (recognition rate)" if rank == 1 else "")
-            value = float(dataset["cms"][ranks.index(rank)])
-            yield Row(name, value, over, decimals=_decimals(over.genuine))
+    attempts = int(_scalar(dataset, "attempts") or 0)
+    over = Over(attempts, None, _classes(dataset).genuine.subjects)
+    for rank in report_ranks(dataset):
+        name = f"Rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
+        value = float(dataset["cms"].sel(rank=rank))
+        yield Row(name, value, over, decimals=_decimals(attempts))
 
 
 # ------------------------------------------------------------------------ picking
@@ -234,11 +271,30 @@ def _scalar(dataset: xr.Dataset, name: str) -> float | None:
     return float(dataset[name].item())
 
 
-def _over(dataset: xr.Dataset) -> Over:
-    return Over(
-        int(_scalar(dataset, "genuine_attempts") or 0),
-        int(_scalar(dataset, "impostor_attempts") or 0),
-        int(dataset.attrs.get("probe_subjects", 0)) or None,
+def _classes(dataset: xr.Dataset) -> Classes:
+    """Return the attempts, and whose probes made them.
+
+    Genuine attempts are those of subjects that are in the gallery. In verification every probe
+    makes impostor attempts; in open set, those that the option ``impostors`` says.
+    """
+    attrs = dataset.attrs
+    genuine = int(_scalar(dataset, "genuine_attempts") or 0)
+    impostor = int(_scalar(dataset, "impostor_attempts") or 0)
+    everyone = int(attrs.get("probe_subjects", 0))
+    enrolled = int(
+        attrs.get(
+            "enrolled_subjects", everyone if attrs.get("layout") == "all-against-all" else 0
+        )
+    )
+    both = others = everyone
+    if attrs.get("impostors") == "unenrolled":
+        others = everyone - enrolled
+    elif attrs.get("impostors") == "leave-subject-out":
+        both = others = enrolled
+    return Classes(
+        Over(genuine, impostor, both),
+        Over(genuine, None, enrolled),
+        Over(None, impostor, others),
     )
 
 
@@ -284,16 +340,10 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
     name = ", ".join(filter(None, systems(found))) or str(attrs.get("system", ""))
     if name:
         yield "System", name
-    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
-    templates = int(attrs.get("gallery_templates", 0))
-    gallery = int(attrs.get("gallery_subjects", 0))
-    if layout == "pairs":
-        yield "Data", f"{probes:,} pairs"
-    elif layout == "all-against-all" and probes == templates:
-        yield "Data", f"{_of(probes, 'templates', subjects)}, all against all"
-    elif layout:
-        who, whom = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
-        yield "Data", f"{who} against {whom}"
+    if layout:
+        yield "Data", _data(attrs, layout)
+    if attrs.get("origin"):
+        yield "Made of", str(attrs["origin"])
     accepts = {
         "distance": "distances, accepted at or below the threshold",
         "similarity": "similarities, accepted at or above the threshold",
@@ -301,28 +351,74 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
     }
     if kind:
         yield "Scores", accepts.get(kind, kind)
-    failed = {
+    means = {
         "reject": "a failed comparison is an attempt that is always rejected",
         "exclude": "a failed comparison is no attempt",
     }
-    if attrs.get("nan_policy") in failed:
-        yield "NaN", failed[attrs["nan_policy"]]
+    if attrs.get("nan_policy") in means:
+        text = means[attrs["nan_policy"]]
+        if "failed_comparisons" in attrs:
+            text += f"; {int(attrs['failed_comparisons']):,} failed"
+        yield "NaN", text
     if attrs.get("protocol"):
         yield "Protocol", str(attrs["protocol"])
+    if why := left_out(found):
+        yield "Left out", why
+
+
+def _data(attrs: Mapping[str, Any], layout: str) -> str:
+    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
+    templates = int(attrs.get("gallery_templates", 0))
+    gallery = int(attrs.get("gallery_subjects", 0))
+    if layout == "pairs":
+        return numbers.counted(probes, "pairs")
+    unknown = "" if subjects or gallery else "; subjects unknown"
+    if layout == "all-against-all" and probes == templates:
+        return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
+    who, whom = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
+    return f"{who} against {whom}{unknown}"
 
 
 def _of(count: int, what: str, subjects: int) -> str:
-    return f"{count:,} {what}" + (f" of {subjects:,} subjects" if subjects else "")
+    of = f" of {numbers.counted(subjects, 'subjects')}" if subjects else ""
+    return numbers.counted(count, what) + of
+
+
+def left_out(found: Mapping[str, xr.Dataset]) -> str:
+    """Say which tasks of the layout's own card the scores do not support, and why."""
+    if not found:
+        return ""
+    attrs = next(iter(found.values())).attrs
+    layout = str(attrs.get("layout"))
+    if layout == "pairs" or attrs.get("protocol") != CARD_OF_LAYOUT.get(layout):
+        return ""
+    done = {path.removeprefix(_system(path)).strip("/") for path in found}
+    tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]
+    if not tasks:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(tasks[:-1]), tasks[-1]]))
+    if attrs.get("kind") == "order":
+        return f"{listed}; scores that only order a row have no thresholds across rows"
+    if not attrs.get("probe_subjects") and not attrs.get("gallery_subjects"):
+        return f"{listed}; a mask alone does not say which templates belong together"
+    return ""
+
+
+def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
+    """Return what makes all results doubtful, with the paths of the tasks that show it."""
+    said: dict[str, list[str]] = {}
+    for path, dataset in found.items():
+        auc = _scalar(dataset, "auc")
+        if auc is not None and auc < 0.5:
+            line = _UPSIDE_DOWN.format(dataset.attrs.get("kind", "distance"))
+            said.setdefault(line, []).append(path)
+    return said
 
 
 def warnings(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
     """Return each warning with the paths of the tasks that gave it."""
     said: dict[str, list[str]] = {}
     for path, dataset in found.items():
-        lines = str(dataset.attrs.get("warnings", "")).splitlines()
-        auc = _scalar(dataset, "auc")
-        if auc is not None and auc < 0.5:
-            lines.append(_UPSIDE_DOWN.format(dataset.attrs.get("kind", "distance")))
-        for line in lines:
+        for line in str(dataset.attrs.get("warnings", "")).splitlines():
             said.setdefault(line, []).append(path)
     return said

@@ -1,0 +1,381 @@
+"""The benchmarks run and say what they should; how fast anything is, is not tested."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from bioeval.bench import memory, peers, suite
+from bioeval.bench.matrices import Matrix
+from bioeval.bench.options import PARTS, QUICK, Options
+from bioeval.bench.pieces import pieces
+from bioeval.bench.rows import SECTIONS, Row
+from bioeval.bench.suite import OTHERS, SWEEPS, Report, run
+from bioeval.bench.table import BenchTable, json_lines
+from bioeval.bench.timing import Contender, interleaved, most_threads
+from bioeval.bench.workbench import WORK, Workbench, without_auc
+from bioeval.cli import main
+from bioeval.errors import DataError
+from bioeval.scores import Scores
+from bioeval.tables import plain
+
+TINY = {
+    "size": 60,
+    "templates": 6,
+    "repeat": 2,
+    "growth": (12, 24, 36),
+    "embeddings": (24, 4),
+    "partitions": 4,
+    "side": 12,
+    "pairs": 1_000,
+}
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """Everything but memory, which needs a process for each row."""
+    return run(Options(**TINY, only=[part for part in PARTS if part != "memory"]))
+
+
+def by_key(report: Report) -> dict[str, Row]:
+    return {row.key: row for row in report.rows}
+
+
+def test_every_part_has_its_rows(report):
+    assert {row.part for row in report.rows} == set(PARTS) - {"memory"}
+    assert len(by_key(report)) == len(report.rows)
+    assert {row.section for row in report.rows} == set(SECTIONS) - {"memory"}
+
+
+def test_ratios_are_positive_and_finite(report):
+    for row in report.rows:
+        if row.ratio is None:
+            assert row.note, row
+            continue
+        for value in (row.low, row.ratio, row.high, row.seconds, row.ns_per_cell):
+            assert value is not None, row
+            assert math.isfinite(value), row
+        if row.section != "growth":  # an exponent of tiny sizes may be anything
+            assert 0 < row.low <= row.ratio <= row.high, row
+
+
+def test_only_what_is_missing_here_has_no_ratio(report):
+    may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "embeddings", "auc", "threads"}
+    for row in report.rows:
+        if row.ratio is None:
+            assert row.part in may_miss, row
+            assert row.note.startswith(("skipped: ", "not offered", "failed: ", "too little"))
+
+
+def test_json_lines_parse(report):
+    documents = [json.loads(line) for line in json_lines(report).splitlines()]
+    assert [d["record"] for d in documents[:2]] == ["machine", "row"]
+    assert {d["record"] for d in documents} == {"machine", "row", "piece"}
+    machine = documents[0]
+    assert machine["size"] == 60
+    assert machine["cores"] >= 1
+    assert machine["read_bytes_per_second"] > 0
+    row = next(d for d in documents if d.get("key") == "tally")
+    assert row["against"] == SECTIONS["read"]
+    assert row["at_most"] == 3.5
+    assert row["reached"] == (row["ratio"] <= 3.5)
+
+
+def test_the_table_has_the_rows_and_the_machine(report):
+    text = plain(BenchTable(report), 100)
+    assert max(map(len, text.splitlines())) <= 100
+    for row in report.rows:
+        assert row.name.split(",")[0][:30] in text
+    for section in {row.section for row in report.rows}:
+        assert SECTIONS[section][1:60] in text
+    assert "GB/s" in text
+    assert f"NumPy {np.__version__}" in text
+
+
+def test_what_is_not_reached_is_explained(report):
+    row = Row("tally", "tally", "read", "be.tally", ratio=7.0, low=6.5, high=7.5, ns_per_cell=1.4)
+    missed = Report(report.machine, [row], report.pieces)
+    text = " ".join(plain(BenchTable(missed), 100).split())
+    assert "at most 3.5: no" in text
+    assert "1.40 ns a cell, where 3.5 reads would take 0.70." in text
+    assert "bytes a cell; the dearest piece" in text
+    fine = Report(report.machine, [Row("tally", "tally", "read", "x", 3.0, 3.0, 3.0)], [])
+    text = plain(BenchTable(fine), 100)
+    assert "at most 3.5: yes" in text
+    assert "would take" not in text
+
+
+def test_the_read_sees_every_value():
+    for dtype in ("float32", "float64"):
+        matrix = Matrix(24, 6, dtype)
+        words = matrix.values.view(f"i{matrix.values.itemsize}")
+        assert matrix.read().tolist() == words.max(axis=1).tolist()
+
+
+def test_a_shuffled_matrix_is_the_same_in_another_order():
+    a, b = Matrix(24, 6), Matrix(24, 6, shuffled=True)
+    assert a.labels.tolist() == sorted(a.labels)
+    assert b.labels.tolist() != sorted(b.labels)
+    order = np.random.default_rng(0).permutation(24)
+    np.testing.assert_allclose(a.values[np.ix_(order, order)], b.values, atol=1e-3)
+    assert len(a.thresholds) > 100
+    assert (np.diff(a.thresholds) > 0).all()
+
+
+def test_pairs_leave_out_the_comparison_with_itself():
+    matrix = Matrix(24, 6)
+    scores, genuine = matrix.pairs(24 * 24)
+    assert scores.size == 24 * 23
+    assert genuine.sum() == 24 * 5
+    assert matrix.pairs(50)[0].size == 2 * 23
+
+
+def test_every_line_has_work_of_its_own():
+    keys = [line.key for line in (*SWEEPS, *OTHERS)]
+    assert len(set(keys)) == len(keys)
+    assert set(keys) <= set(WORK)
+    assert set(memory.CASES) <= set(WORK)
+    assert {line.part for line in (*SWEEPS, *OTHERS)} <= set(PARTS)
+
+
+def test_kernels_are_as_they_were_after_being_timed():
+    from bioeval.kernels import read
+
+    matrix = Matrix(24, 6)
+    before = read.read_rows
+    found = pieces("tally", Workbench(Options(**TINY)).work("tally").call, 24 * 24, 1)
+    assert read.read_rows is before
+    assert found[-1].kernel == ""
+    assert all(piece.ns_per_cell >= 0 for piece in found)
+    assert matrix.read() is not None
+
+
+def test_contenders_take_turns():
+    order: list[str] = []
+    contenders = [
+        Contender("read", lambda: order.append("r")),
+        Contender("a", lambda: order.append("a"), against="read"),
+        Contender("b", lambda: order.append("b"), against="read"),
+    ]
+    times, failed = interleaved(contenders, 2)
+    assert "".join(order) == "rab" + "rrarb" * 2
+    assert set(times) == {*"ab", "read", "a, wall", "b, wall", "read, wall"}
+    assert {len(taken) for taken in times.values()} == {2}
+    assert failed == {}
+
+
+def test_another_program_may_fail():
+    def broken() -> None:
+        raise RuntimeError("no")
+
+    times, failed = interleaved([Contender("x", broken, foreign=True)], 1)
+    assert times == {}
+    assert failed == {"x": "failed: RuntimeError: no"}
+    with pytest.raises(RuntimeError):
+        interleaved([Contender("x", broken)], 1)
+
+
+# ------------------------------------------------------------------------ other programs
+
+
+def test_what_is_not_installed_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "feerci", None)  # as if it were not there
+    (row,) = run(Options(**TINY, only=["feerci"])).rows
+    assert (row.ratio, row.note) == (None, "skipped: not installed")
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("import no_such_thing_here", "skipped: it lacks no_such_thing_here"),
+        ("raise AttributeError('np.float')", "skipped: import failed: AttributeError: np.float"),
+    ],
+)
+def test_why_an_import_failed_is_said(tmp_path, monkeypatch, source, says):
+    (tmp_path / "broken_peer.py").write_text(source + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(peers.NotRun) as caught:
+        peers.imported("broken_peer")
+    assert str(caught.value) == says
+
+
+def test_installed_programs_are_called_with_both_classes(monkeypatch):
+    seen = {}
+
+    def feerci(impostors, genuines, is_sorted, m):
+        assert (is_sorted, m) == (False, -1)
+        seen["feerci"] = (len(genuines), len(impostors), genuines.mean() > impostors.mean())
+
+    def get_eer_stats(genuine, impostor, ds_scores):
+        assert ds_scores
+        seen["pyeer"] = (len(genuine), len(impostor), genuine.mean() < impostor.mean())
+
+    def eer(negatives, positives):
+        seen["bob"] = (len(positives), len(negatives), positives.mean() > negatives.mean())
+
+    class Experiment:
+        def __init__(self, metric, same, different):
+            assert different == ("full", "full")
+
+        def run(self, x, labels):
+            seen["evalify"] = len(x) == len(labels)
+
+        def eer(self):
+            return 0.0
+
+    fakes = {
+        "feerci": {"feerci": feerci},
+        "pyeer": {},
+        "pyeer.eer_info": {"get_eer_stats": get_eer_stats},
+        "bob": {},
+        "bob.measure": {"eer": eer},
+        "evalify": {"Experiment": Experiment},
+    }
+    for name, content in fakes.items():
+        module = types.ModuleType(name)
+        vars(module).update(content, __path__=[])
+        monkeypatch.setitem(sys.modules, name, module)
+    only = ["feerci", "pyeer", "bob.measure", "evalify"]
+    rows = by_key(run(Options(**TINY, only=only)))
+    assert all(rows[name].ratio > 0 for name in only)
+    classes = (16 * 5, 16 * 54, True)  # 16 rows of 60 are 960 scores
+    assert seen == {"feerci": classes, "pyeer": classes, "bob": classes, "evalify": True}
+
+
+# ------------------------------------------------------------------------ what may be offered
+
+
+def test_without_a_switch_for_auc_it_says_so():
+    def plain_call(scores):
+        """Have no switch."""
+
+    def switched(scores, auc=True):
+        """Have one."""
+
+    assert without_auc(switched) == {"auc": False}
+    with pytest.raises(peers.NotRun, match="not offered: plain_call has no switch"):
+        without_auc(plain_call)
+
+
+def test_auc_apart_is_the_difference(monkeypatch):
+    from bioeval.bench import workbench
+
+    def evaluate(scores, auc=True):
+        sum(range(200_000 if auc else 10))
+
+    monkeypatch.setattr(workbench, "evaluate", evaluate)
+    rows = by_key(run(Options(**TINY, only=["auc"])))
+    assert rows["evaluate, no auc"].ratio > 0
+    assert rows["auc apart"].ratio > 0
+
+
+def test_embeddings_are_measured_where_they_stream(monkeypatch):
+    monkeypatch.setattr(Scores, "streams", True, raising=False)
+    rows = by_key(run(Options(**TINY, only=["embeddings"])))
+    assert set(rows) == {"embeddings", "embeddings, evaluate"}
+    assert all(row.ratio > 0 for row in rows.values())
+    assert "ns a cell in float64" in rows["embeddings"].note
+
+
+def test_memory_is_measured_in_another_process(monkeypatch):
+    monkeypatch.setattr(memory, "CASES", {"argsort": "np.argsort of the rows"})
+    (row,) = run(Options(**{**TINY, "size": 600, "pairs": 360_000}, only=["memory"])).rows
+    if row.ratio is None:
+        assert row.note.startswith("not offered")
+    else:
+        assert 0 <= row.ratio < math.inf
+        assert row.bytes_per_cell == pytest.approx(4 * row.ratio)
+        if sys.platform == "linux":
+            assert row.ratio >= 1  # eight bytes of index for four of score
+
+
+@pytest.mark.skipif(shutil.which("false") is None, reason="there is no program that fails")
+def test_a_process_that_fails_is_a_line(monkeypatch):
+    monkeypatch.setattr(memory, "CASES", {"tally": "be.tally"})
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    (row,) = run(Options(**TINY, only=["memory"])).rows
+    assert row.ratio is None
+    assert row.note.startswith(("failed: the process ended with 1", "not offered"))
+
+
+# ------------------------------------------------------------------------ options
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"only": ["taly"]}, "'taly'.*'tally'.*Did you mean 'tally'"),
+        ({"size": 3}, "size is 3; expected .* at least 20"),
+        ({"templates": 1}, "templates is 1"),
+        ({"repeat": 0}, "repeat is 0"),
+        ({"threads": 0}, "threads is 0"),
+    ],
+)
+def test_bad_options(given, says):
+    with pytest.raises(DataError, match=says):
+        Options(**given)
+
+
+def test_quick_is_smaller():
+    plain, quick = Options(), Options(**QUICK)
+    assert quick.size < plain.size
+    assert quick.repeat < plain.repeat
+    assert quick.embeddings == (3_000, 128)
+    assert quick.growth == (500, 1_000, 2_000, 4_000)
+    assert quick.parts == plain.parts == tuple(PARTS)
+    assert Options(only=["memory", "tally"]).parts == ("tally", "memory")
+
+
+def test_more_than_the_machine_has(monkeypatch):
+    with pytest.raises(DataError, match="the kernels can have"):
+        run(Options(**{**TINY, "threads": most_threads() + 1}))
+    monkeypatch.setattr(suite.machine, "available", lambda: 10_000)
+    with pytest.raises(DataError, match="GiB are free"):
+        run(Options(**TINY))
+
+
+# ------------------------------------------------------------------------ the command
+
+
+def test_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    small = ["bench", "--size", "60", "--templates", "6", "--repeat", "1", "--only", "tally"]
+    assert main([*small, "--json", "figures.jsonl"]) == 0
+    said = capsys.readouterr()
+    assert "be.tally" in said.out
+    assert said.err == "wrote figures.jsonl\n"
+    lines = (tmp_path / "figures.jsonl").read_text().splitlines()
+    assert [json.loads(line)["record"] for line in lines[:2]] == ["machine", "row"]
+    assert main([*small, "--quick", "--json", "-"]) == 0
+    documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert documents[0]["size"] == 60
+    assert {d["part"] for d in documents if d["record"] == "row"} == {"tally"}
+
+
+def test_command_lists_the_parts(capsys):
+    assert main(["bench", "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(PARTS)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--only", "memry"], "Did you mean 'memory'?"),
+        (["--size", "1"], "size is 1"),
+        (["--json", "nowhere/x"], "there is no folder nowhere"),
+        (["--repeat", "0"], "repeat is 0"),
+    ],
+)
+def test_command_says_what_is_wrong(args, says, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", *args]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert says in said.err
+    assert said.err.count("\n") == 1

@@ -1,0 +1,930 @@
+"""Partitions: every splitter keeps its promises, and says so when it cannot.
+
+The goldens were made by this library, once: another number means that every seeded partition
+has changed.
+"""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import itertools
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from optional import optional_import
+from sklearn import base, model_selection
+from sklearn.dummy import DummyClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+from bioeval import partition as bp
+from bioeval.draws import Stream, seed_sequence
+from bioeval.errors import DataError
+from bioeval.partition import lots
+from bioeval.partition.samples import Labels
+from bioeval.scores import Scores
+
+NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
+SUBJECT = np.repeat(NAMES, [3, 1, 4, 2, 2, 5, 1])
+
+SPLITTERS = [
+    bp.SubjectKFold(3, shuffle=True, random_state=7),
+    bp.RepeatedSubjectKFold(2, n_repeats=3, random_state=7),
+    bp.SampleKFold(4, shuffle=True, random_state=7, stratify="subject"),
+    bp.RepeatedSampleKFold(2, n_repeats=2, random_state=7),
+    bp.SubjectShuffleSplit(3, test_size=2, random_state=7),
+    bp.SampleShuffleSplit(2, test_size=5, random_state=7, stratify="subject"),
+    bp.TrainValidationTest(0.2, 0.3, random_state=7),
+    bp.ProbeGallerySplit(1, too_few="probe", n_repeats=3, random_state=7),
+    bp.EnrolledSplit(bp.ProbeGallerySplit(1, too_few="drop"), unenrolled=3, random_state=7),
+    bp.PredefinedFolds(np.arange(18) % 3),
+    bp.PredefinedPairFolds(list("aab" * 6)),
+]
+by_name = pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda s: type(s).__name__)
+
+seeds = st.integers(0, 2**31)
+
+
+@st.composite
+def subjects(draw, least=1):
+    """Labels with unequal numbers of samples, in any order, of any kind."""
+    sizes = draw(st.lists(st.integers(1, 5), min_size=least, max_size=9))
+    kind = draw(st.sampled_from(("str", "int", "mixed", "tuple")))
+    name = {
+        "str": lambda i: f"id {i}",
+        "int": lambda i: 3 * i - 7,
+        "mixed": lambda i: i if i % 2 else str(i),
+        "tuple": lambda i: (i, "x"),
+    }[kind]
+    labels = [name(i) for i, size in enumerate(sizes) for _ in range(size)]
+    labels = draw(st.permutations(labels))
+    array = draw(st.booleans()) and kind in ("str", "int")
+    return np.array(labels) if array else list(labels)
+
+
+def spread(counts):
+    return max(counts) - min(counts)
+
+
+def names_at(labels, index):
+    return {labels[i] for i in index}
+
+
+def is_ascending(index):
+    return (np.diff(index) > 0).all() and index.dtype == np.intp
+
+
+# ------------------------------------------------------------------------------ folds
+
+
+@given(subjects(2), st.data(), seeds)
+def test_folds_of_subjects(labels, data, seed):
+    people = len(set(labels))
+    k = data.draw(st.integers(2, people))
+    shuffle = data.draw(st.booleans())
+    splitter = bp.SubjectKFold(k, shuffle=shuffle, random_state=seed if shuffle else None)
+    assert splitter.get_n_splits() == k
+    tested, sizes = Counter(), []
+    for train, test in splitter.split(y=labels):
+        assert is_ascending(train) and is_ascending(test)
+        assert sorted([*train, *test]) == list(range(len(labels)))
+        assert not names_at(labels, train) & names_at(labels, test)
+        tested.update(test.tolist())
+        sizes.append(len(names_at(labels, test)))
+    assert tested == Counter(range(len(labels)))
+    assert len(sizes) == k and spread(sizes) <= 1 and min(sizes) >= 1
+
+
+@given(subjects(2), st.data(), seeds)
+def test_folds_balanced_by_samples(labels, data, seed):
+    people = Counter(labels)
+    k = data.draw(st.integers(2, len(people)))
+    shuffle = data.draw(st.booleans())
+    splitter = bp.SubjectKFold(
+        k, shuffle=shuffle, random_state=seed if shuffle else None, balance="samples"
+    )
+    splits = list(splitter.split(y=labels))
+    for train, test in splits:
+        assert not names_at(labels, train) & names_at(labels, test)
+    sizes = [len(test) for _, test in splits]
+    assert sum(sizes) == len(labels) and min(sizes) >= 1
+    assert spread(sizes) <= max(people.values())
+    if not shuffle:
+        theirs = model_selection.GroupKFold(k).split(labels, groups=bp_codes(labels))
+        assert sorted(sizes) == sorted(len(test) for _, test in theirs)
+
+
+def bp_codes(labels):
+    return Labels(labels, "labels").codes
+
+
+@given(subjects(2), seeds, seeds)
+def test_the_order_of_samples_does_not_matter_to_folds_of_subjects(labels, seed, other):
+    order = np.random.default_rng(other).permutation(len(labels))
+    moved = [labels[i] for i in order]
+    everybody = len(set(labels))
+    for splitter in (
+        bp.SubjectKFold(2, shuffle=True, random_state=seed),
+        bp.SubjectKFold(2),
+        bp.SubjectKFold(2, balance="samples"),
+    ):
+        codes = bp.fold_codes(splitter, labels)
+        assert (bp.fold_codes(splitter, moved) == codes[order]).all()
+    shuffle = bp.SubjectShuffleSplit(1, test_size=everybody - 1, random_state=seed)
+    (_, here), (_, there) = next(shuffle.split(y=labels)), next(shuffle.split(y=moved))
+    assert names_at(labels, here) == names_at(moved, there)
+
+
+@given(subjects(2), st.data(), seeds)
+def test_folds_of_samples(labels, data, seed):
+    n = len(labels)
+    k = data.draw(st.integers(2, n))
+    stratify = data.draw(st.sampled_from((None, "subject")))
+    shuffle = data.draw(st.booleans())
+    splitter = bp.SampleKFold(
+        k, shuffle=shuffle, random_state=seed if shuffle else None, stratify=stratify
+    )
+    codes = bp.fold_codes(splitter, labels)
+    sizes = np.bincount(codes, minlength=k)
+    assert len(sizes) == k and spread(sizes) <= 1
+    if stratify:
+        for label in set(labels):
+            mine = codes[[x == label for x in labels]]
+            assert spread(np.bincount(mine, minlength=k)) <= 1
+    for train, test in splitter.split(X=np.zeros((n, 2)), y=labels):
+        assert is_ascending(train) and is_ascending(test)
+        assert sorted([*train, *test]) == list(range(n))
+
+
+@given(subjects(3), st.integers(1, 4), seeds)
+def test_repeated_folds(labels, repeats, seed):
+    for repeated, single in (
+        (bp.RepeatedSubjectKFold, bp.SubjectKFold),
+        (bp.RepeatedSampleKFold, bp.SampleKFold),
+    ):
+        splitter = repeated(3, n_repeats=repeats, random_state=seed)
+        assert splitter.get_n_splits() == 3 * repeats
+        assert len(list(splitter.split(y=labels))) == 3 * repeats
+        codes = bp.repeated_fold_codes(splitter, labels)
+        assert codes.shape == (repeats, len(labels)) and codes.dtype == np.int64
+        assert ((codes >= 0) & (codes < 3)).all()
+        first = bp.fold_codes(single(3, shuffle=True, random_state=seed), labels)
+        assert (codes[0] == first).all()
+        more = repeated(3, n_repeats=repeats + 1, random_state=seed)
+        assert (bp.repeated_fold_codes(more, labels)[:-1] == codes).all()
+
+
+def test_repeats_differ_also_when_balanced_by_samples():
+    labels = np.repeat(np.arange(8), np.arange(1, 9))
+    for balance in ("subjects", "samples"):
+        splitter = bp.RepeatedSubjectKFold(2, n_repeats=10, random_state=0, balance=balance)
+        assert len(np.unique(bp.repeated_fold_codes(splitter, labels), axis=0)) > 5
+
+
+def test_subjects_stratified_by_metadata():
+    rng = np.random.default_rng(3)
+    sex = np.array(["f", "m", "m"])[np.arange(23) % 3]
+    subject = rng.permutation(np.repeat(np.arange(23), 2))
+    meta = {"sex": sex[subject], "other": np.arange(46)}
+    for shuffle in (False, True):
+        seed = 5 if shuffle else None
+        splitter = bp.SubjectKFold(4, shuffle=shuffle, random_state=seed, stratify="sex")
+        codes = bp.fold_codes(splitter, subject, meta=meta)
+        fold = np.zeros(23, dtype=int)
+        fold[subject] = codes
+        assert (fold[subject] == codes).all()
+        assert spread(np.bincount(fold)) <= 1
+        for value in "fm":
+            assert spread(np.bincount(fold[sex == value], minlength=4)) <= 1
+    part = bp.SubjectShuffleSplit(1, test_size=6, random_state=1, stratify="sex")
+    _, test = next(part.split(y=subject, meta=meta))
+    assert Counter(sex[np.unique(subject[test])]) == {"f": 2, "m": 4}
+    with pytest.raises(DataError, match=r"the subject .* has several values in meta\['other'\]"):
+        bp.SubjectKFold(2, stratify="other").split(y=subject, meta=meta)
+
+
+def test_metadata_may_be_a_data_frame():
+    pandas = optional_import("pandas")
+    frame = pandas.DataFrame({"who": ["a", "a", "b", "c"], "sex": ["f", "f", "m", "m"]})
+    splitter = bp.SubjectKFold(2, stratify="sex")
+    codes = bp.fold_codes(splitter, frame["who"], meta=frame)
+    assert codes.tolist() == bp.fold_codes(splitter, list("aabc"), meta=dict(frame)).tolist()
+    next(bp.SubjectKFold(2).split(frame, frame["who"]))
+
+
+# ----------------------------------------------------------------------------- shuffles
+
+
+@given(subjects(3), st.data(), seeds)
+def test_random_parts(labels, data, seed):
+    by_subject = data.draw(st.booleans())
+    total = len(set(labels)) if by_subject else len(labels)
+    test_size = data.draw(st.integers(1, total - 2))
+    train_size = data.draw(st.none() | st.integers(1, total - 1 - test_size))
+    kind = bp.SubjectShuffleSplit if by_subject else bp.SampleShuffleSplit
+    stratify = None if by_subject else data.draw(st.sampled_from((None, "subject")))
+    splitter = kind(
+        4, test_size=test_size, train_size=train_size, random_state=seed, stratify=stratify
+    )
+    assert splitter.get_n_splits() == 4
+    splits = list(splitter.split(y=labels))
+    assert len(splits) == 4
+    for train, test in splits:
+        assert is_ascending(train) and is_ascending(test)
+        assert not set(train) & set(test)
+        size = (lambda index: len(names_at(labels, index))) if by_subject else len
+        assert size(test) == test_size
+        assert size(train) == (total - test_size if train_size is None else train_size)
+        if by_subject:
+            assert not names_at(labels, train) & names_at(labels, test)
+            assert sum(x in names_at(labels, test) for x in labels) == len(test)
+        if stratify:
+            for label, size in Counter(labels).items():
+                share = size * test_size / total
+                mine = sum(labels[i] == label for i in test)
+                assert np.floor(share) <= mine <= np.ceil(share)
+
+
+@given(subjects(4), st.data(), seeds)
+def test_training_validation_test(labels, data, seed):
+    unit = data.draw(st.sampled_from(("subject", "sample")))
+    total = len(set(labels)) if unit == "subject" else len(labels)
+    validation = data.draw(st.integers(1, total - 2))
+    test = data.draw(st.integers(1, total - 1 - validation))
+    splitter = bp.TrainValidationTest(validation, test, unit=unit, n_splits=2, random_state=seed)
+    assert splitter.get_n_splits() == len(list(splitter.split(y=labels))) == 2
+    for parts in splitter.split(y=labels):
+        assert all(is_ascending(index) for index in parts)
+        assert sorted(itertools.chain(*parts)) == list(range(len(labels)))
+        if unit == "subject":
+            who = [names_at(labels, index) for index in parts]
+            assert not (who[0] & who[1] or who[0] & who[2] or who[1] & who[2])
+            assert (len(who[1]), len(who[2])) == (validation, test)
+        else:
+            assert (len(parts.validation), len(parts.test)) == (validation, test)
+
+
+@given(st.integers(4, 200), st.floats(0.05, 0.9), st.none() | st.floats(0.05, 0.9))
+def test_shares_are_those_of_scikit_learn(n, test_size, train_size):
+    try:
+        theirs = model_selection.ShuffleSplit(1, test_size=test_size, train_size=train_size)
+        expected = [len(index) for index in next(theirs.split(np.zeros(n)))]
+    except ValueError:
+        return
+    ours = bp.SampleShuffleSplit(1, test_size=test_size, train_size=train_size)
+    assert [len(index) for index in next(ours.split(np.zeros(n)))] == expected
+
+
+def test_a_share_is_meant_as_it_is_written():
+    """0.07 * 100 is 7.000000000000001, which is not to become 8."""
+    _, test = next(bp.SampleShuffleSplit(1, test_size=0.07).split(X=np.zeros(100)))
+    assert len(test) == 7
+    train, test = next(bp.SampleShuffleSplit(1, train_size=0.29).split(X=np.zeros(100)))
+    assert (len(train), len(test)) == (29, 71)
+    train, test = next(bp.SubjectShuffleSplit(1).split(y=range(10)))
+    assert (len(train), len(test)) == (8, 2)
+
+
+# ---------------------------------------------------------------------------- enrolment
+
+
+@given(subjects(2), st.data(), seeds)
+def test_gallery_and_probes(labels, data, seed):
+    size = data.draw(st.integers(1, 3) | st.sampled_from((0.2, 0.5, 0.9)))
+    too_few = data.draw(st.sampled_from(("raise", "enrol", "probe", "drop")))
+    splitter = bp.ProbeGallerySplit(size, too_few=too_few, n_repeats=2, random_state=seed)
+    assert splitter.get_n_splits() == 2
+    people = Counter(labels)
+    wanted = {
+        x: size if isinstance(size, int) else max(1, min(int(size * s + 0.5 + 1e-9), s - 1))
+        for x, s in people.items()
+    }
+    few = {x for x in people if people[x] < wanted[x] + 1}
+    gallery_left = too_few == "enrol" or set(people) - few
+    probes_left = too_few == "probe" or set(people) - few
+    if (few and too_few == "raise") or not gallery_left or not probes_left:
+        with pytest.raises(DataError, match="too few templates"):
+            splitter.split(y=labels)
+        return
+    for gallery, probe in splitter.split(y=labels):
+        assert is_ascending(gallery) and is_ascending(probe)
+        assert not set(gallery) & set(probe)
+        enrolled = Counter(labels[i] for i in gallery)
+        probing = Counter(labels[i] for i in probe)
+        for x, s in people.items():
+            usual = (wanted[x], s - wanted[x])
+            roles = {"enrol": (s, 0), "probe": (0, s), "drop": (0, 0)}
+            assert (enrolled[x], probing[x]) == (roles[too_few] if x in few else usual)
+
+
+def test_every_template_is_enrolled_equally_often():
+    splitter = bp.ProbeGallerySplit(2, n_repeats=3000, random_state=0)
+    labels = ["b", "a", "b", "a", "b", "a", "b"]
+    drawn = np.bincount(np.concatenate([gallery for gallery, _ in splitter.split(y=labels)]))
+    expected = 3000 * np.array([1 / 2, 2 / 3, 1 / 2, 2 / 3, 1 / 2, 2 / 3, 1 / 2])
+    assert (np.abs(drawn - expected) < 4 * np.sqrt(3000 / 4)).all()
+
+
+def test_only_the_order_of_a_subjects_own_templates_has_an_influence():
+    splitter = bp.ProbeGallerySplit(1, random_state=3)
+    together = ["a"] * 4 + ["b"] * 4
+    mixed = ["b", "a"] * 4
+    one, two = (next(splitter.split(y=labels)).gallery for labels in (together, mixed))
+    place = {x: [i for i in range(8) if mixed[i] == x] for x in "ab"}
+    assert {place["a"][one[0]], place["b"][one[1] - 4]} == set(two)
+
+
+def test_the_best_by_quality():
+    labels = ["a", "b", "a", "b", "a", "b"]
+    meta = {"sharpness": [0.1, 5, 0.9, 5, 0.5, -np.inf], "name": list("uvwxyz")}
+    split = bp.ProbeGallerySplit(1, quality="sharpness").split(y=labels, meta=meta)
+    assert [index.tolist() for index in next(split)] == [[1, 2], [0, 3, 4, 5]]
+    split = bp.ProbeGallerySplit(2, quality="sharpness").split(y=labels, meta=meta)
+    assert next(split).gallery.tolist() == [1, 2, 3, 4]
+    with pytest.raises(DataError, match="expected numbers"):
+        bp.ProbeGallerySplit(1, quality="name").split(y=labels, meta=meta)
+    for missing in ([1, 2, np.nan, 4, 5, 6], [1, 2, None, 4, 5, 6]):
+        with pytest.raises(DataError, match="1 missing values, the first at position 2"):
+            bp.ProbeGallerySplit(1, quality="q").split(y=labels, meta={"q": missing})
+
+
+def test_enrolment_by_metadata():
+    labels = ["a", "a", "a", "b", "b", "b"]
+    meta = {"session": [1, 1, 2, 2, 1, 3], "camera": ["l", "r", "l", "l", "l", "r"]}
+
+    def split(*args, **kwargs):
+        splits = list(bp.ProbeGallerySplit(*args, **kwargs).split(y=labels, meta=meta))
+        assert len(splits) == 1
+        return [index.tolist() for index in splits[0]]
+
+    assert split(enrol={"session": 1}) == [[0, 1, 4], [2, 3, 5]]
+    assert split(enrol={"session": [1, 2], "camera": "l"}) == [[0, 2, 3, 4], [1, 5]]
+    # Of two in session 1, one is enrolled; the other does not probe.
+    assert split(1, enrol={"session": 1}, quality="session") == [[0, 4], [2, 3, 5]]
+    gallery, probe = split(1, enrol={"session": 1}, random_state=0)
+    assert len(gallery) == 2 and probe == [2, 3, 5]
+    assert split(0.5, enrol={"session": 1}, quality="session") == [[0, 4], [2, 3, 5]]
+    assert split(enrol={"session": 3}, too_few="drop") == [[5], [3, 4]]
+    assert split(enrol={"session": 3}, too_few="probe") == [[5], [0, 1, 2, 3, 4]]
+    assert split(enrol={"session": 3}, too_few="enrol") == [[0, 1, 2, 5], [3, 4]]
+    with pytest.raises(DataError, match=r"1 of 2 subjects have too few templates \('a'\): each"):
+        split(enrol={"session": 3})
+    with pytest.raises(DataError, match="no template has this value; meta.* has 1, 2, 3"):
+        split(enrol={"session": "1"})
+    with pytest.raises(DataError, match="no template has this value"):
+        split(enrol={"session": [[1]]})
+    with pytest.raises(DataError, match="no template has this value"):
+        split(enrol={"session": []})
+    with pytest.raises(DataError, match="Did you mean 'session'"):
+        split(enrol={"sesion": 1})
+
+
+@given(subjects(2), st.data(), seeds)
+def test_unenrolled_subjects(labels, data, seed):
+    people = Counter(labels)
+    out = data.draw(st.integers(1, len(people) - 1))  # singletons among the enrolled never probe
+    inner = bp.ProbeGallerySplit(1, too_few="enrol", n_repeats=2)
+    splitter = bp.EnrolledSplit(inner, unenrolled=out, n_repeats=2, random_state=seed)
+    splits = list(splitter.split(y=labels))
+    again = list(splitter.split(y=labels))
+    assert len(splits) == splitter.get_n_splits() == 4
+    for turn, ((gallery, probe), same) in enumerate(zip(splits, again, strict=True)):
+        assert all((a == b).all() for a, b in zip((gallery, probe), same, strict=True))
+        assert sorted([*gallery, *probe]) == list(range(len(labels)))
+        enrolled, probing = names_at(labels, gallery), Counter(labels[i] for i in probe)
+        assert len(enrolled) == len(people) - out
+        for x in set(people) - enrolled:
+            assert probing[x] == people[x]
+        # The unenrolled are drawn once for all repeats of the division inside.
+        assert enrolled == names_at(labels, splits[turn - turn % 2].gallery)
+
+
+def test_a_division_with_a_seed_of_its_own_keeps_it():
+    labels = np.repeat(np.arange(6), 5)
+    inner = bp.ProbeGallerySplit(1, random_state=4)
+    usual = next(inner.split(y=labels)).gallery
+    for gallery, _ in bp.EnrolledSplit(inner, n_repeats=3, random_state=1).split(y=labels):
+        assert len(gallery) == 3 and set(gallery) < set(usual)
+
+
+# --------------------------------------------------------------------------- predefined
+
+
+@given(st.lists(st.sampled_from((0, 3, 7, -1)), min_size=4, max_size=20))
+def test_folds_as_given_agree_with_scikit_learn(folds):
+    if len({*folds} - {-1}) < 2:
+        return
+    ours, theirs = bp.PredefinedFolds(folds), model_selection.PredefinedSplit(folds)
+    assert ours.get_n_splits() == theirs.get_n_splits()
+    for mine, other in zip(ours.split(X=folds), theirs.split(), strict=True):
+        assert all((a == b).all() for a, b in zip(mine, other, strict=True))
+    assert (bp.fold_codes(ours, folds) == bp.fold_codes(theirs, folds)).all()
+
+
+def test_folds_as_given_in_the_order_wanted():
+    given_folds = ["b", "a", "a", "c"]
+    assert bp.fold_codes(bp.PredefinedFolds(given_folds), "wxyz").tolist() == [1, 0, 0, 2]
+    wanted = bp.PredefinedFolds(given_folds, folds=["c", "a", "b"])
+    assert bp.fold_codes(wanted, list("wxyz")).tolist() == [2, 1, 1, 0]
+    with pytest.raises(DataError, match="the fold 'd' has no sample to test"):
+        bp.PredefinedFolds(given_folds, folds=["a", "b", "c", "d"])
+    with pytest.raises(DataError, match="has 'c', which is not among folds"):
+        bp.PredefinedFolds(given_folds, folds=["a", "b"])
+    with pytest.raises(DataError, match="more than once"):
+        bp.PredefinedFolds(given_folds, folds=["a", "b", "c", "a"])
+    with pytest.raises(DataError, match="has 1 folds to test"):
+        bp.PredefinedFolds([2, 2, 2])
+    assert bp.fold_codes(bp.PredefinedFolds([2, -1, 2]), "xyz").tolist() == [0, -1, 0]
+
+
+def test_folds_that_have_to_be_disjoint_in_subjects():
+    good, bad = bp.PredefinedFolds([0, 0, 1], disjoint_subjects=True), ["a", "b", "b"]
+    next(good.split(y=["a", "a", "b"]))
+    with pytest.raises(DataError, match="1 subjects are in several folds, such as 'b' in the"):
+        good.split(y=bad)
+    with pytest.raises(DataError, match="no subjects are given"):
+        good.split(X=bad)
+
+
+def test_pair_folds():
+    pairs = [["a", "a"], ["a", "b"], ["c", "d"], ["c", "c"]]
+    splitter = bp.PredefinedPairFolds([0, 0, 1, 1], disjoint_subjects=True)
+    scores = Scores.from_pairs([1.0, 2, 3, 4], [1, 0, 0, 1], subjects=pairs)
+    for options in ({"groups": pairs, "y": [1, 0, 0, 1]}, {"X": scores}):
+        assert [test.tolist() for _, test in splitter.split(**options)] == [[0, 1], [2, 3]]
+    assert bp.fold_codes(splitter, scores).tolist() == [0, 0, 1, 1]
+    pairs[3] = ["b", "b"]
+    with pytest.raises(DataError, match="such as 'b' in the folds 0 and 1"):
+        splitter.split(groups=pairs)
+    with pytest.raises(DataError, match="no subjects are given"):
+        splitter.split(Scores.from_pairs([1.0, 2, 3, 4], [1, 0, 0, 1]))
+    with pytest.raises(DataError, match=r"expected \(4, 2\)"):
+        splitter.split(groups=list("abcd"))
+    with pytest.raises(DataError, match="folds are given for 4 pairs, but there are 5"):
+        splitter.split(X=range(5))
+
+
+def test_pairs_can_be_divided_as_samples():
+    scores = Scores.from_pairs(np.arange(8.0), [1, 1, 1, 1, 0, 0, 0, 0], subjects=np.ones((8, 2)))
+    codes = bp.fold_codes(bp.SampleKFold(4, stratify="genuine"), scores)
+    assert sorted(codes[:4]) == sorted(codes[4:]) == [0, 1, 2, 3]
+    assert (bp.fold_codes(model_selection.KFold(4), scores) == [0, 0, 1, 1, 2, 2, 3, 3]).all()
+    with pytest.raises(DataError, match="PredefinedPairFolds"):
+        bp.SubjectKFold(2).split(scores)
+
+
+def test_the_ten_folds_of_lfw(shared):
+    """The accuracy that was computed beside the data, and no subject is in two folds."""
+    folder = shared / "lfw_dlib"
+    truth = json.loads((folder / "README.json").read_text(encoding="utf-8"))
+    truth = truth["basic_truth_sklearn"]["view 2 pairs, euclidean distance"]
+    with np.load(folder / "embeddings.npz") as file:
+        a, b, fold, same = file["pairs"].T
+        x, label = file["dlib128"].astype(np.float64), file["label"]
+    distance, same = np.sqrt(((x[a] - x[b]) ** 2).sum(axis=1)), same.astype(bool)
+    splitter = bp.PredefinedPairFolds(fold, folds=range(10), disjoint_subjects=True)
+    accuracy = []
+    for train, test in splitter.split(distance, same, groups=np.column_stack([label[a], label[b]])):
+        order = train[np.argsort(distance[train], kind="stable")]
+        right = np.cumsum(np.where(same[order], 1, -1))
+        threshold = distance[order][np.argmax(right)]
+        accuracy.append(((distance[test] <= threshold) == same[test]).mean())
+    assert np.mean(accuracy) == pytest.approx(truth["accuracy_10_fold_mean"], abs=1e-12)
+    assert np.std(accuracy, ddof=1) == pytest.approx(truth["accuracy_10_fold_std_ddof1"], abs=1e-12)
+
+
+# ------------------------------------------------------------------------- scikit-learn
+
+
+@given(subjects(2))
+def test_one_fold_a_subject_is_leave_one_group_out(labels):
+    codes = bp_codes(labels)
+    ours = bp.SubjectKFold(len(set(labels))).split(y=labels)
+    theirs = model_selection.LeaveOneGroupOut().split(labels, groups=codes)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert all((a == b).all() for a, b in zip(mine, other, strict=True))
+
+
+@given(st.lists(st.integers(2, 9), min_size=1, max_size=6), st.integers(2, 4))
+def test_unshuffled_folds_of_samples_are_those_of_scikit_learn(sizes, k):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    if len(labels) < k:
+        return
+    kfold = model_selection.KFold(k)
+    assert (
+        bp.fold_codes(bp.SampleKFold(k), labels).tolist() == bp.fold_codes(kfold, labels).tolist()
+    )
+    if min(sizes) >= k:  # below, scikit-learn warns or refuses
+        stratified = bp.fold_codes(model_selection.StratifiedKFold(k), labels)
+        ours = bp.fold_codes(bp.SampleKFold(k, stratify="subject"), labels)
+        assert ours.tolist() == stratified.tolist()
+
+
+def test_inside_scikit_learn():
+    rng = np.random.default_rng(0)
+    x, subject = rng.normal(size=(40, 3)), np.repeat([f"id {i}" for i in range(8)], 5)
+    sex = np.repeat(["f", "m"] * 4, 5)
+    knn = KNeighborsClassifier(1)
+    scores = model_selection.cross_val_score(knn, x, sex, groups=subject, cv=bp.SubjectKFold(4))
+    assert scores.shape == (4,)
+    found = model_selection.cross_validate(
+        knn, x, subject, cv=bp.SampleKFold(5, stratify="subject"), return_indices=True
+    )
+    assert [len(index) for index in found["indices"]["test"]] == [8] * 5
+    x[np.arange(40)] = np.repeat(np.arange(8), 5)[:, None]
+    enrolment = bp.ProbeGallerySplit(1, n_repeats=3, random_state=0)
+    assert (model_selection.cross_val_score(knn, x, subject, cv=enrolment) == 1).all()
+    splitter = bp.RepeatedSubjectKFold(2, n_repeats=2, random_state=0)
+    search = model_selection.GridSearchCV(DummyClassifier(), {"constant": ["f"]}, cv=splitter)
+    search.fit(x, sex, groups=subject)
+    assert search.n_splits_ == 4
+    assert search.get_params()["cv__n_repeats"] == 2
+    search.set_params(cv__n_repeats=3).fit(x, sex, groups=subject)
+    assert search.n_splits_ == 6
+    assert base.clone(search).cv.n_repeats == 3
+    repr(search)
+
+
+def test_inside_scikit_learn_with_metadata_routing():
+    x, subject, sex = np.zeros((12, 1)), np.repeat(list("abcd"), 3), np.repeat(list("fmfm"), 3)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = model_selection.cross_validate(
+            DummyClassifier(),
+            x,
+            sex,
+            params={"groups": subject},
+            cv=bp.SubjectKFold(4),
+            return_indices=True,
+        )
+    assert [len(set(subject[index])) for index in found["indices"]["test"]] == [1] * 4
+
+
+@by_name
+def test_parameters(splitter):
+    params = splitter.get_params(deep=False)
+    assert splitter.set_params() is splitter
+    cloned, copied = base.clone(splitter), pickle.loads(pickle.dumps(splitter))
+    for other in (cloned, copied, copy.deepcopy(splitter)):
+        assert other.get_params(deep=False).keys() == params.keys()
+        assert repr(other) == repr(splitter)
+        for mine, its in zip(splitter.split(y=SUBJECT), other.split(y=SUBJECT), strict=True):
+            assert all((a == b).all() for a, b in zip(mine, its, strict=True))
+    with pytest.raises(DataError, match="expected one of"):
+        splitter.set_params(n_fold=3)
+
+
+def test_parameters_of_the_splitter_inside():
+    splitter = bp.EnrolledSplit(bp.ProbeGallerySplit(1), random_state=1)
+    inner = splitter.probe_gallery
+    assert splitter.get_params()["probe_gallery__n_gallery"] == 1
+    splitter.set_params(probe_gallery__n_gallery=2, unenrolled=3)
+    assert (splitter.probe_gallery.n_gallery, splitter.unenrolled) == (2, 3)
+    assert inner.n_gallery == 1
+    with pytest.raises(DataError, match="no parameters of its own"):
+        splitter.set_params(unenrolled__x=1)
+    with pytest.raises(DataError, match="n_gallery is 0"):
+        splitter.set_params(probe_gallery__n_gallery=0)
+
+
+def test_repr():
+    assert repr(bp.SubjectKFold(3, shuffle=True, random_state=1)) == (
+        "SubjectKFold(n_splits=3, shuffle=True, random_state=1, stratify=None, balance='subjects')"
+    )
+    assert len(repr(bp.PredefinedFolds(np.arange(10_000)))) < 120
+    for splitter in SPLITTERS[:9]:
+        assert repr(eval(repr(splitter), vars(bp))) == repr(splitter)
+
+
+# ------------------------------------------------------------------------------- inputs
+
+
+def test_scores_are_divided_by_their_own_labels():
+    meta = {"session": [1, 2, 1, 2, 1, 2]}
+    scores = Scores(np.ones((6, 6)), list("aabbcc"), probe_meta=meta)
+    assert bp.fold_codes(bp.SubjectKFold(3), scores).tolist() == [0, 0, 1, 1, 2, 2]
+    assert bp.fold_codes(model_selection.KFold(2), scores).tolist() == [0, 0, 0, 1, 1, 1]
+    gallery, probe = next(bp.ProbeGallerySplit(enrol={"session": 1}).split(scores))
+    assert scores.select(probes=probe, gallery=gallery).layout == "probe-against-gallery"
+    part = scores.select(probes=[0, 1, 2], gallery=[0, 1, 2])
+    assert bp.fold_codes(bp.SubjectKFold(2), part).tolist() == [0, 0, 1]
+    with pytest.raises(DataError, match="different templates"):
+        bp.SubjectKFold(2).split(Scores(np.ones((2, 3)), [1, 2], [1, 2, 3]))
+    mask_only = Scores(np.ones((2, 2)), mask=[[0, 1], [1, 0]])
+    with pytest.raises(DataError, match="no subjects are given"):
+        bp.SubjectKFold(2).split(mask_only)
+
+
+def test_groups_override_y():
+    y, groups = [1, 2, 3, 4], ["a", "a", "b", "b"]
+    (_, test), _ = bp.SubjectKFold(2).split(np.zeros((4, 1)), y, groups)
+    assert test.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1", 1, "1", 1, 2],
+        [("a", 1), ("a", 1), "a", 3, int],
+        [frozenset([1]), frozenset([2]), frozenset([1])],
+        [True, 2.5, 3, 3, 10**30],
+        np.array(["2020-01-01", "2019-01-01", "2020-01-01"], dtype="datetime64[D]"),
+        [b"x", b"y", b"x"],
+        np.array(["x", "y", "x"], dtype=object),
+    ],
+)
+def test_any_hashable_is_a_subject(labels):
+    codes = bp.fold_codes(bp.SubjectKFold(2), labels)
+    assert set(codes) == {0, 1}
+    back = labels[::-1]
+    assert bp.fold_codes(bp.SubjectKFold(2), back).tolist() == codes[::-1].tolist()
+
+
+def test_canonical_order_is_that_of_the_labels_whatever_their_container():
+    names = ["Zoë", "ann", "", "10", "9", "ann"]
+    expected = [3, 4, 0, 1, 2, 4]
+    for labels in (names, np.array(names), np.array(names, dtype=object)):
+        assert Labels(labels, "y").codes.tolist() == expected
+    assert Labels([3, "a", 2, "b"], "y").values.tolist() == [2, 3, "a", "b"]
+
+
+# ------------------------------------------------------------------------------ numbers
+
+
+def test_goldens():
+    def at(splits, part):
+        return [index[part].tolist() for index in splits]
+
+    def codes(splitter):
+        return "".join(map(str, bp.fold_codes(splitter, SUBJECT)))
+
+    assert codes(SPLITTERS[0]) == "111000001100222222"
+    assert codes(SPLITTERS[0].__class__(3, shuffle=True, random_state=7, balance="samples")) == (
+        "222100001122111110"
+    )
+    assert codes(bp.SampleKFold(4, shuffle=True, random_state=7)) == "120010010221233331"
+    assert codes(SPLITTERS[2]) == "102110233201013230"
+    assert bp.repeated_fold_codes(SPLITTERS[1], SUBJECT).tolist() == [
+        [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0],
+    ]
+    assert bp.repeated_fold_codes(SPLITTERS[3], SUBJECT).tolist() == [
+        [0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0],
+        [0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 0],
+    ]
+    assert at(SPLITTERS[4].split(y=SUBJECT), 1)[1:] == [
+        [10, 11, 12, 13, 14, 15, 16],
+        [4, 5, 6, 7, 17],
+    ]
+    assert at(SPLITTERS[5].split(y=SUBJECT), 1) == [[1, 4, 7, 8, 12], [2, 4, 10, 12, 14]]
+    assert [part.tolist() for part in next(SPLITTERS[6].split(y=SUBJECT))] == [
+        [8, 9, 17],
+        [0, 1, 2, 3],
+        [4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16],
+    ]
+    assert at(SPLITTERS[7].split(y=SUBJECT), 0) == [
+        [2, 5, 8, 11, 12],
+        [0, 4, 8, 11, 13],
+        [2, 5, 8, 11, 14],
+    ]
+    assert at(SPLITTERS[8].split(y=SUBJECT), 0) == [[2, 8, 12]]
+
+
+def test_the_permutation_in_plain_python():
+    seed = np.random.SeedSequence(5, spawn_key=(0x50415254, lots.SUBJECT_FOLDS, 2))
+    raw = [int(x) >> 29 for x in np.random.PCG64(seed).random_raw(20)]
+    expected = sorted(range(10), key=lambda i: (raw[10 + i], raw[i]))
+    drawn = lots.permutation(lots.stream(seed_sequence(5), lots.SUBJECT_FOLDS, 2), 10)
+    assert drawn.tolist() == expected
+
+
+def test_permutations_are_uniform():
+    seed = seed_sequence(1)
+    drawn = Counter(
+        tuple(lots.permutation(lots.stream(seed, lots.GALLERY, key), 3).tolist())
+        for key in range(1200)
+    )
+    assert len(drawn) == 6
+    assert sum((count - 200) ** 2 / 200 for count in drawn.values()) < 25  # p = 1e-4
+
+
+def test_streams_are_apart_from_those_of_populations_and_of_each_other():
+    seed = seed_sequence(0)
+    purposes = range(6)
+    streams = [lots.stream(seed, purpose, 0) for purpose in purposes]
+    streams += [Stream(seed, key) for key in range(20)]
+    firsts = [tuple(s.uniforms(4)) for s in streams]
+    assert len(set(firsts)) == len(firsts)
+
+
+def test_seeds():
+    def codes(seed):
+        return bp.fold_codes(bp.SubjectKFold(2, shuffle=True, random_state=seed), range(60))
+
+    assert (codes(3) == codes(np.int64(3))).all()
+    assert (codes(3) == codes(np.random.SeedSequence(3))).all()
+    assert (codes(3) != codes(4)).any()
+    assert (codes(None) != codes(None)).any()
+    generator = np.random.default_rng(3)
+    splitter = bp.SubjectKFold(2, shuffle=True, random_state=generator)
+    first, second = (bp.fold_codes(splitter, range(60)) for _ in range(2))
+    assert (first != second).any()
+    assert (first == codes(np.random.default_rng(3))).all()
+
+
+def test_hash_randomisation_changes_nothing(root):
+    program = (
+        "from bioeval.partition import SubjectKFold, fold_codes\n"
+        "labels = [('id', i) if i % 2 else str(i) for i in range(9)]\n"
+        "print(fold_codes(SubjectKFold(3, shuffle=True, random_state=0), labels))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+
+
+# --------------------------------------------------------------------------- fold codes
+
+
+def test_codes_of_what_has_no_folds():
+    labels = np.repeat(np.arange(10), 2)
+    for splitter in (*SPLITTERS[6:9], bp.SubjectShuffleSplit(20, random_state=0)):
+        with pytest.raises(DataError, match="has no folds"):
+            bp.fold_codes(splitter, labels)
+    unused = bp.SampleShuffleSplit(1, test_size=3, train_size=3)
+    with pytest.raises(DataError, match="not everything that is not tested is trained on"):
+        bp.fold_codes(unused, labels)
+    with pytest.raises(DataError, match="tests each sample 10 times"):
+        bp.fold_codes(bp.RepeatedSubjectKFold(2, random_state=0), labels)
+    with pytest.raises(DataError, match="expected an object with split"):
+        bp.fold_codes(5, labels)
+    one = bp.fold_codes(bp.SampleShuffleSplit(1, test_size=3, random_state=0), labels)
+    assert Counter(one.tolist()) == {-1: 17, 0: 3}
+
+
+def test_codes_of_scikit_learns_splitters():
+    labels = np.repeat(np.arange(4), 3)
+    codes = bp.fold_codes(model_selection.GroupKFold(2), labels)
+    assert len(np.unique(np.column_stack([labels, codes]), axis=0)) == 4
+    repeated = model_selection.RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    assert bp.repeated_fold_codes(repeated, labels).shape == (2, 12)
+
+
+# ------------------------------------------------------------------------------- errors
+
+WRONG_ARGUMENTS = [
+    (lambda: bp.SubjectKFold(1), "n_splits is 1; expected an integer >= 2"),
+    (lambda: bp.SubjectKFold(2.0), "n_splits is 2.0"),
+    (lambda: bp.SubjectKFold(2, shuffle=1), "shuffle is 1; expected True or False"),
+    (lambda: bp.SubjectKFold(2, random_state=1), "nothing is random; set shuffle=True"),
+    (lambda: bp.SubjectKFold(2, shuffle=True, random_state=-1), "random_state is -1"),
+    (lambda: bp.SubjectKFold(2, balance="sample"), "Did you mean 'samples'"),
+    (lambda: bp.SubjectKFold(2, stratify="a", balance="samples"), "evened by one of them"),
+    (lambda: bp.SubjectKFold(2, stratify=[1, 2]), "the name of a metadata column"),
+    (lambda: bp.SampleKFold(2, stratify=True), "the name of a metadata column"),
+    (lambda: bp.RepeatedSampleKFold(2, n_repeats=0), "n_repeats is 0"),
+    (lambda: bp.SubjectShuffleSplit(0), "n_splits is 0"),
+    (lambda: bp.SubjectShuffleSplit(test_size=1.5), "test_size is 1.5; expected a share between"),
+    (lambda: bp.SubjectShuffleSplit(test_size=1.0), "test_size is 1.0"),
+    (lambda: bp.SubjectShuffleSplit(test_size=0), "test_size is 0"),
+    (lambda: bp.SubjectShuffleSplit(train_size=True), "train_size is True"),
+    (lambda: bp.SampleShuffleSplit(train_size="half"), "train_size is 'half'"),
+    (lambda: bp.SampleShuffleSplit(train_size=np.nan), "train_size is nan"),
+    (lambda: bp.SampleShuffleSplit(test_size=0.7, train_size=0.7), "the shares are 1.4 together"),
+    (lambda: bp.TrainValidationTest(0.6, 0.6), "the shares are 1.2 together"),
+    (lambda: bp.TrainValidationTest(None), "validation_size is None"),
+    (lambda: bp.TrainValidationTest(unit="person"), "unit is 'person'"),
+    (lambda: bp.ProbeGallerySplit(), "neither n_gallery nor enrol is given"),
+    (lambda: bp.ProbeGallerySplit(1.0), "n_gallery is 1.0"),
+    (lambda: bp.ProbeGallerySplit(1, too_few="keep"), "expected one of 'raise', 'enrol'"),
+    (lambda: bp.ProbeGallerySplit(1, quality=[1, 2]), "expected the name of a metadata column"),
+    (lambda: bp.ProbeGallerySplit(quality="q", enrol={"s": 1}), "how many of the best"),
+    (lambda: bp.ProbeGallerySplit(enrol="session"), "expected a mapping of column to value"),
+    (lambda: bp.ProbeGallerySplit(enrol={}), "expected a mapping of column to value"),
+    (lambda: bp.ProbeGallerySplit(1, quality="q", n_repeats=2), "all repeats would be the same"),
+    (lambda: bp.ProbeGallerySplit(enrol={"s": 1}, n_repeats=2), "all repeats would be the same"),
+    (lambda: bp.EnrolledSplit(1), "expected a ProbeGallerySplit"),
+    (lambda: bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=0.0), "unenrolled is 0.0"),
+    (lambda: bp.PredefinedFolds([]), "fold_of_sample is empty"),
+    (lambda: bp.PredefinedFolds([0, None]), "missing"),
+    (lambda: bp.PredefinedFolds([0, 1], disjoint_subjects="yes"), "expected True or False"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG_ARGUMENTS, ids=[m for _, m in WRONG_ARGUMENTS])
+def test_wrong_arguments(make, message):
+    with pytest.raises(DataError, match=message):
+        make()
+
+
+WRONG_DATA = [
+    (bp.SubjectKFold(4), {"y": list("aabbc")}, "n_splits is 4, but there are only 3 subjects"),
+    (bp.SubjectKFold(2), {"y": list("aaa")}, "only one subject, which cannot be both trained on"),
+    (bp.SampleKFold(4), {"X": range(3)}, "only 3 samples; each fold needs one"),
+    (bp.SampleKFold(4), {"X": range(1)}, "only one sample"),
+    (bp.SubjectKFold(2), {"X": range(3)}, "no subjects are given; pass the subject of each"),
+    (bp.SubjectKFold(2), {}, "nothing to divide"),
+    (bp.SubjectKFold(2), {"y": []}, "there are no samples"),
+    (bp.SubjectKFold(2), {"y": 5}, "y is int; expected one entry a sample"),
+    (bp.SubjectKFold(2), {"X": np.float64(1)}, "expected one entry a sample"),
+    (bp.SubjectKFold(2), {"X": range(3), "y": list("ab")}, "X has 3, y has 2 samples"),
+    (bp.SubjectKFold(2), {"y": ["a", None, "b"]}, "1 missing labels"),
+    (bp.SubjectKFold(2), {"y": ["a", ["b"]]}, "not hashable"),
+    (bp.SubjectKFold(2), {"y": np.ones((3, 2))}, "expected one dimension"),
+    (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc")}, "but no metadata are given"),
+    (
+        bp.SubjectKFold(2, stratify="sex"),
+        {"y": list("abc"), "meta": {"sex": ["f", None, "m"]}},
+        r"meta\['sex'\] has 1 missing values .* at position 1; every template needs one",
+    ),
+    (
+        bp.SubjectKFold(2, stratify="sex"),
+        {"y": list("abc"), "meta": {"sex": ["f"]}},
+        "has 1 values; expected 3",
+    ),
+    (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": 5}, "expected a mapping"),
+    (
+        bp.SubjectShuffleSplit(test_size=0.9),
+        {"y": list("abc")},
+        "the sizes ask for test 3, train 0 of 3 subjects; each part needs at least one",
+    ),
+    (
+        bp.SampleShuffleSplit(test_size=3, train_size=3),
+        {"X": range(5)},
+        "test 3, train 3 of 5 samples",
+    ),
+    (
+        bp.SubjectShuffleSplit(train_size=0.1),
+        {"y": list("abc")},
+        "test 3, train 0 of 3 subjects",
+    ),
+    (
+        bp.TrainValidationTest(0.5, 0.5),
+        {"y": list("abcd")},
+        "test 2, validation 2, train 0 of 4 subjects",
+    ),
+    (
+        bp.ProbeGallerySplit(2),
+        {"y": list("aabbbc")},
+        r"2 of 3 subjects have too few templates \('a', 'c'\): each needs 2 to enrol and one to",
+    ),
+    (bp.ProbeGallerySplit(1, too_few="probe"), {"y": list("abc")}, "no gallery left: all subjects"),
+    (bp.ProbeGallerySplit(1, too_few="enrol"), {"y": list("abc")}, "no probes left: all subjects"),
+    (bp.ProbeGallerySplit(1, too_few="drop"), {"y": list("abc")}, "no gallery left"),
+    (
+        bp.ProbeGallerySplit(enrol={"s": 1}),
+        {"y": list("aabb"), "meta": {"s": [1, 1, 1, 2]}},
+        r"\('a'\): each needs 1 to enrol by metadata and another to probe, .* 2 and 0",
+    ),
+    (
+        bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=2),
+        {"y": list("aabb")},
+        "which is 2 of 2 subjects; at least one has to be enrolled",
+    ),
+    (
+        bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=1),
+        {"y": list("aabbc")},
+        "1 of 3 subjects have too few templates",  # whoever is drawn
+    ),
+    (bp.PredefinedFolds([0, 1]), {"X": range(3)}, "folds are given for 2 samples, but there are 3"),
+]
+
+
+@pytest.mark.parametrize(("splitter", "given_data", "message"), WRONG_DATA)
+def test_what_cannot_be_done_is_refused_at_once(splitter, given_data, message):
+    with pytest.raises(DataError, match=message):
+        splitter.split(**given_data)
+
+
+# -------------------------------------------------------------------------------- docs
+
+
+def test_the_page_on_partitions(root):
+    path = root / "docs" / "partitions.md"
+    with np.printoptions(legacy=False):
+        failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0 and ran > 20
+
+
+def test_the_page_names_every_splitter(root):
+    text = (root / "docs" / "partitions.md").read_text(encoding="utf-8")
+    assert [name for name in bp.__all__ if f"`{name}" not in text] == []
