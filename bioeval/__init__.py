@@ -21,6 +21,7 @@ _HOMES = {
     "save": "bioeval.formats",
     "simulate": "bioeval.simulation",
     "plot": "bioeval",
+    "partition": "bioeval",
     "evaluate": "bioeval.pipeline",
     "tally": "bioeval.pipeline",
     "verification": "bioeval.tasks",
@@ -56,7 +57,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from bioeval import plot
+    from bioeval import partition, plot
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

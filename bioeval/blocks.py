@@ -29,6 +29,10 @@ Progress = Callable[[int, int], None]
 # fraction of any matrix worth the name.
 BLOCK_VALUES = 1 << 20
 
+# Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
+STREAM_VALUES = 1 << 22
+STREAM_COPIES = 6
+
 # Fewer cells than this are counted on one thread: waking another costs more than it saves, and
 # on a busy machine much more.
 SERIAL_CELLS = 1 << 18
@@ -183,6 +187,11 @@ class BlockReader:
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
         n = self.scores.shape[1]
+        if self.scores.streams:
+            # The rows of one matrix product: enough for it to be quick, and few enough for what
+            # is made of them to stay below the limit.
+            most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
+            return int(max(1, min(1024, max(64, STREAM_VALUES // n), most)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores.row_chunk
         return max(chunk, rows // chunk * chunk)

@@ -1,9 +1,13 @@
 """Distances between embeddings.
 
-Everything is computed in float64 from the embeddings as they are, in blocks of rows, so that only
-the result is large. Distances of nearly equal vectors are computed from their difference, where
-the expanded form ``|a|^2 + |b|^2 - 2ab`` would lose them: equal embeddings are at distance 0
-exactly.
+Distances are computed in blocks of rows, in float64 unless float32 is asked for, and the whole
+matrix is never needed: :class:`EmbeddingSource` computes the rows that are read, and forgets them.
+Distances of nearly equal vectors are computed from their difference, where the expanded form
+``|a|^2 + |b|^2 - 2ab`` would lose them: equal embeddings are at distance 0 exactly.
+
+All distances of a probe, to mates and non-mates, come from the same matrix product, so that its
+ranks are consistent. The last digits of a product depend on the linear algebra library; in float32
+a distance is good to about 1e-6 of the lengths of its vectors.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.errors import DataError, bad_choice
+from bioeval.errors import DataError, bad_choice, require_choice
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 
@@ -37,8 +41,8 @@ def as_embeddings(values: Any, what: str) -> np.ndarray:
     return array
 
 
-def distance_matrix(probe: np.ndarray, gallery: np.ndarray, metric: Metric) -> np.ndarray:
-    """Return the distance of every probe to every gallery template.
+class EmbeddingSource:
+    """The matrix of distances between embeddings, computed row by row as it is read.
 
     Parameters
     ----------
@@ -46,26 +50,107 @@ def distance_matrix(probe: np.ndarray, gallery: np.ndarray, metric: Metric) -> n
     gallery : ndarray, shape (n, f)
     metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
         A callable gets two blocks, ``(b, f)`` and ``(n, f)``, and returns ``(b, n)`` distances.
+    dtype : {"float64", "float32"}
+        In which distances are computed and given.
+
+    Attributes
+    ----------
+    shape, dtype, ndim
+        As of an array.
+    """
+
+    ndim = 2
+
+    def __init__(
+        self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
+    ):
+        check_metric(metric)
+        require_choice("dtype", dtype, ("float64", "float32"))
+        if probe.shape[1] != gallery.shape[1]:
+            raise DataError(
+                f"probe embeddings have {probe.shape[1]} features and gallery embeddings "
+                f"{gallery.shape[1]}; expected the same number"
+            )
+        self.metric, self.dtype = metric, np.dtype(dtype)
+        self._left = _prepare(probe, metric, "probe embeddings", self.dtype)
+        self._right = (
+            self._left
+            if probe is gallery
+            else _prepare(gallery, metric, "gallery embeddings", self.dtype)
+        )
+        self.shape = (len(probe), len(gallery))
+        if metric in ("cosine", "l2"):
+            self._lengths = np.einsum("ij,ij->i", self._right, self._right)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the distances of some probes (a slice or indices) to the whole gallery."""
+        x = self._left[rows]
+        if x.ndim == 1:
+            return self._block(x[None])[0]
+        return self._block(x)
+
+    def whole(self) -> np.ndarray:
+        """Return all rows."""
+        m, n = self.shape
+        out = np.empty((m, n), dtype=self.dtype)
+        step = max(1, _BLOCK // n)
+        for low in range(0, m, step):
+            out[low : low + step] = self[low : low + step]
+        return out
+
+    def _block(self, x: np.ndarray) -> np.ndarray:
+        y, metric = self._right, self.metric
+        if callable(metric):
+            out = np.asarray(metric(x, y))
+            if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
+                raise DataError(
+                    f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
+                    f"distances of shape {(len(x), len(y))}"
+                )
+            return out.astype(self.dtype, copy=False)
+        if metric in ("l1", "linf"):
+            from scipy.spatial.distance import cdist
+
+            name = "cityblock" if metric == "l1" else "chebyshev"
+            out = cdist(x, y, name).astype(self.dtype, copy=False)
+            # The largest difference leaves NaN out, and with it a failed template.
+            out[np.isnan(x).any(axis=1)] = np.nan
+            out[:, np.isnan(y).any(axis=1)] = np.nan
+            return out
+        products = x @ y.T
+        if metric == "bhattacharyya":
+            with np.errstate(divide="ignore"):
+                return np.maximum(-np.log(products), 0.0)
+        from bioeval.kernels.distance import finish_euclidean
+
+        x = np.ascontiguousarray(x)
+        lengths = np.einsum("ij,ij->i", x, x)
+        near = self.dtype.type(NEAR[self.dtype.name])
+        finish_euclidean(products, x, y, lengths, self._lengths, near, metric == "cosine")
+        return products
+
+
+# Share of the squared lengths below which a squared distance is summed from the differences.
+NEAR = {"float64": 1e-6, "float32": 1e-3}
+
+
+def distance_matrix(
+    probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
+) -> np.ndarray:
+    """Return the distance of every probe to every gallery template.
+
+    Parameters
+    ----------
+    probe, gallery, metric, dtype
+        As for :class:`EmbeddingSource`.
 
     Returns
     -------
-    ndarray of float64, shape (m, n)
+    ndarray, shape (m, n)
         NaN in the rows and columns of a template that has a NaN, or whose distance the metric
         does not define (cosine of a zero vector).
     """
-    check_metric(metric)
-    if probe.shape[1] != gallery.shape[1]:
-        raise DataError(
-            f"probe embeddings have {probe.shape[1]} features and gallery embeddings "
-            f"{gallery.shape[1]}; expected the same number"
-        )
-    left = _prepare(probe, metric, "probe embeddings")
-    right = left if probe is gallery else _prepare(gallery, metric, "gallery embeddings")
-    out = np.empty((len(left), len(right)))
-    step = max(1, _BLOCK // max(1, len(right)))
-    for low in range(0, len(left), step):
-        out[low : low + step] = _block(left[low : low + step], right, metric)
-    return out
+    return EmbeddingSource(probe, gallery, metric, dtype).whole()
 
 
 def pair_distances(
@@ -99,11 +184,13 @@ def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, metric {name}"
 
 
-def _prepare(values: np.ndarray, metric: Metric, what: str) -> np.ndarray:
-    """Return what the blocks of a metric work on: unit vectors, square roots, or float64."""
+def _prepare(
+    values: np.ndarray, metric: Metric, what: str, dtype: np.dtype | type = np.float64
+) -> np.ndarray:
+    """Return what the blocks of a metric work on: unit vectors, square roots, or plain floats."""
     if callable(metric):
         return values
-    x = np.ascontiguousarray(values, dtype=np.float64)
+    x = np.ascontiguousarray(values, dtype=dtype)
     infinite = np.isinf(x).any(axis=1)
     if infinite.any():
         raise DataError(
@@ -125,42 +212,6 @@ def _prepare(values: np.ndarray, metric: Metric, what: str) -> np.ndarray:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.sqrt(x / x.sum(axis=1, keepdims=True))
     return x
-
-
-def _block(x: np.ndarray, y: np.ndarray, metric: Metric) -> np.ndarray:
-    if callable(metric):
-        out = np.asarray(metric(x, y))
-        if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
-            raise DataError(
-                f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
-                f"distances of shape {(len(x), len(y))}"
-            )
-        return out
-    if metric in ("l1", "linf"):
-        from scipy.spatial.distance import cdist
-
-        out = cdist(x, y, "cityblock" if metric == "l1" else "chebyshev")
-        # The largest difference leaves NaN out, and with it a failed template.
-        out[np.isnan(x).any(axis=1)] = np.nan
-        out[:, np.isnan(y).any(axis=1)] = np.nan
-        return out
-    products = x @ y.T
-    if metric == "bhattacharyya":
-        with np.errstate(divide="ignore"):
-            return np.maximum(-np.log(products), 0.0)
-    # Squared Euclidean distances; unit vectors (cosine) have |a - b|^2 = 2 (1 - ab).
-    xx = np.einsum("ij,ij->i", x, x)
-    yy = np.einsum("ij,ij->i", y, y)
-    total = xx[:, None] + yy[None, :]
-    squared = total - 2.0 * products
-    near = np.nonzero(squared < 1e-6 * total)
-    if len(near[0]):
-        step = max(1, _BLOCK // x.shape[1])
-        for low in range(0, len(near[0]), step):
-            i, j = near[0][low : low + step], near[1][low : low + step]
-            difference = x[i] - y[j]
-            squared[i, j] = np.einsum("ij,ij->i", difference, difference)
-    return squared / 2.0 if metric == "cosine" else np.sqrt(squared)
 
 
 def _aligned(x: np.ndarray, y: np.ndarray, metric: str) -> np.ndarray:

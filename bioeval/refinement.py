@@ -387,7 +387,7 @@ class _Collector:
         if size and exact_window(self.exponent, self.first, size, dtype):
             scalars = window_scalars(self.exponent, self.first, size, dtype)
             room = np.empty((numba.get_num_threads(), values.shape[1]), dtype=np.uint16)
-            kernel_refine.collect_cells(
+            kernel_refine.collect_cells(  # type: ignore[call-arg]
                 values, start, stop, *scalars[:4], np.int32(self.first), self.wanted, room,
                 found, out,
             )  # fmt: skip

@@ -7,15 +7,24 @@ never compared with itself, in a square matrix and in any selection of one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bioeval.embeddings import Metric, as_embeddings, describe_metric, distance_matrix
+from bioeval.embeddings import (
+    EmbeddingSource,
+    Metric,
+    as_embeddings,
+    describe_metric,
+)
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.labels import Codes, as_labels, as_meta, digest
+
+# A matrix of distances between embeddings is made if it takes no more bytes than this.
+MEMORY_LIMIT = 1 << 30
 
 KINDS = ("distance", "similarity", "order")
 NAN_POLICIES = ("raise", "reject", "exclude")
@@ -89,6 +98,7 @@ class Scores:
         self.kind, self.nan, self.name = kind, nan, name
         self._base = _as_values(values)
         self.origin = ""
+        self.memory_limit = MEMORY_LIMIT
         self._rows: np.ndarray | None = None
         self._columns: np.ndarray | None = None
         m, n = self._base.shape
@@ -147,6 +157,8 @@ class Scores:
         gallery_labels: Any = None,
         *,
         metric: Metric = "cosine",
+        dtype: str = "float64",
+        memory_limit: int = MEMORY_LIMIT,
         nan: str = "raise",
         mask: Any = None,
         probe_meta: Mapping[str, Any] | None = None,
@@ -164,9 +176,15 @@ class Scores:
             If left out, all probes are compared with each other (all-against-all).
         gallery_labels : sequence, shape (n,), optional
         metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
-            Distances are float64: ``cosine`` is ``1 - cos``; ``bhattacharyya`` is
+            Distances: ``cosine`` is ``1 - cos``; ``bhattacharyya`` is
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
             blocks of rows and returns their distances.
+        dtype : {"float64", "float32"}
+            In which distances are computed; float32 is about twice as fast.
+        memory_limit : int
+            Bytes. A matrix that would take more is never made: its rows are computed whenever
+            they are read (the attribute ``streams`` is then true), in blocks that stay well
+            below the limit.
         nan, mask, probe_meta, gallery_meta, name
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
 
@@ -192,7 +210,11 @@ class Scores:
         right = left if gallery is None else as_embeddings(gallery, "gallery embeddings")
         if gallery is not None:
             as_labels(gallery_labels, "gallery_labels", len(right))
-        values = distance_matrix(left, right, metric)
+        source = EmbeddingSource(left, right, metric, dtype)
+        if not isinstance(memory_limit, (int, np.integer)) or memory_limit < 1:
+            raise DataError(f"memory_limit is {memory_limit!r}; expected a number of bytes >= 1")
+        small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
+        values = source.whole() if small else source
         made = cls(
             values,
             labels,
@@ -204,6 +226,7 @@ class Scores:
             name=name,
         )
         made.origin = describe_metric(metric, left)
+        made.memory_limit = int(memory_limit)
         return made
 
     @staticmethod
@@ -392,6 +415,11 @@ class Scores:
         return self._base
 
     @property
+    def streams(self) -> bool:
+        """Whether the rows are computed from embeddings each time they are read."""
+        return isinstance(self._base, EmbeddingSource)
+
+    @property
     def has_mask(self) -> bool:
         """Whether a mask was given."""
         return self._mask is not None
@@ -411,6 +439,8 @@ class Scores:
 
     def same_both_ways(self, i: np.ndarray, j: np.ndarray) -> bool:
         """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values, NaN included."""
+        if isinstance(self._base, EmbeddingSource):
+            return not callable(self._base.metric)  # the named metrics are symmetric
         if not isinstance(self._base, np.ndarray):
             return False
         rows, columns = self.base_rows(i), self.base_columns(j)
@@ -559,7 +589,8 @@ def _as_array(values: Any, what: str) -> np.ndarray:
 
 
 def _as_values(values: Any) -> Any:
-    stored = type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
+    stored = isinstance(values, EmbeddingSource)
+    stored = stored or type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
     base = values if stored else _as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
         raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")

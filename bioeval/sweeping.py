@@ -48,10 +48,14 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
         return False
     base = scores.base
-    if not isinstance(base, np.ndarray) or base.dtype not in _KEYS:
+    if base.dtype not in _KEYS:
         return False
-    if not (base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative):
+    if not scores.streams and not isinstance(base, np.ndarray):
         return False
+    if not scores.streams:
+        plain = base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative
+        if not plain:
+            return False
     return all(_served(job) for job in jobs)
 
 
@@ -70,7 +74,8 @@ def run_sweep(
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
     sweep = _Sweep(scores, reader, jobs)
     m, n = scores.shape
-    step = max(1, SWEEP_VALUES // n)
+    # Streamed rows are always computed in the same blocks, so that they are the same each time.
+    step = reader.rows_per_block() if scores.streams else max(1, SWEEP_VALUES // n)
     for low in range(0, m, step):
         high = min(low + step, m)
         if not sweep.count(low, high):
@@ -89,13 +94,15 @@ class _Sweep:
     def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any]):
         self.scores, self.reader = scores, reader
         gallery = reader.gallery
-        kind = _KEYS[scores.base.dtype]
-        self.base = _writable(scores.base)
-        self.keys = self.base.view(kind)
-        self.rows = scores.base_rows(np.arange(scores.shape[0]))
+        self.dtype = np.dtype(scores.base.dtype)
+        self.key_dtype = np.dtype(_KEYS[self.dtype])
+        if not scores.streams:
+            self.base = _writable(scores.base)
+            self.rows = scores.base_rows(np.arange(scores.shape[0]))
         order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
         self.gathered = gallery.order is not None or scores.selects_columns
-        self.order = scores.base_columns(order)
+        # A streamed block comes with the columns of a selection already chosen.
+        self.order = order if scores.streams else scores.base_columns(order)
         self.places = np.ascontiguousarray(gallery.columns[0])
         self.own_size = gallery.own_stop - gallery.own_start
         self.single = [j for j in jobs if _is(j, "single")]
@@ -104,18 +111,23 @@ class _Sweep:
         self.templates = [j for j in found if j.rank_unit == "template"]
         self.subjects = [j for j in found if j.rank_unit == "subject"]
         chunks, n = numba.get_num_threads(), scores.shape[1]
-        self.buffer = np.empty((chunks, n + 1), dtype=self.base.dtype)
+        self.buffer = np.empty((chunks, n + 1), dtype=self.dtype)
         self.cells = np.empty((chunks, n), dtype=np.uint16)
-        self.fused = np.empty((chunks, len(gallery.starts) - 1), dtype=self.base.dtype)
-        self.limits = np.iinfo(kind)
+        self.fused = np.empty((chunks, len(gallery.starts) - 1), dtype=self.dtype)
+        self.limits = np.iinfo(self.key_dtype)
 
     def count(self, low: int, high: int) -> bool:
         """Count rows ``low:high`` for all jobs; False if some score has no place."""
         single, multi = self._windows(low, high)
         if (self.single and single is None) or (self.multi and multi is None):
             return False
-        gallery, dtype = self.reader.gallery, self.base.dtype
+        gallery, dtype = self.reader.gallery, self.dtype
         rows = slice(low, high)
+        if self.scores.streams:
+            base = np.ascontiguousarray(self.scores.read_rows(low, high), dtype=dtype)
+            numbers = np.arange(high - low)
+        else:
+            base, numbers = self.base, self.rows[rows]
         offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
         genuine = np.empty(offsets[-1], dtype=dtype)
         tables = [
@@ -125,12 +137,12 @@ class _Sweep:
         facts = self._facts(self.templates, rows)
         subject_facts = self._facts(self.subjects, rows)
         kernel.sweep_rows(  # type: ignore[call-arg]
-            self.base, self.keys, self.rows[rows], self.order, self.places, self.gathered,
+            base, base.view(self.key_dtype), numbers, self.order, self.places, self.gathered,
             self.scores.kind == "similarity", gallery.starts, gallery.own[rows],
             gallery.self_position[rows], dtype.type(np.inf),
-            self.keys.dtype.type(self.limits.max), self.keys.dtype.type(self.limits.bits - 1),
+            self.key_dtype.type(self.limits.max), self.key_dtype.type(self.limits.bits - 1),
             bool(self.single), _scalars(single, dtype), bool(self.multi), _scalars(multi, dtype),
-            bool(self.subjects), self.buffer, self.buffer.view(self.keys.dtype), self.cells,
+            bool(self.subjects), self.buffer, self.buffer.view(self.key_dtype), self.cells,
             self.fused, *tables, genuine, offsets, *facts, *subject_facts,
         )  # fmt: skip
         counts = [table.sum(axis=(0, 1), dtype=np.int64) for table in tables]
@@ -151,6 +163,10 @@ class _Sweep:
             job.genuine.append(genuine[~np.isnan(genuine)])
         for job in self.multi:
             job.genuine.append(facts[0][facts[5] > 0].astype(dtype))
+        for alike in (self.templates, self.subjects):  # they differ in what has no bearing here
+            for job in alike[1:]:
+                for name in FACTS:
+                    job.facts[name][rows] = alike[0].facts[name][rows]
         return True
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> list[np.ndarray]:
@@ -173,11 +189,11 @@ class _Sweep:
                 counter = type(wanted[0].cells)()
                 sample = sample or block.fused("min")
                 counter.add(sample.values, sample.own_start, sample.own_stop)
-                windows.append(_window(counter.result(), self.base.dtype))
+                windows.append(_window(counter.result(), self.dtype))
             return windows[0], windows[1]
         return (
-            _window(self.single[0].cells.cells, self.base.dtype) if self.single else None,
-            _window(self.multi[0].cells.cells, self.base.dtype) if self.multi else None,
+            _window(self.single[0].cells.cells, self.dtype) if self.single else None,
+            _window(self.multi[0].cells.cells, self.dtype) if self.multi else None,
         )
 
 

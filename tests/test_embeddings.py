@@ -152,7 +152,7 @@ def test_one_side_or_two():
     labels = list("aabbcc")
     scores = be.Scores.from_embeddings(x, labels, metric="l2", name="s", probe_meta={"n": range(6)})
     assert scores.layout == "all-against-all" and scores.name == "s" and scores.kind == "distance"
-    assert be.evaluate(scores).identical(
+    assert be.evaluate(scores).equals(
         be.evaluate(be.Scores(distance_matrix(x, x, "l2"), labels, name="s"))
     )
     two = be.Scores.from_embeddings(x[:2], labels[:2], x[2:], labels[2:], metric="l2")

@@ -278,22 +278,73 @@ def test_count_gaps(seed, dtype, chunks, marks):
     assert below.sum(axis=0).tolist() == expected
 
 
+def assert_collected(found, out, expected) -> None:
+    """What was found of each row, as far as there was room for it."""
+    assert found.tolist() == [len(x) for x in expected]
+    room = out.shape[1]
+    for row, wanted in zip(out.tolist(), expected, strict=True):
+        assert row[: len(wanted)] == wanted[:room]
+        assert row[len(wanted) :] == [77.0] * max(0, room - len(wanted))
+
+
 @each_case
+@pytest.mark.parametrize("piece", [1, 3, 100])
+@pytest.mark.parametrize("room", [1, 9])
 @pytest.mark.parametrize("windows", [[(-0.5, 0.1)], [(-INF, 0.0), (0.1, 0.25), (0.5, INF)]])
-def test_windows(seed, dtype, windows):
+def test_collect_windows(seed, dtype, piece, room, windows):
     case = Case(seed, dtype)
-    lows, highs = (np.array(x) for x in zip(*windows, strict=True))
+    lows, highs = (np.array(x, dtype=dtype) for x in zip(*windows, strict=True))
     found = np.empty(len(case.block), dtype=np.int64)
-    refine.count_windows(case.block, case.own_start, case.own_stop, lows, highs, found)
+    out = np.full((len(case.block), room), 77.0, dtype=dtype)
+    refine.collect_windows(
+        case.block, case.own_start, case.own_stop, lows, highs, piece, found, out
+    )
     expected = [
-        [x for x in case.impostors(i) if any(low < x <= high for low, high in windows)]
+        [
+            x
+            for x in case.impostors(i)
+            if any(low < x <= high for low, high in zip(lows, highs, strict=True))
+        ]
         for i in case.rows
     ]
-    assert found.tolist() == [len(x) for x in expected]
-    offsets = np.concatenate([[0], np.cumsum(found)])
-    out = np.full(offsets[-1], 77.0)
-    refine.collect_windows(case.block, case.own_start, case.own_stop, lows, highs, offsets, out)
-    assert out.tolist() == [x for row in expected for x in row]
+    assert_collected(found, out, expected)
+
+
+@each_case
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize("room", [1, 9])
+def test_collect_cells(seed, dtype, chunks, room):
+    case = Case(seed, dtype)
+    case.tame()
+    kind = np.dtype(dtype).type
+    for exponent in (-2, 0):
+        width, shift = 2.0**exponent, -20
+        wanted = np.zeros(41, dtype=np.uint8)  # cells -20 to 20; the outermost are not wanted
+        wanted[[18, 20, 21, 22, 24]] = 1
+        cells = np.zeros((chunks, case.block.shape[1]), dtype=np.uint16)
+        found = np.empty(len(case.block), dtype=np.int64)
+        out = np.full((len(case.block), room), 77.0, dtype=dtype)
+        with np.errstate(all="ignore"):
+            refine.collect_cells(
+                case.block, case.own_start, case.own_stop, kind(width), kind(1 / width),
+                kind(shift), kind(shift + 40), shift, wanted, cells, found, out,
+            )  # fmt: skip
+        expected = []
+        for i in case.rows:
+            inside = [x for x in case.impostors(i) if abs(x) <= 19 * width]
+            expected.append([x for x in inside if wanted[math.ceil(x / width) - shift]])
+        assert_collected(found, out, expected)
+
+
+@each_case
+def test_fuse_nearest(seed, dtype):
+    case = Case(seed, dtype)
+    fused = np.empty((len(case.block), len(case.starts) - 1), dtype=dtype)
+    refine.fuse_nearest(case.block, case.starts, case.self_position, fused)
+    for i in case.rows:
+        for g in range(fused.shape[1]):
+            expected = min((x for x, _ in case.group(i, g)), default=NAN)
+            np.testing.assert_equal(float(fused[i, g]) + 0.0, expected + 0.0)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -19,6 +19,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 # and its neighbours so long as that goes one way only.
 LAYERS = [
     ["cli"],
+    ["bench"],
     ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
     ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],

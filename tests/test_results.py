@@ -11,7 +11,7 @@ from optional import optional_import
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import names
+from bioeval import names, protocol
 
 CAMERAS = {"session": ["1", "2"] * 10}
 
@@ -190,8 +190,26 @@ def test_a_tree_holds_what_each_task_gives_alone():
     }
     for path, expected in alone.items():
         found = tree[path].to_dataset()
-        assert found.attrs.pop("protocol") == "course-all-vs-all"
+        assert found.attrs["protocol"] == "course-all-vs-all"
+        found.attrs = {k: v for k, v in found.attrs.items() if k in expected.attrs}
         assert found.identical(expected), path
+
+
+@pytest.mark.parametrize("units", [("template", "template"), ("subject", "subject"),
+                                   ("template", "subject")])  # fmt: skip
+@pytest.mark.parametrize("fusions", [("min", "max"), ("max", "min"), ("min", "min")])
+def test_tasks_of_a_card_do_not_share_what_they_should_not(units, fusions):
+    square = scores()
+    card = protocol.load("course-all-vs-all").to_toml()
+    head, opened, closed = re.split(r"(?=\[open_set\]|\[closed_set\])", card)
+    sections = []
+    for section, unit, fusion in zip((opened, closed), units, fusions, strict=True):
+        changed = section.replace('rank_unit = "template"', f'rank_unit = "{unit}"')
+        sections.append(changed.replace('fusion = "min"', f'fusion = "{fusion}"'))
+    tree = be.evaluate(square, protocol.parse(head + "".join(sections)), max_rank=5)
+    options = [{"rank_unit": u, "fusion": f} for u, f in zip(units, fusions, strict=True)]
+    assert tree["open_set"].to_dataset().equals(be.open_set(square, max_rank=5, **options[0]))
+    assert tree["closed_set"].to_dataset().equals(be.closed_set(square, max_rank=5, **options[1]))
 
 
 def test_a_tree_of_systems():

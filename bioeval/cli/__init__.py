@@ -1,6 +1,7 @@
 """The command line: one file a command, heavy imports inside the commands.
 
-Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, 130 interrupted.
+Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, 130 interrupted, 141 who
+reads the output has left, 143 told to end.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NoReturn
 
 __all__ = ["main"]
 
-DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG, INTERRUPTED, LEFT_ALONE = 0, 1, 2, 130, 141
 
 #: Errors of the machine while working; other OS errors are about the files that were named.
 _MACHINE = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
@@ -29,6 +30,8 @@ def main(args: Sequence[str] | None = None) -> int:
         return _run(args)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
+    except OSError as error:
+        return _os_error(error)
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
@@ -37,11 +40,13 @@ def main(args: Sequence[str] | None = None) -> int:
 def _run(args: Sequence[str] | None) -> int:
     import click
 
+    from bioeval.cli.console import flush
     from bioeval.cli.group import root
     from bioeval.errors import BioevalError, CardError, MissingDependencyError
 
     try:
         code = root.main(args=args, prog_name="bioeval", standalone_mode=False)
+        flush()
         return code if isinstance(code, int) else DONE
     except click.Abort:
         return _say("interrupted", INTERRUPTED)
@@ -60,17 +65,33 @@ def _run(args: Sequence[str] | None) -> int:
         return _say(str(error), WRONG)
     except MemoryError:
         return _say("not enough memory", FAILED)
-    except OSError as error:
-        file = f"{error.filename}: " if error.filename else ""
-        machine = error.errno in _MACHINE or error.errno is None
-        return _say(f"{file}{error.strerror or error}", FAILED if machine else WRONG)
+    except SystemExit as error:
+        # So click leaves when a pipe is closed at the other end.
+        if isinstance(error.__context__, BrokenPipeError):
+            return _os_error(error.__context__)
+        raise
+
+
+def _os_error(error: OSError) -> int:
+    """Say what the machine could not do; nothing where the reader of a pipe has left."""
+    from bioeval.cli.console import give_up_stdout
+
+    if isinstance(error, BrokenPipeError):
+        give_up_stdout()
+        return LEFT_ALONE
+    file = f"{error.filename}: " if error.filename else ""
+    output = error.filename == "standard output"
+    machine = output or error.errno in _MACHINE or error.errno is None
+    return _say(f"{file}{error.strerror or error}", FAILED if machine else WRONG)
 
 
 def _say(message: str, code: int) -> int:
     """Write one line on standard error and return the exit code."""
+    from bioeval.cli.console import note
+
     line = " ".join(message.split())
     line = "".join(c if c.isprintable() else "?" for c in line)
-    print(f"bioeval: {'error: ' if code != INTERRUPTED else ''}{line}", file=sys.stderr)
+    note(f"bioeval: {'error: ' if code != INTERRUPTED else ''}{line}")
     return code
 
 

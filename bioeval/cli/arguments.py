@@ -23,6 +23,25 @@ class Numbers(click.ParamType):
             self.fail(f"{value!r} is not a number, or several parted by commas", param, ctx)
 
 
+class Whole(click.ParamType):
+    """A whole number that is not below the least."""
+
+    name = "n"
+
+    def __init__(self, least: int):
+        self.least = least
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Return the number."""
+        try:
+            number = int(value)
+        except ValueError:
+            number = self.least - 1
+        if number < self.least:
+            self.fail(f"{value!r} is not a whole number from {self.least} up", param, ctx)
+        return number
+
+
 class Counts(click.ParamType):
     """A whole number (5), a range from which to draw (2-8), or a list (3,5,4)."""
 
@@ -84,6 +103,22 @@ def labels(side: str, value: str | None, data: str) -> dict[str, str]:
     return {f"{side}_key" if is_key else side: value}
 
 
+def card(value: str) -> str:
+    """Return the name or path of a protocol card, unless a folder or another file has that name."""
+    from bioeval.errors import CardError
+    from bioeval.protocol import available
+
+    path = Path(value)
+    if value == "auto" or value.endswith(".toml") or path.name != value or value in available():
+        return value
+    expected = f"expected the name of a protocol ({', '.join(available())}) or the path of a card"
+    if path.is_dir():
+        raise CardError(f"{value} is a folder; {expected} (.toml)")
+    if path.exists():
+        raise CardError(f"{value} is a file whose name does not end in .toml; {expected}")
+    return value
+
+
 def thresholds(value: str | None) -> Any:
     """Return a number of thresholds, a list of them, or what a file of them holds."""
     if value is None:
@@ -128,4 +163,6 @@ def _threshold_file(path: Path) -> Any:
             numbers += [float(line)] if line.strip() else []
         except ValueError:
             raise DataError(f"{path}: line {number}: {line!r}; expected one number") from None
+    if not numbers:
+        raise DataError(f"{path}: holds nothing but blank lines; expected one threshold on each")
     return numbers

@@ -1,12 +1,17 @@
-"""Printing for people: width and colours as the terminal has them, plain text in a pipe."""
+"""Printing for people: width and colours as the terminal has them, plain text in a pipe.
+
+What goes to standard output is written at once, so that lines on standard error stand behind it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TextIO
 
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
@@ -22,22 +27,71 @@ def show(renderable: Any) -> None:
 
     from bioeval.tables import plain
 
-    if sys.stdout.isatty():
-        Console(highlight=False, emoji=False, markup=False).print(renderable)
+    if sys.stdout is not None and sys.stdout.isatty():
+        with _named_errors():
+            Console(highlight=False, emoji=False, markup=False).print(renderable)
         return
+    put(plain(renderable, pipe_width()))
+
+
+def pipe_width() -> int:
+    """Return the columns of what goes into a pipe: those that ``COLUMNS`` says, else `WIDTH`."""
     columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdecimal() and int(columns) else WIDTH
-    sys.stdout.write(plain(renderable, width))
+    return int(columns) if columns.isdecimal() and int(columns) else WIDTH
 
 
 def show_json(document: Any) -> None:
     """Print one JSON document, and nothing else, on standard output."""
-    print(as_json(document))
+    put(as_json(document) + "\n")
 
 
 def as_json(document: Any) -> str:
     """Return JSON text: NaN becomes null, and infinities the words "inf" and "-inf"."""
     return json.dumps(_plain(document), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def put(text: str) -> None:
+    """Write text on standard output, through to the reader."""
+    if sys.stdout is not None:
+        with _named_errors():
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Write a line on standard error, behind all that was printed."""
+    try:
+        flush()
+    except OSError:
+        give_up_stdout()
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+
+def flush() -> None:
+    """Write out what standard output still holds back."""
+    if sys.stdout is not None:
+        with _named_errors():
+            sys.stdout.flush()
+
+
+def give_up_stdout() -> None:
+    """Let go of a standard output that cannot be written to, so that nothing is tried at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@contextlib.contextmanager
+def _named_errors() -> Iterator[None]:
+    """Give an error of writing the name of what could not be written."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def _plain(value: Any) -> Any:
@@ -50,3 +104,44 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value
+
+
+class Stages:
+    """Says on a terminal what is being done, on one line; silent where standard error is none.
+
+    Call it with what begins; :meth:`counting` tells how far the counting is. The line is wiped at
+    the end.
+    """
+
+    def __init__(self, stream: TextIO | None = None):
+        self.stream = sys.stderr if stream is None else stream
+        tty = self.stream is not None and self.stream.isatty()
+        self.enabled = tty and os.environ.get("TERM") != "dumb"
+        self._progress: Any = None
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._write("")
+
+    def __call__(self, what: str) -> None:
+        """Say what begins."""
+        self._write(f"{what[:70]} ...")
+
+    def counting(self, done: int, total: int) -> None:
+        """Say how many rows are counted; and what comes when all are."""
+        if not self.enabled:
+            return
+        if self._progress is None:
+            from bioeval.progress import Progress
+
+            self._progress = Progress("counting", self.stream, enabled=True)
+        self._progress(done, total)
+        if done == total:
+            self("finding operating points")
+
+    def _write(self, line: str) -> None:
+        if self.enabled:
+            self.stream.write(f"\r\x1b[K{line}")
+            self.stream.flush()

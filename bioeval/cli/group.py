@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +18,10 @@ COMMANDS = {
     "simulate": "Make scores of a population with known truth.",
     "bench": "Measure speed and memory, as ratios from one run.",
 }
+
+
+#: Endings of files that ``bioeval run`` reads.
+DATA = (".npz", ".npy", ".csv")
 
 
 class LazyGroup(click.Group):
@@ -37,14 +43,37 @@ class LazyGroup(click.Group):
         """Find the command, or name the nearest one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             listed = ", ".join(COMMANDS)
-            near = nearest_name(args[0], COMMANDS)
+            near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what the library complains of is said in the command's words."""
+        from bioeval.errors import CardError, DataError, ProtocolError
+
+        try:
+            return super().invoke(ctx)
+        except CardError:
+            raise
+        except (DataError, ProtocolError) as error:
+            from bioeval.cli.words import rewording
+
+            raise type(error)(rewording(ctx.invoked_subcommand or "")(str(error))) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _command_for(word: str) -> str:
+    """Return the command to give a file to, where a file stands in the command's place."""
+    ending = Path(word).suffix.lower()
+    if ending == ".toml":
+        return f" To see a card: bioeval protocols {word}"
+    if ending in DATA or Path(word).is_file():
+        return f" To evaluate a file: bioeval run {word}"
+    return ""
 
 
 HELP = """Evaluate biometric systems: verification, open-set and closed-set identification.
@@ -63,7 +92,8 @@ Examples:
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input.",
+    epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, "
+    "130 interrupted (Ctrl-C), 141 the reader of the output has left, 143 told to end.",
 )
 @click.version_option(__version__, message="bioeval %(version)s")
 @click.pass_context

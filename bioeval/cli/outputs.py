@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval.cli.console import WIDTH, as_json
+from bioeval.cli.words import rewording
 from bioeval.errors import DataError
-from bioeval.formats.files import part_of
-from bioeval.tables import RANKS, as_text, datasets
+from bioeval.formats.files import no_folder, part_of
+from bioeval.tables import as_text, datasets, report_ranks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,7 +34,7 @@ def check_folder(out: str) -> Path:
         raise DataError(f"{folder}: is a file; --out expects a folder for the results")
     place = folder if folder.exists() else folder.absolute().parent
     if not place.is_dir():
-        raise DataError(f"{folder}: there is no folder {place}; make it first")
+        raise DataError(f"{folder}: {no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
     return folder
@@ -56,7 +57,7 @@ def write_results(
     try:
         part.mkdir()
         tree.to_netcdf(part / "results.nc", engine="h5netcdf")
-        (part / "table.txt").write_text(as_text(tree, WIDTH), encoding="utf-8")
+        (part / "table.txt").write_text(as_text(tree, WIDTH, rewording("run")), encoding="utf-8")
         for path, dataset in datasets(tree):
             write_curves(dataset, part / f"{path.replace('/', '_')}.csv")
         if plots:
@@ -98,7 +99,7 @@ def write_curves(dataset: xr.Dataset, target: Path) -> None:
         if values.dims == (over,):
             columns[str(name)] = values.values.tolist()
         elif name == "dir":
-            for rank in (rank for rank in RANKS if rank in dataset["rank"].values):
+            for rank in report_ranks(dataset):
                 columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from bioeval.cli.arguments import card as checked
+
 HELP = """List the protocols, or explain CARD: a protocol's name, or the path of a card (.toml).
 
 \b
@@ -17,41 +19,64 @@ Examples:
 """
 
 
+_LEAST_TITLE = 24  # columns
+
+
 @click.command("protocols", help=HELP, short_help="List, explain and check protocol cards.")
 @click.argument("card", required=False)
 @click.option("--check", is_flag=True, help="Say only whether the card is valid.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(card: str | None, check: bool, as_json: bool) -> None:
     """List, explain or check cards."""
-    from bioeval.cli.console import show_json
+    from bioeval.cli.console import put, show_json
     from bioeval.protocol import available, explain, load
 
-    cards = [load(name) for name in (available() if card is None else [card])]
+    cards = [load(name) for name in (available() if card is None else [checked(card)])]
     if as_json:
         documents = [_plain(one) for one in cards]
         show_json(documents if card is None else documents[0])
     elif check:
         for one in cards:
-            click.echo(f"{one.path or one.name}: valid; protocol {one.name}, for {one.layout}")
+            put(f"{one.path or one.name}: valid; protocol {one.name}, for {one.layout}\n")
     elif card is None:
         _list(cards)
     else:
-        click.echo(explain(cards[0]).rstrip("\n"))
+        put(explain(cards[0]).rstrip("\n") + "\n")
 
 
 def _list(cards: list[Any]) -> None:
     """Print a table of the cards."""
-    from rich.table import Table
-
     from bioeval.cli.console import show
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for head in ("protocol", "layout"):
-        table.add_column(head, no_wrap=True)
-    table.add_column("what it is", overflow="fold")
-    for one in cards:
-        table.add_row(one.name, one.layout, one.title)
-    show(table)
+    show(_Cards(cards))
+
+
+class _Cards:
+    """The cards, one a line; where the terminal is too narrow, each on lines of its own."""
+
+    def __init__(self, cards: list[Any]):
+        self.rows = [(card.name, card.layout, card.title) for card in cards]
+
+    def __rich_console__(self, console: Any, options: Any) -> Any:
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        names = max(len(name) for name, *_ in self.rows)
+        layouts = max(len(layout) for _, layout, _ in self.rows)
+        if names + layouts + 4 + _LEAST_TITLE <= options.max_width:
+            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+            for head in ("protocol", "layout"):
+                table.add_column(head, no_wrap=True)
+            table.add_column("what it is")
+            for row in self.rows:
+                table.add_row(*row)
+            yield table
+            return
+        for name, layout, title in self.rows:
+            yield Text(name)
+            for line in (f"for {layout}", title):
+                yield Padding(Text(line, style="dim" if line != title else ""), (0, 0, 0, 2))
 
 
 def _plain(card: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import Numbers, labels, metadata, thresholds
+from bioeval.cli.arguments import Numbers, Whole, card, labels, metadata, thresholds
 
 HELP = """Evaluate DATA: a .npz, .npy or .csv file of scores, or a .npz file of embeddings.
 
@@ -42,7 +42,13 @@ KEY names an array in a .npz file whose arrays have names of their own.
     multiple=True,
     help="File format of the plots; repeatable.  [png]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document, not a table: rates are fractions, null is what is not defined, "
+    'and infinite thresholds are the words "inf" and "-inf".',
+)
 @click.option(
     "--kind",
     type=click.Choice(["distance", "similarity", "order"]),
@@ -84,7 +90,7 @@ KEY names an array in a .npz file whose arrays have names of their own.
     metavar="N|FILE|T,T",
     help="How many, a file with one a line, or the thresholds.  [the card's]",
 )
-@click.option("--max-rank", type=click.IntRange(min=1), metavar="K", help="Number of ranks.")
+@click.option("--max-rank", type=Whole(1), metavar="K", help="Number of ranks.")
 @click.option(
     "--far",
     type=Numbers(),
@@ -127,26 +133,29 @@ def command(
         "far_targets": [x for numbers in far for x in numbers] or None,
     }
 
-    from bioeval.cli.console import show, show_json
+    protocol = card(protocol)
+    from bioeval.cli.console import Stages, note, show, show_json
     from bioeval.cli.outputs import check_folder, write_results
     from bioeval.cli.summary import summary
+    from bioeval.cli.words import rewording
 
     folder = None if out is None else check_folder(out)
     from bioeval.formats import load
     from bioeval.pipeline import evaluate
-    from bioeval.progress import Progress
     from bioeval.tables import ResultTable
 
-    scores = load(data, **reading)
-    with Progress("counting") as progress:
-        tree = evaluate(scores, protocol, **asked, progress=progress)
-    document = summary(tree, data)
-    if folder is not None:
-        drawn = (plot_formats or ("png",)) if plots or plot_formats else ()
-        names = write_results(tree, document, folder, scores, drawn)
+    with Stages() as tell:
+        tell(f"reading {data}")
+        scores = load(data, **reading)
+        tree = evaluate(scores, protocol, **asked, progress=tell.counting)
+        document = summary(tree, data)
+        if folder is not None:
+            drawn = (plot_formats or ("png",)) if plots or plot_formats else ()
+            tell(f"writing {'and drawing ' if drawn else ''}to {folder}")
+            names = write_results(tree, document, folder, scores, drawn)
     if as_json:
         show_json(document)
     else:
-        show(ResultTable(tree))
+        show(ResultTable(tree, rewording("run")))
     if folder is not None:
-        click.echo(f"wrote {', '.join(names)} to {folder}", err=True)
+        note(f"wrote {len(names)} files to {folder}")

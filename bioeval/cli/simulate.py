@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import Amount, Counts, Numbers
+from bioeval.cli.arguments import Amount, Counts, Numbers, Whole
 
 HELP = """Draw a population, compare its templates, and write the scores with their labels.
 
@@ -61,12 +61,12 @@ Examples:
 @click.option("--d-prime", type=float, help="Decidability of gaussian-scores.  [2]")
 @click.option("--genuine-sd", type=float, help="Spread of genuine gaussian-scores.  [1]")
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="The same seed, the same scores."
+    "--seed", type=Whole(0), default=0, show_default=True, help="The same seed, the same scores."
 )
 @click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
 def command(out: str, seed: int, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate scores and write them."""
-    from bioeval.cli.console import show_json
+    from bioeval.cli.console import put, show_json
     from bioeval.formats import save
     from bioeval.formats.files import check_target
     from bioeval.simulation import simulate
@@ -80,4 +80,4 @@ def command(out: str, seed: int, as_json: bool, within: Any, **options: Any) -> 
         about = {"layout": scores.layout, "shape": scores.shape, "subjects": len(scores.subjects)}
         show_json({"file": out, **about, "kind": scores.kind, "fingerprint": scores.fingerprint})
     else:
-        click.echo(f"wrote {out}: {scores!r}")
+        put(f"wrote {out}: {scores!r}\n")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bioeval.tables import CHOSEN, RANKS, datasets, has_chosen, warnings
+from bioeval.cli.words import rewording
+from bioeval.tables import (
+    CHOSEN,
+    alarms,
+    datasets,
+    has_chosen,
+    left_out,
+    report_ranks,
+    warnings,
+)
 from bioeval.version import __version__
 
 if TYPE_CHECKING:
@@ -18,11 +27,17 @@ _SHARED = (
     "nan_policy",
     "probes",
     "probe_subjects",
+    "enrolled_subjects",
     "gallery_templates",
     "gallery_subjects",
+    "failed_comparisons",
+    "origin",
     "fingerprint",
     "protocol",
 )
+
+#: Attributes that are said in another place or in another way.
+_ELSEWHERE = (*_SHARED, "warnings", "bioeval_version", "report_ranks")
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")
@@ -31,18 +46,22 @@ _CURVES = ("threshold", "rank", "probe")
 def summary(tree: xr.DataTree, file: str) -> dict[str, Any]:
     """Return the document; `file` is what was read.
 
-    Rates are fractions. NaN means not defined: a rate whose class had no attempt.
+    Rates are fractions. NaN means not defined: a rate whose class had no attempt; JSON has null
+    for it, and the words "inf" and "-inf" for infinite thresholds.
     """
     found = dict(datasets(tree))
     first = next(iter(found.values())).attrs if found else {}
+    reworded = rewording("run")
     return {
         "bioeval": __version__,
         "file": file,
         **{name: first[name] for name in _SHARED if name in first},
         **({"chosen_on": CHOSEN} if any(has_chosen(d) for d in found.values()) else {}),
         "tasks": {path: _task(dataset) for path, dataset in found.items()},
+        **({"left_out": why} if (why := left_out(found)) else {}),
         "warnings": [
-            {"message": message, "tasks": paths} for message, paths in warnings(found).items()
+            {"message": reworded(message), "tasks": paths}
+            for message, paths in {**alarms(found), **warnings(found)}.items()
         ],
     }
 
@@ -52,11 +71,11 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
     about = {
         str(name): value
         for name, value in dataset.attrs.items()
-        if name not in (*_SHARED, "warnings", "bioeval_version")
+        if name not in _ELSEWHERE
     }
     scalars = {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
     document: dict[str, Any] = {**about, **scalars}
-    ranks = [r for r in RANKS if r in dataset["rank"].values] if "rank" in dataset.coords else []
+    ranks = report_ranks(dataset)
     if "far_target" in dataset.dims:
         document["far_targets"] = _far_targets(dataset, ranks)
     for dim in dataset.dims:

@@ -33,7 +33,6 @@ OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_
 
 # Names of arrays in a file may well be those of arguments, and are left as they are.
 _CONTENTS = "It holds: "
-_VALUE = r"""(?:'([^']*)'|"([^"]*)")"""
 
 
 def rewording(command: str) -> Callable[[str], str]:
@@ -49,19 +48,29 @@ def rewording(command: str) -> Callable[[str], str]:
         return str
     names = "|".join(sorted(options, key=len, reverse=True))
     long_names = "|".join(name for name in options if "_" in name)
-    both_ways = re.compile(r"\b\w+=(?:'[^']*')? \((--[^()]+)\)")
-    assigned = re.compile(rf"\b({names})={_VALUE}")
-    of_a_card = re.compile(rf"\b({'|'.join(OF_A_CARD)})={_VALUE}")
-    subject = re.compile(rf"^((?:\S+: )?)({names})(?= (?:is|has|do|=)\b| = |\[)")
-    alone = re.compile(rf"(?<![\w./'\"=-])({long_names})(?![\w/'\"=:(-]|\.\w)")
+    forms = re.compile(
+        # Both ways, as the readers of files say it: labels_key='id' (--labels id)
+        r"\b\w+=(?:'[^']*')? \((?P<both>--[^()]+)\)"
+        # An argument with its value, of the command or of a protocol card
+        rf"|\b(?P<name>{names})=(?P<quote>['\"])(?P<value>[^'\"]*)(?P=quote)"
+        rf"|\b(?P<key>{'|'.join(OF_A_CARD)})=(?P<mark>['\"])(?P<word>[^'\"]*)(?P=mark)"
+        # What the message is about
+        rf"|^(?P<subject>{names})(?= (?:is|has|do)\b| = |\[)"
+        # A name that is no common word, unless it may be one of an array or of a file
+        rf"|(?<![\w./'\"=-])(?P<alone>{long_names})(?![\w/'\"=:(-]|\.\w)"
+    )
+
+    def option(found: re.Match[str]) -> str:
+        if found["both"]:
+            return found["both"]
+        if found["name"]:
+            return f"{options[found['name']]} {found['value']}"
+        if found["key"]:
+            return f'{found["key"]} = "{found["word"]}" in a protocol card'
+        return options[found["subject"] or found["alone"]]
 
     def reworded(message: str) -> str:
         text, contents, rest = message.partition(_CONTENTS)
-        text = both_ways.sub(r"\1", text)
-        text = assigned.sub(lambda m: f"{options[m[1]]} {m[2] or m[3]}", text)
-        text = of_a_card.sub(lambda m: f'{m[1]} = "{m[2] or m[3]}" in a protocol card', text)
-        text = subject.sub(lambda m: m[1] + options[m[2]], text)
-        text = alone.sub(lambda m: options[m[1]], text)
-        return text.replace("expected None or ", "expected ") + contents + rest
+        return forms.sub(option, text).replace("expected None or ", "expected ") + contents + rest
 
     return reworded

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bioeval.errors import DataError, nearest_name
+from bioeval.formats.csv_tables import matrix_advice
 from bioeval.formats.files import content, existing_file, replacing
 from bioeval.formats.options import Options
 from bioeval.scores import Scores
@@ -150,6 +151,8 @@ def _recognise(path: Path) -> str:
             f"{_WORDS[promised]}; {advice}"
         )
     if promised is None and found == "text":
+        if advice := matrix_advice(path):
+            raise DataError(f"{path}: {advice}")
         raise DataError(
             f"{path}: is text; expected .npz, .npy or, for a list of pairs with the columns score "
             "and genuine, .csv"

@@ -19,6 +19,8 @@ from bioeval.formats.files import content, existing_file
 #: Names under which the column of identities is recognised, the first that is there wins.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id")
 
+_FIRST_LINE = 1 << 16  # characters to look at
+
 
 @dataclass(frozen=True)
 class Table:
@@ -102,6 +104,32 @@ def read_table(path: str | Path, headerless: str | None = None) -> Table:
     if not rows:
         raise DataError(f"{path}: holds nothing but blank lines")
     return _as_columns(path, rows, headerless)
+
+
+def matrix_advice(path: Path) -> str:
+    """Say what to do where a text begins like a matrix of numbers, not like a list; else ``""``."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            line = file.readline(_FIRST_LINE)
+    except UnicodeDecodeError:
+        return ""
+    mark = next((mark for mark in ",;\t" if mark in line), None)
+    cells = line.split(mark)
+    if len(line) == _FIRST_LINE:
+        cells.pop()  # cut off
+    try:
+        numbers = [float(cell) for cell in cells]
+    except ValueError:
+        return ""
+    if len(numbers) < 2:
+        return ""
+    part = "" if mark is None else f", delimiter={mark!r}"
+    target = str(path.with_suffix(".npy"))
+    return (
+        "begins with a line of numbers, as a matrix does; a matrix of scores must be a .npy or "
+        '.npz file. To make one: python -c "import numpy as np; '
+        f'np.save({target!r}, np.loadtxt({str(path)!r}{part}))"'
+    )
 
 
 def _delimiter(first_line: str) -> str:

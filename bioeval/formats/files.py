@@ -33,19 +33,27 @@ NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def existing_file(path: str | os.PathLike[str], what: str = "the file") -> Path:
+def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
     """Return `path` when it is a file with something in it; say clearly what it is when not."""
     path = Path(path)
     if path.is_dir():
-        raise DataError(f"{path}: is a folder; expected {what}, a single file")
+        raise DataError(f"{path}: is a folder; expected {what}")
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
-            raise DataError(f"{path}: no such file; there is no folder {folder} either")
+            raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
         raise DataError(f"{path}: no such file.{nearest_name(path.name, os.listdir(folder))}")
     if path.is_file() and path.stat().st_size == 0:
         raise DataError(f"{path}: is empty (0 bytes); write the file again")
     return path
+
+
+def no_folder(folder: Path, advice: str = "; make it first") -> str:
+    """Say why a folder is not one: nothing is there, or a file stands in its place."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            return f"{place} is a file, not a folder"
+    return f"there is no folder {folder}{advice}"
 
 
 def content(path: Path) -> str:
@@ -77,7 +85,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     if path.exists() and not path.is_file():
         raise DataError(f"{path}: is not a regular file; expected the name of a file to write")
     if not path.parent.is_dir():
-        raise DataError(f"{path}: there is no folder {path.parent}; make it first")
+        raise DataError(f"{path}: {no_folder(path.parent)}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise DataError(f"{path}: the folder {path.parent} may not be written to")
     return path

@@ -64,7 +64,7 @@ class Options:
         """Raise :class:`DataError` if an option is given that has no meaning for `what`."""
         for name in self.given():
             if name not in names:
-                accepted = ", ".join(n for n in names if n in FLAGS)
+                accepted = ", ".join(say(n) for n in names)
                 raise DataError(
                     f"{say(name)} has no meaning for {what}; it accepts {accepted or 'no options'}"
                 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.errors import DataError
-from bioeval.formats.csv_tables import Table, read_table
+from bioeval.formats.csv_tables import Table, matrix_advice, read_table
 from bioeval.formats.options import Options, say
 from bioeval.scores import PairScores, Scores
 
@@ -87,7 +87,10 @@ def read_pairs(
 
 def read_pair_csv(path: Path, options: Options) -> PairScores:
     """Read a CSV file with the columns ``score`` and ``genuine``."""
-    options.allow("a CSV list of pairs", "scores_key", "genuine_key", "kind", "nan")
+    if options.scores_key is None and (advice := matrix_advice(path)):
+        raise DataError(f"{path}: {advice}")
+    what = "a CSV file, which is read as a list of pairs (a matrix of scores is .npy or .npz)"
+    options.allow(what, "scores_key", "genuine_key", "kind", "nan")
     table = read_table(path)
     score = _column(table, "scores_key", options.scores_key, "score")
     genuine = _column(table, "genuine_key", options.genuine_key, "genuine")

@@ -1,0 +1,149 @@
+"""Embeddings without a matrix: the same numbers, whatever the limit, in bounded memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.embeddings import METRICS
+
+
+def features(n=60, f=12, seed=0, dtype="float64"):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(n // 3), 3)
+    x = rng.normal(size=(n // 3, f))[labels] + 0.7 * rng.normal(size=(n, f))
+    return np.abs(x).astype(dtype), labels
+
+
+def both(*args, **options):
+    """The same scores as a matrix and streamed."""
+    matrix = be.Scores.from_embeddings(*args, **options)
+    streamed = be.Scores.from_embeddings(*args, **options, memory_limit=1)
+    assert streamed.streams
+    assert not matrix.streams
+    return matrix, streamed
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_streamed_distances_are_those_of_the_matrix(metric, dtype):
+    x, labels = features()
+    matrix, streamed = both(x, labels, metric=metric, dtype=dtype)
+    assert streamed.dtype == matrix.dtype == np.dtype(dtype)
+    tolerance = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(streamed.values, matrix.values, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1", "linf"])
+@pytest.mark.parametrize("layout", ["square", "shuffled", "gallery", "selected"])
+def test_streamed_results_are_those_of_the_matrix(metric, layout):
+    x, labels = features(90)
+    x = np.round(4 * x)  # whole numbers: nothing is rounded, in whatever order it is summed
+    rng = np.random.default_rng(1)
+    if layout == "gallery":
+        order = rng.permutation(len(x))
+        given = (x[order[:40]], labels[order[:40]], x[order[40:]], labels[order[40:]])
+    elif layout == "shuffled":
+        order = rng.permutation(len(x))
+        given = (x[order], labels[order])
+    else:
+        given = (x, labels)
+    matrix, streamed = both(*given, metric=metric)
+    if layout == "selected":
+        rows, columns = rng.permutation(90)[:50], rng.permutation(90)[:70]
+        matrix, streamed = (s.select(rows, columns) for s in (matrix, streamed))
+    one, other = be.evaluate(matrix), be.evaluate(streamed)
+    for node in one.leaves:
+        for name, value in node.data_vars.items():
+            tolerance = 0 if value.dtype.kind == "i" else 1e-9
+            np.testing.assert_allclose(
+                other[node.path][name].values, value.values, rtol=tolerance, atol=tolerance,
+                err_msg=f"{node.path}/{name}",
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_equal_embeddings_are_at_distance_zero(dtype):
+    x, labels = features(30)
+    x[4] = x[20]
+    for metric in ("l2", "cosine"):
+        scores = be.Scores.from_embeddings(x, labels, metric=metric, dtype=dtype, memory_limit=1)
+        assert scores.values[4, 20] == 0
+        assert scores.values[20, 4] == 0
+        assert (scores.values.diagonal() == 0).all()
+
+
+def test_close_embeddings_keep_their_digits():
+    x = np.array([[1e4, 0.0], [1e4, 1e-3], [0.0, 1e4]])
+    d = be.Scores.from_embeddings(x, ["a", "a", "b"], metric="l2").values
+    assert d[0, 1] == pytest.approx(1e-3, rel=1e-9)
+    assert d[0, 2] == pytest.approx(np.sqrt(2) * 1e4, rel=1e-12)
+
+
+def test_failed_templates_and_policies_stream():
+    x, labels = features()
+    x[7] = np.nan
+    for nan in ("reject", "exclude"):
+        matrix, streamed = both(x, labels, metric="l2", nan=nan)
+        one = be.verification(matrix, thresholds=[1.0, 2.0, 3.0])
+        other = be.verification(streamed, thresholds=[1.0, 2.0, 3.0])
+        assert one.genuine_attempts == other.genuine_attempts
+        np.testing.assert_array_equal(one.fa, other.fa)
+    with pytest.raises(be.DataError, match="118 NaN, the first at row 0, column 7"):
+        be.closed_set(be.Scores.from_embeddings(x, labels, memory_limit=1))
+
+
+def test_tallies_of_streamed_parts_merge():
+    x, labels = features(90)
+    scores = be.Scores.from_embeddings(np.round(x, 2), labels, metric="l1", memory_limit=1)
+    rows = np.arange(90)
+    merged = be.tally(scores.select(rows[:37])).merge(be.tally(scores.select(rows[37:])))
+    whole = be.tally(scores)
+    for node in whole.parts:
+        assert merged.dataset(node).equals(whole.dataset(node))
+
+
+@pytest.mark.parametrize("limit", [0, -5, "1G", None])
+def test_a_limit_is_a_number_of_bytes(limit):
+    x, labels = features(9)
+    with pytest.raises(be.DataError, match="memory_limit"):
+        be.Scores.from_embeddings(x, labels, memory_limit=limit)
+
+
+@pytest.mark.slow
+def test_peak_memory_stays_under_the_limit():
+    """6,000 x 6,000 float64 would take 288 MB; the evaluation may take 100 MB and no more."""
+    program = """
+        import resource
+        import sys
+
+        import numpy as np
+
+        import bioeval as be
+
+        def peak():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+        rng = np.random.default_rng(0)
+        labels = np.repeat(np.arange(1500), 4)
+        x = rng.normal(size=(1500, 64))[labels] + rng.normal(size=(6000, 64))
+        limit = 100 << 20
+        few = be.Scores.from_embeddings(x[:400], labels[:400], metric="l2", memory_limit=1)
+        be.evaluate(few, max_rank=20)  # compiles, and loads what is loaded late
+        before = peak()
+        scores = be.Scores.from_embeddings(x, labels, metric="l2", memory_limit=limit)
+        assert scores.streams
+        tree = be.evaluate(scores, max_rank=20)
+        print(int(tree["closed_set"].attempts), peak() - before)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
+    )
+    attempts, grown = done.stdout.split()
+    assert attempts == "6000"
+    assert float(grown) < 100
