@@ -364,15 +364,19 @@ class VerificationJob:
             requested=self.requested,
         )
 
+    def impostors(self, block: Block) -> list[ImpostorBlock]:
+        """Return the impostor scores of a block again, for refinement."""
+        if self.templates == "multi" and self.fusion == "min" and self.claims is None:
+            return [block.nearest()]
+        return self.of_block(block)[1]
+
     def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
-        """Yield the blocks of impostor scores again, for refinement."""
-        nearest = self.templates == "multi" and self.fusion == "min" and self.claims is None
-        if nearest and not isinstance(self.scores, PairScores):
-            for block in reader:
-                yield block.nearest()
+        """Yield the impostor scores again, in a sweep of their own."""
+        if isinstance(self.scores, PairScores):
+            yield from self.of_pairs()[1]
             return
-        for _, impostors in self.attempts(reader):
-            yield from impostors
+        for block in reader:
+            yield from self.impostors(block)
 
 
 def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list[ImpostorBlock]]:

@@ -18,8 +18,8 @@ from bioeval.counting import (
 from bioeval.errors import DataError, ProtocolError
 from bioeval.points import COSTS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
-from bioeval.refinement import refine
-from bioeval.scores import Scores
+from bioeval.refinement import PointFinder, refine
+from bioeval.scores import PairScores, Scores
 from bioeval.sweeping import run_jobs
 from bioeval.tallies import VerificationTally
 from bioeval.tally_bundle import Part, Tally
@@ -207,20 +207,31 @@ class _Plan:
         return Tally(self.card.name, parts, self.far_targets, ranks)
 
     def refine(self, counted: Tally) -> None:
-        """Find the operating points of verification, in a sweep for each."""
+        """Find the operating points of verification, in one sweep for all."""
         both_ways = is_symmetric(self.scores)
+        finders = []
         for node, (job, _) in self.jobs.items():
             found = counted.parts[node].tally
-            if isinstance(found, VerificationTally):
-                symmetric = both_ways and found.templates == "single"
-                found.points = refine(
-                    found,
-                    functools.partial(job.sweep, self.reader),
-                    self.far_targets,
-                    check_costs(COSTS),
-                    symmetric=symmetric,
-                    auc=self.auc,
-                )
+            if not isinstance(found, VerificationTally):
+                continue
+            symmetric = both_ways and found.templates == "single"
+            finder = PointFinder(
+                found, self.far_targets, check_costs(COSTS), symmetric=symmetric, auc=self.auc
+            )
+            finder.prepare(functools.partial(job.sweep, self.reader))
+            finders.append((found, job, finder))
+        waiting = [(job, finder) for _, job, finder in finders if finder.waits]
+        if isinstance(self.scores, PairScores):
+            for job, finder in waiting:
+                for impostors in job.sweep(self.reader):
+                    finder.take(*impostors)
+        elif waiting:
+            for block in self.reader:
+                for job, finder in waiting:
+                    for impostors in job.impostors(block):
+                        finder.take(*impostors)
+        for found, _, finder in finders:
+            found.points = finder.points()
 
 
 def evaluate(

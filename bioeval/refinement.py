@@ -107,9 +107,25 @@ def refine(
 
     Parameters
     ----------
-    tally : VerificationTally
+    tally, far_targets, costs, symmetric, auc
+        As for :class:`PointFinder`.
     sweep : callable
         Starts a sweep over the impostor scores that the tally counted.
+    """
+    finder = PointFinder(tally, far_targets, costs, symmetric=symmetric, auc=auc)
+    finder.prepare(sweep)
+    if finder.waits:
+        for block in sweep():
+            finder.take(*block)
+    return finder.points()
+
+
+class PointFinder:
+    """Finds the operating points of one tally; several finders may share a sweep.
+
+    Parameters
+    ----------
+    tally : VerificationTally
     far_targets : sequence of float
     costs : float64 array, shape (c, 3)
     symmetric : bool
@@ -117,46 +133,79 @@ def refine(
     auc : bool
         Whether to find what takes every impostor score: AUC, d', hull and least costs.
     """
-    targets = np.asarray(far_targets, dtype=np.float64)
-    genuine = tally.genuine.astype(np.float64)
-    points = VerificationPoints(
-        far_target=targets,
-        frr_at_far=np.full(len(targets), np.nan),
-        threshold_at_far=np.full(len(targets), np.nan),
-        costs=costs,
-        min_cost=np.full(len(costs), np.nan),
-        min_cost_threshold=np.full(len(costs), np.nan),
-        symmetric=symmetric,
-        every_score=auc,
-    )
-    total = tally.impostor.total
-    if not len(genuine) or not total:
+
+    def __init__(
+        self,
+        tally: VerificationTally,
+        far_targets: Sequence[float] | np.ndarray,
+        costs: np.ndarray,
+        *,
+        symmetric: bool,
+        auc: bool = True,
+    ):
+        targets = np.asarray(far_targets, dtype=np.float64)
+        self._genuine = tally.genuine.astype(np.float64)
+        self._points = VerificationPoints(
+            far_target=targets,
+            frr_at_far=np.full(len(targets), np.nan),
+            threshold_at_far=np.full(len(targets), np.nan),
+            costs=costs,
+            min_cost=np.full(len(costs), np.nan),
+            min_cost_threshold=np.full(len(costs), np.nan),
+            symmetric=symmetric,
+            every_score=auc,
+        )
+        self._search: _Search | None = None
+        self._counters: list[Any] = []
+        if len(self._genuine) and tally.impostor.total:
+            self._search = _Search(self._genuine, tally.impostor, targets)
+            self._counters = [_GapCounter(self._genuine), _MomentCounter()] if auc else []
+
+    def prepare(self, sweep: Sweep) -> None:
+        """Narrow crowded cells, in sweeps of their own; most often there are none."""
+        if self._search is not None:
+            self._search.narrow(sweep)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a sweep is needed."""
+        return self._search is not None and bool(self._search.windows or self._counters)
+
+    def take(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
+        """Look at a block of impostor scores."""
+        if self._search is None:
+            return
+        for counter in self._counters:
+            counter.add(values, start, stop)
+        self._search.take(values, start, stop)
+
+    def points(self) -> VerificationPoints:
+        """Return the points, after every block has been taken."""
+        points, search, genuine = self._points, self._search, self._genuine
+        if search is None:
+            return points
+        search.finish()
+        points.equal_error = search.equal_error()
+        for i, target in enumerate(points.far_target):
+            points.frr_at_far[i], points.threshold_at_far[i] = search.at_far(float(target))
+        points.zero_far, points.zero_far_threshold = search.at_far(0.0)
+        points.zero_frr = search.far_at_most(float(genuine[-1]))
+        points.zero_frr_threshold = float(genuine[-1])
+        if self._counters:
+            self._add_every_score(points, search)
         return points
-    search = _Search(genuine, tally.impostor, targets)
-    gaps, moments = _GapCounter(genuine), _MomentCounter()
-    search.run(sweep, [gaps, moments] if auc else [])
-    points.equal_error = search.equal_error()
-    for i, target in enumerate(targets):
-        points.frr_at_far[i], points.threshold_at_far[i] = search.at_far(float(target))
-    points.zero_far, points.zero_far_threshold = search.at_far(0.0)
-    points.zero_frr = search.far_at_most(float(genuine[-1]))
-    points.zero_frr_threshold = float(genuine[-1])
-    if auc:
-        _add_every_score(points, gaps, moments, search)
-    return points
 
-
-def _add_every_score(
-    points: VerificationPoints, counted: _GapCounter, moments: _MomentCounter, search: _Search
-) -> None:
-    """Add what takes every impostor score."""
-    gaps = counted.result(search.total)
-    genuine = search.genuine
-    points.d_prime = d_prime(_moments(genuine[np.isfinite(genuine)]), moments.result())
-    points.auc = gaps.auc()
-    _, far, frr = gaps.best_points()
-    points.eer_hull = hull_equal_error(np.append(far, 1.0), np.append(frr, 0.0))
-    points.min_cost, points.min_cost_threshold = min_costs(gaps, points.costs, search.reject_all())
+    def _add_every_score(self, points: VerificationPoints, search: _Search) -> None:
+        counted, moments = self._counters
+        gaps = counted.result(search.total)
+        finite = self._genuine[np.isfinite(self._genuine)]
+        points.d_prime = d_prime(_moments(finite), moments.result())
+        points.auc = gaps.auc()
+        _, far, frr = gaps.best_points()
+        points.eer_hull = hull_equal_error(np.append(far, 1.0), np.append(frr, 0.0))
+        points.min_cost, points.min_cost_threshold = min_costs(
+            gaps, points.costs, search.reject_all()
+        )
 
 
 def _moments(scores: np.ndarray) -> tuple[float, float]:
@@ -177,6 +226,8 @@ class _Search:
         self.bins = Bins.of(cells)
         self.allowed = {allowed_false_accepts(t, self.total) for t in [0.0, *targets.tolist()]}
         self.found: dict[tuple[float, float], tuple[np.ndarray, np.ndarray]] = {}
+        self.windows: list[tuple[float, float]] = []
+        self.collected: list[np.ndarray] = []
         self.lowest = bool(genuine[0] == -np.inf or cells.negative_infinite)
 
     # -- which bins
@@ -215,31 +266,32 @@ class _Search:
 
     # -- sweeps
 
-    def run(self, sweep: Sweep, counters: Sequence[Any] = ()) -> None:
-        """Narrow crowded bins, then collect what is wanted, in one sweep with the counters."""
+    def narrow(self, sweep: Sweep) -> None:
+        """Narrow crowded bins until what is wanted can be collected; say what that is."""
         while True:
             missing = [b for b in self.wanted() if not self._single(b)]
             crowded = [b for b in missing if self.bins.counts[b] > COLLECT]
             if not crowded:
                 break
             self._narrow(sweep, crowded)
-        windows = [(self.bins.low(b), float(self.bins.edges[b])) for b in missing]
-        collect = _Collector(windows, self.cells)
-        collected: list[np.ndarray] = []
-        if windows or counters:
-            for values, start, stop in sweep():
-                for counter in counters:
-                    counter.add(values, start, stop)
-                if windows:
-                    collected.append(collect(values, start, stop))
-        scores = np.sort(np.concatenate(collected)) if collected else np.empty(0)
-        expected = sum(int(self.bins.counts[b]) for b in missing)
-        if len(scores) != expected:
+        self.windows = [(self.bins.low(b), float(self.bins.edges[b])) for b in missing]
+        self.expected = sum(int(self.bins.counts[b]) for b in missing)
+        self.collect = _Collector(self.windows, self.cells)
+
+    def take(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
+        """Collect what is wanted of a block."""
+        if self.windows:
+            self.collected.append(self.collect(values, start, stop))
+
+    def finish(self) -> None:
+        """Sort what was collected into its bins."""
+        scores = np.sort(np.concatenate([np.empty(0), *self.collected]))
+        if len(scores) != self.expected:
             raise MergeError(
                 f"the scores hold {len(scores)} impostor attempts where the tally counted "
-                f"{expected}; refine a tally with the very scores that it counted"
+                f"{self.expected}; refine a tally with the very scores that it counted"
             )
-        for low, high in windows:
+        for low, high in self.windows:
             first, last = np.searchsorted(scores, [low, high], side="right")
             self.found[low, high] = np.unique(scores[first:last], return_counts=True)
 

@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 
 from bioeval.bench import memory, peers, suite
-from bioeval.bench.matrices import Matrix
+from bioeval.bench.matrices import Matrix, features
 from bioeval.bench.options import PARTS, QUICK, Options
-from bioeval.bench.pieces import pieces
+from bioeval.bench.pieces import handed, pieces
 from bioeval.bench.rows import SECTIONS, Row
 from bioeval.bench.suite import OTHERS, SWEEPS, Report, run
 from bioeval.bench.table import BenchTable, json_lines
 from bioeval.bench.timing import Contender, interleaved, most_threads
-from bioeval.bench.workbench import WORK, Workbench, without_auc
+from bioeval.bench.workbench import WORK, Workbench, streamed, without_auc
 from bioeval.cli import main
 from bioeval.errors import DataError
-from bioeval.scores import Scores
 from bioeval.tables import plain
 
 TINY = {
@@ -66,7 +65,7 @@ def test_ratios_are_positive_and_finite(report):
 
 
 def test_only_what_is_missing_here_has_no_ratio(report):
-    may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "embeddings", "auc", "threads"}
+    may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "auc", "threads"}
     for row in report.rows:
         if row.ratio is None:
             assert row.part in may_miss, row
@@ -275,12 +274,26 @@ def test_auc_apart_is_the_difference(monkeypatch):
     assert rows["auc apart"].ratio > 0
 
 
-def test_embeddings_are_measured_where_they_stream(monkeypatch):
-    monkeypatch.setattr(Scores, "streams", True, raising=False)
-    rows = by_key(run(Options(**TINY, only=["embeddings"])))
-    assert set(rows) == {"embeddings", "embeddings, evaluate"}
-    assert all(row.ratio > 0 for row in rows.values())
-    assert "ns a cell in float64" in rows["embeddings"].note
+def test_embeddings_are_streamed():
+    x, labels = features(6, 4, 8)
+    for dtype in ("float32", "float64"):
+        scores = streamed(x, labels, dtype)
+        assert scores.streams
+        assert scores.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        (["block", "start"], 24 * 4),
+        (["base", "rows"], 2 * 4 * 4),
+        (["base", "other", "rows"], 24 * 4),
+    ],
+)
+def test_the_bytes_that_a_kernel_goes_over(parameters, expected):
+    args = [np.zeros((6, 4), dtype=np.float32), np.zeros(2, dtype=np.int64)]
+    assert handed(parameters, args) == expected
+    assert handed(["x"], [1.0]) == 0
 
 
 def test_memory_is_measured_in_another_process(monkeypatch):
@@ -367,9 +380,10 @@ def test_command_lists_the_parts(capsys):
     ("args", "says"),
     [
         (["--only", "memry"], "Did you mean 'memory'?"),
-        (["--size", "1"], "size is 1"),
+        (["--size", "1"], "'1' is not a whole number from 4 up"),
+        (["--size", "8"], "size is 8; expected a whole number of at least 20"),
         (["--json", "nowhere/x"], "there is no folder nowhere"),
-        (["--repeat", "0"], "repeat is 0"),
+        (["--repeat", "0"], "from 1 up"),
     ],
 )
 def test_command_says_what_is_wrong(args, says, capsys, tmp_path, monkeypatch):

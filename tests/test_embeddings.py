@@ -10,7 +10,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import embeddings
+from bioeval import blocks, embeddings
 from bioeval.embeddings import METRICS, distance_matrix, pair_distances
 
 NAN = np.nan
@@ -191,3 +191,88 @@ X = features(3)
 def test_embeddings_that_do_not_fit_are_refused(arguments, options, match):
     with pytest.raises(be.DataError, match=match):
         be.Scores.from_embeddings(*arguments, **options)
+
+
+# ------------------------------------------------------------------------------- streamed
+
+
+def whole_numbers(m: int = 40, f: int = 7) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings whose products are exact, whatever the order they are summed in."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 9, m)
+    return rng.integers(0, 9, (m, f)) + 3 * rng.integers(0, 5, (9, f))[labels], labels
+
+
+@pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", 130)
+    x, labels = whole_numbers()
+    given = {"metric": metric, "dtype": dtype}
+    made = be.Scores.from_embeddings(x, labels, **given)
+    streamed = be.Scores.from_embeddings(x, labels, memory_limit=1, **given)
+    assert streamed.streams and not made.streams
+    assert streamed.dtype == made.dtype == np.dtype(dtype) and streamed.shape == made.shape
+    np.testing.assert_array_equal(streamed.values, made.values)
+    assert be.evaluate(streamed).identical(be.evaluate(made))
+    assert streamed.fingerprint == made.fingerprint
+    rows, columns = [30, 3, 3, 17], [5, 3, 39, 0, 17]
+    parts = [s.select(probes=rows, gallery=columns) for s in (streamed, made)]
+    np.testing.assert_array_equal(parts[0].values, parts[1].values)
+    assert be.ranks(parts[0]).identical(be.ranks(parts[1]))
+    for part in (streamed, parts[0]):
+        assert part.streams
+    pairs = [s.at_pairs([0, 5, 39], [1, 4, 0]) for s in (streamed, made)]
+    np.testing.assert_array_equal(pairs[0].values, pairs[1].values)
+    two = be.Scores.from_embeddings(x[:9], labels[:9], x[9:], labels[9:], memory_limit=1, **given)
+    plain = be.Scores(made.values[:9, 9:], labels[:9], labels[9:])
+    assert two.streams and be.verification(two).equals(be.verification(plain))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_second_look_finds_what_the_first_one_saw(metric, seed, monkeypatch):
+    """The last bits of a product may depend on the block; the operating points must not mind."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 12, 61)
+    x = np.abs(rng.normal(size=(61, 33)) + rng.normal(size=(12, 33))[labels])
+    made = be.evaluate(be.Scores.from_embeddings(x, labels, metric=metric))
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", int(rng.integers(61, 1000)))
+    streamed = be.Scores.from_embeddings(x, labels, metric=metric, memory_limit=1)
+    found = be.evaluate(streamed)["verification/single"]
+    expected = made["verification/single"]
+    for name in ("eer", "auc", "zero_far", "eer_threshold", "frr_at_far"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_in_float32_distances_are_good_to_a_millionth(metric):
+    x, _ = whole_numbers()
+    x = np.repeat(x, 2, axis=0) + 1
+    exact = distance_matrix(x, x, metric)
+    d = distance_matrix(x, x, metric, "float32")
+    assert d.dtype == np.float32
+    np.testing.assert_allclose(d, exact, rtol=2e-6, atol=2e-6)
+    if metric != "bhattacharyya":
+        assert (d[np.arange(0, 80, 2), np.arange(1, 80, 2)] == 0).all()
+
+
+def test_what_asks_for_streams_is_checked():
+    for wrong in (0, -1, 1.5, None, "1 GB"):
+        with pytest.raises(be.DataError, match="memory_limit is .*; expected a number of bytes"):
+            be.Scores.from_embeddings(X, list("abc"), memory_limit=wrong)
+    for wrong in ("float16", "f8", None, np.float32):
+        with pytest.raises(be.DataError, match="dtype is .*; expected one of 'float64', 'float32'"):
+            be.Scores.from_embeddings(X, list("abc"), dtype=wrong)
+    at_the_limit = be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8)
+    assert not at_the_limit.streams
+    assert be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8 - 1).streams
+    assert not be.Scores.from_embeddings(X, list("abc"), memory_limit=36, dtype="float32").streams
+
+
+def test_streamed_scores_say_what_a_failed_template_means():
+    x = features(5)
+    x[2, 3] = NAN
+    streamed = be.Scores.from_embeddings(x, list("aabbb"), metric="l2", memory_limit=1)
+    with pytest.raises(be.DataError, match="hold 8 NaN, the first at row 0, column 2"):
+        be.verification(streamed)

@@ -319,7 +319,7 @@ def test_collect_cells(seed, dtype, chunks, room):
     kind = np.dtype(dtype).type
     for exponent in (-2, 0):
         width, shift = 2.0**exponent, -20
-        wanted = np.zeros(41, dtype=np.uint8)  # cells -20 to 20; the outermost are not wanted
+        wanted = np.zeros(41, dtype=np.uint8)  # cells -20 to 20, the outermost for what lies beyond
         wanted[[18, 20, 21, 22, 24]] = 1
         cells = np.zeros((chunks, case.block.shape[1]), dtype=np.uint16)
         found = np.empty(len(case.block), dtype=np.int64)
@@ -327,7 +327,7 @@ def test_collect_cells(seed, dtype, chunks, room):
         with np.errstate(all="ignore"):
             refine.collect_cells(
                 case.block, case.own_start, case.own_stop, kind(width), kind(1 / width),
-                kind(shift), kind(shift + 40), shift, wanted, cells, found, out,
+                kind(shift), kind(shift + 39), shift, wanted, cells, found, out,
             )  # fmt: skip
         expected = []
         for i in case.rows:

@@ -25,7 +25,7 @@ def limits() -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "processor": _processor(),
-        "cores": _cores(),
+        "cores": cores(),
         "caches": caches(),
         "memory_bytes": _memory("MemTotal"),
         "available_bytes": available(),
@@ -85,7 +85,7 @@ def forget_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _cores() -> int:
+def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -26,6 +26,7 @@ CASES = {
     "evaluate, thresholds": "be.evaluate, 1,000 thresholds of the user's",
     "evaluate, shuffled": "be.evaluate, gallery not grouped by subject",
     "evaluate, float64": "be.evaluate, float64",
+    "embeddings": "be.tally from embeddings, streamed in float32",
     "argsort": "np.argsort of the rows",
     "sort": "two np.sort, genuine and impostor",
     "roc_curve": "scikit-learn roc_curve",
@@ -66,6 +67,7 @@ def memory_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
 def _elsewhere(key: str, options: Options) -> dict[str, Any]:
     given = {"key": key, "size": options.size, "templates": options.templates}
     given |= {"threads": options.threads, "pairs": options.pairs}
+    given["embeddings"] = options.embeddings
     root = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
@@ -89,9 +91,11 @@ def measure(key: str, options: Options) -> dict[str, Any]:
     from bioeval.bench.timing import limited
     from bioeval.bench.workbench import Workbench
 
-    small = min(options.size, 10 * options.templates)
+    templates = options.templates
+    few = 10 * templates
+    small = Options(size=few, templates=templates, embeddings=(few, 8))
     with limited(options.threads):
-        Workbench(Options(size=small, templates=options.templates)).work(key).call()
+        Workbench(small).work(key).call()
         work = Workbench(options).work(key)
         forget_peak()
         before = held_bytes()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -69,6 +70,8 @@ def _watched(spent: dict[str, list[float]], clock: Clock) -> Iterator[None]:
 def _clocked(
     name: str, kernel: Any, spent: dict[str, list[float]], clock: Clock
 ) -> Callable[..., Any]:
+    parameters = list(inspect.signature(kernel.py_func).parameters)
+
     def run(*args: Any, **named: Any) -> Any:
         start = clock()
         try:
@@ -76,11 +79,20 @@ def _clocked(
         finally:
             entry = spent.setdefault(name, [0.0, 0.0])
             entry[0] += clock() - start
-            entry[1] += _handed(args)
+            entry[1] += handed(parameters, args)
 
     return run
 
 
-def _handed(args: tuple[Any, ...]) -> int:
-    """Return the bytes of the first array: the block of scores."""
-    return next((a.nbytes for a in args if isinstance(a, np.ndarray)), 0)
+def handed(parameters: Sequence[str], args: Sequence[Any]) -> int:
+    """Return the bytes of the scores that a kernel goes over.
+
+    They are its first array, or the given rows of it where there is an argument ``rows``.
+    """
+    scores = next((a for a in args if isinstance(a, np.ndarray)), None)
+    if scores is None:
+        return 0
+    if "rows" in parameters[: len(args)] and scores.ndim == 2:
+        rows = args[parameters.index("rows")]
+        return int(np.size(rows) * scores.shape[1] * scores.itemsize)
+    return int(scores.nbytes)

@@ -13,6 +13,7 @@ from bioeval.bench.matrices import Matrix, features
 from bioeval.bench.options import Options
 from bioeval.bench.rows import Row, number, timed
 from bioeval.bench.timing import Contender, interleaved, limited, quartiles, seconds
+from bioeval.bench.workbench import streamed
 from bioeval.blocks import BlockReader
 from bioeval.pipeline import evaluate, tally
 from bioeval.scores import Scores
@@ -29,44 +30,41 @@ _POOL = 2_000
 def embedding_rows(options: Options, tell: Tell) -> Iterator[Row]:
     """All tasks straight from embeddings, against the matrix products alone."""
     size, dimensions = options.embeddings
-    about: dict[str, Any] = {"part": "embeddings", "section": "product"}
-    name = f"be.tally from embeddings, {size:,} x {dimensions}"
-    people = size // options.templates
-    few, labels = features(2, options.templates, dimensions)
-    offered = getattr(Scores.from_embeddings(few, labels, metric="cosine"), "streams", None)
-    if offered is None:
-        yield Row(**about, key="embeddings", name=name, note="not offered: no streaming")
-        return
-    x, labels = features(people, options.templates, dimensions)
-    scores = Scores.from_embeddings(x, labels, metric="cosine")
-    if not getattr(scores, "streams", False):
-        yield Row(**about, key="embeddings", name=name, note="not offered: the matrix is made")
-        return
-    step = BlockReader(scores).rows_per_block()
-    single = np.ascontiguousarray(x, dtype=np.float32)
-    work = [
-        Contender(f"product {dtype}", _products(single.astype(dtype), step), options.threads)
-        for dtype in ("float32", "float64")
-    ]
-    works = {
-        "embeddings": (name, lambda: tally(Scores.from_embeddings(x, labels, metric="cosine"))),
-        "embeddings, evaluate": (
-            name.replace("tally", "evaluate"),
-            lambda: evaluate(Scores.from_embeddings(x, labels, metric="cosine")),
-        ),
-    }
-    work += [Contender(key, call, options.threads) for key, (_, call) in works.items()]
+    x, labels = features(size // options.templates, options.templates, dimensions)
+    work = []
+    for dtype in ("float32", "float64"):
+        step = BlockReader(streamed(x, labels, dtype)).rows_per_block()
+        work.append(
+            Contender(f"product {dtype}", _products(x.astype(dtype), step), options.threads)
+        )
+    for name, dtype, run in _STREAMED:
+
+        def call(run: Callable[[Scores], object] = run, dtype: str = dtype) -> object:
+            return run(streamed(x, labels, dtype))
+
+        work.append(Contender(f"{name} {dtype}", call, options.threads))
     times, _ = interleaved(work, min(options.repeat, _FEW_ROUNDS), tell)
-    against = f"product {scores.dtype}" if scores.dtype == np.float64 else "product float32"
-    pace = {key: float(np.median(found)) / len(x) ** 2 * 1e9 for key, found in times.items()}
-    products = " and ".join(
-        f"{number(pace[f'product {dtype}'])} ns a cell in {dtype}"
-        for dtype in ("float32", "float64")
-    )
-    for key, (name, _) in works.items():
-        note = f"cosine; against products in {against.split()[1]}; the products take {products}"
-        ratios = times[key] / times[against]
-        yield timed(ratios, times[key], len(x) ** 2, **about, key=key, name=name, note=note)
+    for name, dtype, _ in _STREAMED:
+        product = times[f"product {dtype}"]
+        pace = number(float(np.median(product)) / len(x) ** 2 * 1e9)
+        yield timed(
+            times[f"{name} {dtype}"] / product,
+            times[f"{name} {dtype}"],
+            len(x) ** 2,
+            part="embeddings",
+            key=f"embeddings: {name} {dtype}",
+            section="product",
+            name=f"{name}, {len(x):,} x {dimensions}, {dtype}",
+            note=f"cosine, streamed; the products in {dtype} take {pace} ns a cell",
+        )
+
+
+#: What is run on embeddings, and in which precision their distances are computed.
+_STREAMED: tuple[tuple[str, str, Callable[[Scores], object]], ...] = (
+    ("be.tally", "float32", tally),
+    ("be.evaluate", "float32", evaluate),
+    ("be.tally", "float64", tally),
+)
 
 
 def _products(x: np.ndarray, step: int) -> Callable[[], object]:

@@ -99,7 +99,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     bench = Workbench(options)
     tell("making the matrix")
     about["read_bytes_per_second"] = read_pace(bench.grouped, options.threads)
-    rows, taken_apart, about["processor_share"] = _against_reads(bench, tell)
+    rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
@@ -149,7 +149,9 @@ class _Queue:
         return name
 
 
-def _against_reads(bench: Workbench, tell: Tell) -> tuple[list[Row], list[Piece], float | None]:
+def _against_reads(
+    bench: Workbench, load: float | None, tell: Tell
+) -> tuple[list[Row], list[Piece], float | None]:
     """Measure, in one round-robin, everything that goes over one matrix."""
     options, queue = bench.options, _Queue(bench)
     skipped: dict[str, str] = {}
@@ -176,7 +178,7 @@ def _against_reads(bench: Workbench, tell: Tell) -> tuple[list[Row], list[Piece]
     if f"{NO_AUC} @{options.threads}" in times:
         rows.append(_auc_apart(queue, times))
     if "threads" in options.parts:
-        rows += _speed_ups(queue, times)
+        rows += _speed_ups(queue, times, load)
     found: list[Piece] = []
     for key in TAKEN_APART:
         work = queue.works.get(f"{key} @{options.threads}")
@@ -226,7 +228,7 @@ def _auc_apart(queue: _Queue, times: Times) -> Row:
     return timed(apart / times[f"read @{threads}"], apart, cells, **about)
 
 
-def _speed_ups(queue: _Queue, times: Times) -> Iterator[Row]:
+def _speed_ups(queue: _Queue, times: Times, load: float | None) -> Iterator[Row]:
     for key, name in THREADED.items():
         about: dict[str, Any] = {
             "part": "threads",
@@ -238,4 +240,8 @@ def _speed_ups(queue: _Queue, times: Times) -> Iterator[Row]:
             yield Row(**about, note="skipped: one thread is all there is")
             continue
         one, two = times[wall(f"{key} @1")], times[f"{key} @2"]
-        yield timed(one / two, two, queue.works[f"{key} @2"].cells, **about)
+        note = ""
+        if load is not None and load > 0.25 * machine.cores():
+            note = f"load average {load} at the start: threads have to wait for other programs"
+        cells = queue.works[f"{key} @2"].cells
+        yield timed(one / two, two, cells, **about, note=note)

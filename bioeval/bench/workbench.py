@@ -16,6 +16,7 @@ from bioeval.bench.matrices import Matrix, features
 from bioeval.bench.options import Options
 from bioeval.bench.peers import NotRun
 from bioeval.pipeline import evaluate, tally
+from bioeval.scores import Scores
 
 #: Scores of the programs that loop in Python, or build every pair, at most.
 FEW = 200_000
@@ -113,6 +114,21 @@ def _on_pairs(make: Callable[..., Any], most: int, what: str) -> Callable[[Workb
     return work
 
 
+def streamed(x: np.ndarray, labels: np.ndarray, dtype: str) -> Scores:
+    """Return the scores of embeddings whose matrix is never made, by the cosine."""
+    matrix = len(x) ** 2 * np.dtype(dtype).itemsize
+    return Scores.from_embeddings(x, labels, metric="cosine", dtype=dtype, memory_limit=matrix - 1)
+
+
+def _embeddings(bench: Workbench) -> Work:
+    size, dimensions = bench.options.embeddings
+    templates = bench.options.templates
+    x, labels = features(size // templates, templates, dimensions)
+    cells = len(x) ** 2
+    note = "as a share of the matrix that is not made"
+    return Work(lambda: tally(streamed(x, labels, "float32")), cells, 4 * cells, note)
+
+
 def _evalify(bench: Workbench) -> Work:
     templates = bench.options.templates
     pairs = min(FEW, bench.options.pairs)
@@ -140,6 +156,7 @@ WORK: Mapping[str, Callable[[Workbench], Work]] = MappingProxyType(
         "evaluate, shuffled": lambda b: _sweep(b.shuffled, evaluate),
         "tally, float64": lambda b: _sweep(b.double, tally),
         "evaluate, float64": lambda b: _sweep(b.double, evaluate),
+        "embeddings": _embeddings,
         "argsort": _argsort,
         "sort": _sort,
         "roc_curve": _on_pairs(peers.roc_curve, 4_000_000, "the ROC of one task"),

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import errno
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 __all__ = ["main"]
 
-DONE, FAILED, WRONG, INTERRUPTED, LEFT_ALONE = 0, 1, 2, 130, 141
+DONE, FAILED, WRONG, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 
 #: Errors of the machine while working; other OS errors are about the files that were named.
 _MACHINE = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
@@ -41,7 +40,7 @@ def _run(args: Sequence[str] | None) -> int:
     import click
 
     from bioeval.cli.console import flush
-    from bioeval.cli.group import root
+    from bioeval.cli.group import ReaderLeftError, root
     from bioeval.errors import BioevalError, CardError, MissingDependencyError
 
     try:
@@ -65,11 +64,8 @@ def _run(args: Sequence[str] | None) -> int:
         return _say(str(error), WRONG)
     except MemoryError:
         return _say("not enough memory", FAILED)
-    except SystemExit as error:
-        # So click leaves when a pipe is closed at the other end.
-        if isinstance(error.__context__, BrokenPipeError):
-            return _os_error(error.__context__)
-        raise
+    except ReaderLeftError as error:
+        return _os_error(error.cause)
 
 
 def _os_error(error: OSError) -> int:
@@ -78,7 +74,7 @@ def _os_error(error: OSError) -> int:
 
     if isinstance(error, BrokenPipeError):
         give_up_stdout()
-        return LEFT_ALONE
+        return READER_LEFT
     file = f"{error.filename}: " if error.filename else ""
     output = error.filename == "standard output"
     machine = output or error.errno in _MACHINE or error.errno is None

@@ -124,9 +124,17 @@ def thresholds(value: str | None) -> Any:
     if value is None:
         return None
     try:
-        return int(value)
+        number = int(value)
     except ValueError:
         pass
+    else:
+        if number < 2:
+            raise click.BadParameter(
+                f"{value} is read as how many, and there must be 2 or more; a single threshold is "
+                f"written with a point: {number}.0",
+                param_hint="'--thresholds'",
+            )
+        return number
     path = Path(value)
     if path.exists():
         return _threshold_file(path)

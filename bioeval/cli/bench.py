@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
+
+from bioeval.cli.arguments import Whole
 
 HELP = """Measure speed and memory as ratios, each against a plain read of the same scores.
 
@@ -20,12 +21,12 @@ Examples:
 
 
 @click.command("bench", help=HELP, short_help="Measure speed and memory.")
-@click.option("--size", type=int, help="Templates on each side of the matrix.  [8000]")
+@click.option("--size", type=Whole(4), help="Templates on each side of the matrix.  [8000]")
 @click.option(
-    "--templates", type=int, default=10, show_default=True, help="Templates of each subject."
+    "--templates", type=Whole(2), default=10, show_default=True, help="Templates of each subject."
 )
-@click.option("--repeat", type=int, help="Rounds, of which medians are taken.  [5]")
-@click.option("--threads", type=int, default=1, show_default=True)
+@click.option("--repeat", type=Whole(1), help="Rounds, of which medians are taken.  [5]")
+@click.option("--threads", type=Whole(1), default=1, show_default=True)
 @click.option("--quick", is_flag=True, help="Smaller sizes and 3 rounds.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this part; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the parts and stop.")
@@ -40,11 +41,11 @@ def command(
 ) -> None:
     """Run the benchmarks."""
     from bioeval.bench.options import PARTS, QUICK, Options
+    from bioeval.cli.console import Stages, note, put, show
 
     if listing:
         width = max(map(len, PARTS))
-        for name, what in PARTS.items():
-            click.echo(f"{name:<{width}}  {what}")
+        put("".join(f"{name:<{width}}  {what}\n" for name, what in PARTS.items()))
         return
     asked = {
         name: value for name, value in (("size", size), ("repeat", repeat)) if value is not None
@@ -57,34 +58,15 @@ def command(
         check_target(str(out))
     from bioeval.bench.suite import run
     from bioeval.bench.table import BenchTable, json_lines
-    from bioeval.cli.console import show
 
-    with _Teller() as tell:
-        report = run(options, tell)
+    with Stages() as stages:
+        report = run(options, stages)
     lines = json_lines(report)
     if out == "-":
-        click.echo(lines, nl=False)
+        put(lines)
         return
     show(BenchTable(report))
     if out is not None:
         with replacing(out) as part:
             part.write_text(lines, encoding="utf-8")
-        click.echo(f"wrote {out}", err=True)
-
-
-class _Teller:
-    """Says on a terminal what is being measured, on one line; silent in a pipe."""
-
-    def __init__(self) -> None:
-        self.enabled = sys.stderr.isatty()
-
-    def __enter__(self) -> _Teller:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self.enabled:
-            click.echo("\r\x1b[K", nl=False, err=True)
-
-    def __call__(self, what: str) -> None:
-        if self.enabled:
-            click.echo(f"\r\x1b[K{what[:70]}", nl=False, err=True)
+        note(f"wrote {out}")

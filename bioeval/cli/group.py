@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,27 @@ COMMANDS = {
 
 #: Endings of files that ``bioeval run`` reads.
 DATA = (".npz", ".npy", ".csv")
+
+
+class ReaderLeftError(Exception):
+    """The reader of a pipe has left; as an OS error, click would make it an exit code of its own.
+
+    Attributes
+    ----------
+    cause : BrokenPipeError
+    """
+
+    def __init__(self, cause: BrokenPipeError):
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+@contextlib.contextmanager
+def _closed_pipes() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderLeftError(error) from error
 
 
 class LazyGroup(click.Group):
@@ -47,12 +70,18 @@ class LazyGroup(click.Group):
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the command line, which prints the help where it is asked for."""
+        with _closed_pipes():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what the library complains of is said in the command's words."""
         from bioeval.errors import CardError, DataError, ProtocolError
 
         try:
-            return super().invoke(ctx)
+            with _closed_pipes():
+                return super().invoke(ctx)
         except CardError:
             raise
         except (DataError, ProtocolError) as error:

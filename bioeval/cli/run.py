@@ -151,7 +151,7 @@ def command(
         document = summary(tree, data)
         if folder is not None:
             drawn = (plot_formats or ("png",)) if plots or plot_formats else ()
-            tell(f"writing {'and drawing ' if drawn else ''}to {folder}")
+            tell(f"writing {'results and plots' if drawn else 'results'} to {folder}")
             names = write_results(tree, document, folder, scores, drawn)
     if as_json:
         show_json(document)

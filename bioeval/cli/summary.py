@@ -68,11 +68,7 @@ def summary(tree: xr.DataTree, file: str) -> dict[str, Any]:
 
 def _task(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the scalars of a task, and its values at FAR targets and at some ranks."""
-    about = {
-        str(name): value
-        for name, value in dataset.attrs.items()
-        if name not in _ELSEWHERE
-    }
+    about = {str(name): value for name, value in dataset.attrs.items() if name not in _ELSEWHERE}
     scalars = {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
     document: dict[str, Any] = {**about, **scalars}
     ranks = report_ranks(dataset)

@@ -53,13 +53,13 @@ __all__ = [
 ]
 
 _HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
-_LEGEND = "genuine, impostor: attempts of each class; subjects: those whose probes made them"
+_LEGEND = "Genuine, impostor: attempts; subjects: those whose probes made them."
 _NARROW = 3  # columns that stay where the rest does not fit
 _LEAST_NAME = 16  # columns for the name of a row, folded; where they are not there, it stands above
 _LEAST_LINE = 32  # columns for a line that begins with a name; below, the name stands above
 _GAPS = (2, 1)
 _INDENT = 2
-_SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR (\S+) \(\2\)")
+_SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR ([^()]+) \(\2\)")
 
 
 class ResultTable:
@@ -83,9 +83,7 @@ class ResultTable:
     >>> Console().print(table)  # doctest: +SKIP
     """
 
-    def __init__(
-        self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None
-    ):
+    def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None):
         self.datasets = dict(datasets(tree))
         self._reword = reword or str
         self._several = len(systems(self.datasets)) > 1
@@ -117,7 +115,7 @@ class ResultTable:
                 yield from _stacked(part, cells)
             for note in part.notes:
                 yield _indented(Text(note, style="dim"))
-        yield from self._remarks(count == len(_HEADS))
+        yield from self._remarks(count == len(_HEADS) and len(_LEGEND) <= width)
         yield from self._warnings()
 
     def _layout(self, width: int) -> tuple[int, int]:
@@ -154,13 +152,15 @@ class ResultTable:
             yield Text(f"Warning{of}: {text}", style="bold red")
             yield Text("")
 
-    def _remarks(self, wide: bool) -> Iterator[Any]:
+    def _remarks(self, legend: bool) -> Iterator[Any]:
         """Say below the tables how to read them."""
         chosen = any(has_chosen(dataset) for dataset in self.datasets.values())
-        for said, line in ((wide and bool(self.datasets), _LEGEND), (chosen, CHOSEN)):
-            if said:
-                yield Text("")
-                yield Text(line[0].upper() + line[1:] + ".", style="dim")
+        lines = [_LEGEND] if legend and self.datasets else []
+        lines += [f"{CHOSEN[0].upper()}{CHOSEN[1:]}."] if chosen else []
+        if lines:
+            yield Text("")
+        for line in lines:
+            yield Text(line, style="dim")
 
     def _warnings(self) -> Iterator[Any]:
         """List the warnings under the tasks that gave them."""

@@ -226,9 +226,7 @@ def _verification(dataset: xr.Dataset) -> Iterator[Row]:
         yield Row("AUC", auc, over.both, unit="", decimals=5)
     if (d_prime := _scalar(dataset, "d_prime")) is not None:
         why = "the scores of both classes have no spread"
-        yield Row(
-            "d'", d_prime, over.both, unit="", decimals=3, undefined=why, is_share=False
-        )
+        yield Row("d'", d_prime, over.both, unit="", decimals=3, undefined=why, is_share=False)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         far, frr = float(dataset["far"][i]), float(dataset["frr"][i])
         yield Row("FMR", far, over.impostor, threshold, decimals=finer)
@@ -282,9 +280,7 @@ def _classes(dataset: xr.Dataset) -> Classes:
     impostor = int(_scalar(dataset, "impostor_attempts") or 0)
     everyone = int(attrs.get("probe_subjects", 0))
     enrolled = int(
-        attrs.get(
-            "enrolled_subjects", everyone if attrs.get("layout") == "all-against-all" else 0
-        )
+        attrs.get("enrolled_subjects", everyone if attrs.get("layout") == "all-against-all" else 0)
     )
     both = others = everyone
     if attrs.get("impostors") == "unenrolled":
