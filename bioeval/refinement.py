@@ -32,7 +32,7 @@ from bioeval.points import (
     min_costs,
 )
 from bioeval.tallies import CellCounts, VerificationTally
-from bioeval.thresholds import cell_of, edge_of, exact_window, window_scalars
+from bioeval.thresholds import cell_of, edge_of, edges_of, exact_window, window_scalars
 
 # A cell with more scores than this is counted in finer cells before any is collected.
 COLLECT = 1 << 20
@@ -60,13 +60,12 @@ class Bins:
     def of(cls, cells: CellCounts) -> Bins:
         """Return the cells of a count as bins."""
         if len(cells.counts):
-            first, e = cells.first, cells.exponent
-            inner = [edge_of(first + i - 1, e) for i in range(len(cells.counts) + 1)]
+            inner = edges_of(cells.first - 1, len(cells.counts) + 1, cells.exponent)
         else:
-            inner = [0.0]
-        edges = np.array([-np.inf, *np.minimum(inner, _LARGEST), _LARGEST, np.inf])
-        counts = [cells.negative_infinite, 0, *cells.counts, 0, cells.positive_infinite]
-        return cls(edges, np.array(counts, dtype=np.int64))
+            inner = np.zeros(1)
+        edges = np.concatenate([[-np.inf], np.minimum(inner, _LARGEST), [_LARGEST, np.inf]])
+        before, after = [cells.negative_infinite, 0], [0, cells.positive_infinite]
+        return cls(edges, np.concatenate([before, cells.counts, after]).astype(np.int64))
 
     def cumulative(self) -> np.ndarray:
         """Return how many scores are at most each edge."""
@@ -84,7 +83,7 @@ class Bins:
     def split(self, b: int, sub: CellCounts) -> Bins:
         """Return bins in which bin `b` is divided into the cells of `sub`."""
         low, high = self.low(b), float(self.edges[b])
-        inner = np.array([edge_of(sub.first + i, sub.exponent) for i in range(len(sub.counts))])
+        inner = edges_of(sub.first, len(sub.counts), sub.exponent)
         first = max(low, edge_of(sub.first - 1, sub.exponent))
         edges = np.concatenate([[first], np.minimum(inner, high), [high]])
         counts = np.concatenate([[0], sub.counts, [0]])

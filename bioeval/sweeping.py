@@ -7,6 +7,7 @@ block by the general kernels; the counts are the same whichever way they were ma
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,12 @@ import numba
 import numpy as np
 
 from bioeval.blocks import BlockReader, Progress, threads_for
-from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
+from bioeval.counting import (
+    IdentificationJob,
+    ThresholdCounter,
+    VerificationJob,
+    run_blocks,
+)
 from bioeval.kernels import sweep as kernel
 from bioeval.scores import PairScores, Scores
 from bioeval.tallies import CellCounts
@@ -56,16 +62,23 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
         plain = base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative
         if not plain:
             return False
-    return all(_served(job) for job in jobs)
+    return all(_served(job) for job in jobs) and _same_thresholds(jobs)
 
 
 def _served(job: Any) -> bool:
     if isinstance(job, VerificationJob):
-        plain = job.claims is None and job.given is None
-        return plain and (job.templates == "single" or job.fusion == "min")
+        return job.claims is None and (job.templates == "single" or job.fusion == "min")
     return isinstance(job, IdentificationJob) and (
         job.rank_unit == "template" or job.fusion == "min"
     )
+
+
+def _same_thresholds(jobs: Sequence[Any]) -> bool:
+    """Say whether all verification jobs count at the same given thresholds, or none does."""
+    none = np.empty(0)
+    given = [job.given for job in jobs if isinstance(job, VerificationJob)]
+    grids = [none if counter is None else counter.thresholds for counter in given]
+    return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids))
 
 
 def run_sweep(
@@ -115,6 +128,8 @@ class _Sweep:
         self.cells = np.empty((chunks, n), dtype=np.uint16)
         self.fused = np.empty((chunks, len(gallery.starts) - 1), dtype=self.dtype)
         self.limits = np.iinfo(self.key_dtype)
+        given = [j.given for j in (*self.single, *self.multi) if j.given is not None]
+        self.given: ThresholdCounter | None = given[0] if given else None
 
     def count(self, low: int, high: int) -> bool:
         """Count rows ``low:high`` for all jobs; False if some score has no place."""
@@ -134,6 +149,10 @@ class _Sweep:
             np.zeros((len(self.cells), 2, WINDOW if jobs else 0), dtype=np.int32)
             for jobs in (self.single, self.multi)
         ]
+        between = [self._between(jobs) for jobs in (self.single, self.multi)]
+        guide = (np.zeros(1), 0.0, 0.0, np.zeros(2, dtype=np.int64))
+        if self.given is not None:
+            guide = (self.given.thresholds, self.given.base, self.given.scale, self.given.guide)
         facts = self._facts(self.templates, rows)
         subject_facts = self._facts(self.subjects, rows)
         kernel.sweep_rows(  # type: ignore[call-arg]
@@ -142,8 +161,9 @@ class _Sweep:
             gallery.self_position[rows], dtype.type(np.inf),
             self.key_dtype.type(self.limits.max), self.key_dtype.type(self.limits.bits - 1),
             bool(self.single), _scalars(single, dtype), bool(self.multi), _scalars(multi, dtype),
-            bool(self.subjects), self.buffer, self.buffer.view(self.key_dtype), self.cells,
-            self.fused, *tables, genuine, offsets, *facts, *subject_facts,
+            bool(self.subjects), self.given is not None, *guide,
+            self.buffer, self.buffer.view(self.key_dtype), self.cells, self.fused,
+            *tables, *between, genuine, offsets, *facts, *subject_facts,
         )  # fmt: skip
         counts = [table.sum(axis=(0, 1), dtype=np.int64) for table in tables]
         if any(len(c) and (c[0] or c[-2] or c[-1]) for c in counts):
@@ -159,6 +179,10 @@ class _Sweep:
                 assert window is not None
                 cells = CellCounts(window[0], window[1] + 1, counted[1:-2]).fitted()
                 job.cells.include(cells)
+        for jobs, counted in zip((self.single, self.multi), between, strict=True):
+            for job in jobs:
+                if job.given is not None:
+                    job.given.counts += counted.sum(axis=0)
         for job in self.single:
             job.genuine.append(genuine[~np.isnan(genuine)])
         for job in self.multi:
@@ -168,6 +192,11 @@ class _Sweep:
                 for name in FACTS:
                     job.facts[name][rows] = alike[0].facts[name][rows]
         return True
+
+    def _between(self, jobs: list[VerificationJob]) -> np.ndarray:
+        """Return the tables between given thresholds, one a chunk."""
+        width = len(self.given.thresholds) + 1 if self.given is not None and jobs else 0
+        return np.zeros((len(self.cells), width), dtype=np.int64)
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> list[np.ndarray]:
         """Return the arrays that the facts are written to: the first job's, or spare ones."""

@@ -112,6 +112,12 @@ def edge_of(k: int, exponent: int) -> float:
         return math.copysign(math.inf, k)
 
 
+def edges_of(first: int, count: int, exponent: int) -> np.ndarray:
+    """Return the upper edges of `count` cells from `first` on; infinite past the largest float."""
+    with np.errstate(over="ignore"):
+        return np.ldexp(first + np.arange(count, dtype=np.float64), exponent)
+
+
 def cells_of(values: np.ndarray, exponent: int) -> np.ndarray:
     """Return the cell numbers of many values, as floats; infinite ones stay infinite."""
     with np.errstate(over="ignore"):
@@ -169,8 +175,9 @@ def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarr
         return np.empty(0)
     first, last = cell_of(low, exponent) - 1, cell_of(high, exponent)
     step = max(1, round((last - first) / (count - 1)))
-    numbers = [first + step * i for i in range(-(-(last - first) // step) + 1)]
-    grid = np.array([edge_of(k, exponent) for k in numbers])
+    number = -(-(last - first) // step) + 1
+    with np.errstate(over="ignore"):
+        grid = np.ldexp(first + step * np.arange(number, dtype=np.float64), exponent)
     # Past the largest float there is no finite edge, nor a finite score.
     return np.minimum(grid, sys.float_info.max)
 

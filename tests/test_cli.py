@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
@@ -98,7 +99,10 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--meta", "a=b", "--meta", "a=c"], "'a' is given twice"),
         (["run", "scores.npz", "--thresholds", "many"], "'many' is no file; expected a number"),
         (["run", "scores.npz", "--far", "x"], "'x' is not a number"),
-        (["run", "scores.npz", "--far", "2"], "far_targets"),
+        (["run", "scores.npz", "--far", "2"], "error: --far is "),
+        (["run", "scores.npz", "--max-rank", "x"], "'x' is not a whole number from 1 up"),
+        (["run", "scores.npz", "--thresholds", "1"], "a single threshold is written .* 1.0"),
+        (["run", "scores.npz", "--thresholds", "5,4"], "error: --thresholds do not increase"),
         (["run", "scores.npz", "--protocol", "pear"], "'pear'.*Did you mean 'pairs'"),
         (["run", "scores.npz", "--protocol", "pairs"], "for the layout pairs"),
         (["run", "scores.npz", "--protocol", "x.toml"], "x.toml: there is no such file"),
@@ -106,14 +110,21 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--scores", "x"], "no array 'x'"),
         (["run", "nowhere.npz"], "nowhere.npz: no such file"),
         (["run", "scors.npz"], "Did you mean 'scores.npz'?"),
-        (["run", "."], "is a folder"),
+        (["run", "."], "is a folder; expected a file$"),
         (["run", "scores.npz", "--out", "scores.npz"], "is a file"),
         (["run", "scores.npz", "--out", "a/b/c"], "there is no folder"),
+        (["run", "scores.npz", "--out", "scores.npz/b"], "scores.npz is a file, not a folder"),
+        (["run", "scores.npz", "--out", "scores.npz/b/c"], "scores.npz is a file, not a folder"),
+        (["scores.npz"], "no command 'scores.npz'.* bioeval run scores.npz"),
+        (["lost.csv"], "no command 'lost.csv'.* bioeval run lost.csv"),
+        (["mine.toml"], "no command 'mine.toml'.* bioeval protocols mine.toml"),
         (["protocols", "pear"], "'pear'"),
         (["simulate"], "Missing option '--out'"),
         (["simulate", "--out", "x.npz", "--templates", "a"], "'a' is not a whole number"),
-        (["simulate", "--out", "x.npz", "--subjects", "0"], "subjects is 0"),
-        (["simulate", "--out", "x.npz", "--d-prime", "2"], "d_prime"),
+        (["simulate", "--out", "x.npz", "--subjects", "0"], "error: --subjects is 0"),
+        (["simulate", "--out", "x.npz", "--d-prime", "2"], "error: --d-prime is 2"),
+        (["simulate", "--out", "x.npz", "--probes", "2"], "Expected --layout probe-against-gal"),
+        (["simulate", "--out", "x.npz", "--seed", "-1"], "'-1' is not a whole number from 0 up"),
         (["simulate", "--out", "nowhere/x.npz"], "there is no folder nowhere"),
         (["simulate", "--out", "x.mat", "--subjects", "2"], "suffix '.mat'"),
     ],
@@ -155,11 +166,52 @@ def test_streams_and_codes_of_the_real_program(scores):
     assert one_line(bad.stderr) == "bioeval: error: lost.npz: no such file."
 
 
+def in_bash(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a line in which BIOEVAL stands for the program."""
+    line = command.replace("BIOEVAL", f"{sys.executable} -m bioeval.cli")
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run scores.npz", "run scores.npz --json", "protocols", "protocols pairs", "--help"],
+)
+def test_a_reader_that_has_left(scores, command):
+    done = in_bash(f"BIOEVAL {command} | true; exit ${{PIPESTATUS[0]}}")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_a_reader_that_stops_early(scores):
-    command = f"{sys.executable} -m bioeval.cli run {scores} | head -n 1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    done = in_bash(f"BIOEVAL run {scores} | head -n 1")
     assert done.stdout.startswith("System")
-    assert "Traceback" not in done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["run scores.npz", "run scores.npz --json", "--help"])
+def test_an_output_that_is_full(scores, command):
+    done = in_bash(f"BIOEVAL {command} > /dev/full")
+    assert done.returncode == 1
+    assert one_line(done.stderr).endswith("No space left on device")
+
+
+def test_an_output_that_is_closed(scores):
+    done = in_bash(f"BIOEVAL run {scores} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_printed_stands_before_what_is_told(scores):
+    """Where both go into one pipe."""
+    done = in_bash(f"BIOEVAL run {scores} --out results 2>&1")
+    assert done.stdout.splitlines()[0].startswith("System")
+    assert done.stdout.splitlines()[-1] == "wrote 7 files to results"
+
+
+def test_exit_codes_are_documented(capsys):
+    assert run("--help") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for code in (0, 1, 2, 130, 141, 143):
+        assert f" {code} " in told.partition("Exit codes")[2]
 
 
 # ------------------------------------------------------------------------ run
@@ -176,10 +228,25 @@ def test_table(scores, capsys):
     assert eer.split()[-3:] == ["24", "108", "4"]
 
 
-def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "44")
-    assert run("run", scores) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 44
+@pytest.mark.parametrize("columns", [20, 44, 80, 120])
+@pytest.mark.parametrize("command", [["run", "scores.npz"], ["protocols"]])
+def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run(*command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    whole = " ".join(" ".join(lines).split())
+    if columns > 20:  # there are longer words
+        assert max(map(len, lines)) <= columns
+    for words in ("ZeroFNMR", "Rank 1") if command[0] == "run" else ("Fixed pair list",):
+        assert words in whole
+
+
+def test_protocols_in_a_narrow_terminal_stand_one_below_the_other(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    assert run("protocols") == 0
+    lines = capsys.readouterr().out.splitlines()
+    place = lines.index("pairs")
+    assert lines[place + 1 :] == ["  for pairs", "  Fixed pair list"]
 
 
 def test_json(scores, capsys):
@@ -200,6 +267,7 @@ def test_json(scores, capsys):
     at_far = document["tasks"]["open_set"]["far_targets"][0]["dir_at_far"]
     assert at_far["1"] == float(tree["open_set"].dir_at_far.isel(far_target=0).sel(rank=1))
     assert document["protocol"] == "course-all-vs-all"
+    assert document["enrolled_subjects"] == 4
     told = {w["message"] for w in document["warnings"] if "open_set" in w["tasks"]}
     assert told == set(tree["open_set"].attrs["warnings"].splitlines())
 
@@ -285,7 +353,10 @@ def test_nan_policy(tmp_path, capsys):
     values = np.array([[0, 1, 5], [np.nan, 0, 5], [5, 5, 0]])
     be.save(be.Scores(values, ["a", "a", "b"]), tmp_path / "x.npz")
     assert run("run", "x.npz") == 2
-    assert "NaN" in one_line(capsys.readouterr().err)
+    line = one_line(capsys.readouterr().err)
+    assert "--nan reject (" in line
+    assert "--nan exclude (" in line
+    assert "=" not in line
     assert run("run", "x.npz", "--nan", "exclude", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["tasks"]["verification/single"]["genuine_attempts"] == 1
@@ -307,7 +378,7 @@ FILES = [
 def test_out(scores, capsys):
     assert run("run", scores, "--out", "results") == 0
     said = capsys.readouterr()
-    assert said.err == f"wrote {', '.join(FILES)} to results\n"
+    assert said.err == "wrote 7 files to results\n"
     assert sorted(os.listdir("results")) == FILES
     assert sorted(os.listdir()) == ["results", "scores.npz"]
     folder = Path("results")
@@ -415,6 +486,19 @@ def test_protocols(capsys):
     assert capsys.readouterr().out.count(": valid; ") >= 3
 
 
+@pytest.mark.parametrize("args", [["protocols"], ["run", "scores.npz", "--protocol"]])
+def test_a_card_that_is_a_folder(scores, tmp_path, capsys, args):
+    """No protocol's name is guessed where something of that name is there."""
+    (tmp_path / "adir").mkdir()
+    (tmp_path / "card").write_text("schema = 1\n")
+    assert run(*args, "adir") == 2
+    line = one_line(capsys.readouterr().err)
+    assert "adir is a folder; expected the name of a protocol" in line
+    assert "Did you mean" not in line
+    assert run(*args, "card") == 2
+    assert "name does not end in .toml" in one_line(capsys.readouterr().err)
+
+
 def test_protocols_as_json(capsys):
     assert run("protocols", "--json") == 0
     cards = json.loads(capsys.readouterr().out)
@@ -430,6 +514,67 @@ def test_a_card_of_ones_own(scores, tmp_path, root, capsys):
     assert capsys.readouterr().out.startswith("mine.toml: valid; protocol mine")
     assert run("run", scores, "--protocol", "mine.toml") == 0
     assert "Protocol  mine" in capsys.readouterr().out
+
+
+def test_ranks_of_a_card(scores, tmp_path, root, capsys):
+    """In the table, the summary and the curves; those that no candidate has are left out."""
+    text = (root / "protocols" / "course-all-vs-all.toml").read_text(encoding="utf-8")
+    assert "ranks = [1, 5, 10]" in text
+    (tmp_path / "mine.toml").write_text(text.replace("[1, 5, 10]", "[2, 3, 500]"))
+    assert run("run", scores, "--protocol", "mine.toml", "--out", "results") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("  Rank ")] == ["2", "3"]
+    document = json.loads(Path("results/summary.json").read_text())
+    assert [row["rank"] for row in document["tasks"]["closed_set"]["ranks"]] == [2, 3]
+    for row in document["tasks"]["open_set"]["far_targets"]:
+        assert list(row["dir_at_far"]) == ["2", "3"]
+    with open("results/open_set.csv", newline="") as file:
+        columns = next(csv.reader(file))
+    assert [name for name in columns if name.startswith("dir")] == ["dir_rank_2", "dir_rank_3"]
+
+
+def test_order_alone_says_what_is_left_out(scores, capsys):
+    assert run("run", scores, "--kind", "order") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Left out single-template verification, multi-template verification and open set" in out
+    assert run("run", scores, "--kind", "order", "--json") == 0
+    assert "no thresholds across rows" in json.loads(capsys.readouterr().out)["left_out"]
+
+
+def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
+    values = be.simulate(4, 3, random_state=3).values
+    be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
+    assert run("run", "x.npz") == 0
+    assert capsys.readouterr().out.startswith("Warning: AUC is below 0.5")
+    assert run("run", "x.npz", "--json") == 0
+    first = json.loads(capsys.readouterr().out)["warnings"][0]
+    assert first["message"].startswith("AUC is below 0.5")
+    assert first["tasks"] == ["verification/single", "verification/multi"]
+
+
+def test_warnings_name_options(tmp_path, capsys):
+    """The same labels on both sides of a matrix that is not said to be square."""
+    scores = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"), list("aab"))
+    be.save(scores, tmp_path / "x.npz")
+    assert run("run", "x.npz", "--out", "results") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "leave --gallery-labels out" in shown
+    assert "leave --gallery-labels out" in " ".join(Path("results/table.txt").read_text().split())
+    assert "leave --gallery-labels out" in Path("results/summary.json").read_text()
+
+
+def test_a_matrix_as_csv(tmp_path, capsys):
+    """The message says how to make a file that is read, and what it says works."""
+    (tmp_path / "m.csv").write_text("0,1,5\n1,0,5\n5,5,0\n")
+    (tmp_path / "people.csv").write_text("a\na\nb\n")
+    assert run("run", "m.csv", "--labels", "people.csv") == 2
+    line = one_line(capsys.readouterr().err)
+    assert "a matrix of scores must be a .npy or .npz file" in line
+    command = line.partition("To make one: python ")[2]
+    done = subprocess.run(["bash", "-c", f"{sys.executable} {command}"], capture_output=True)
+    assert done.returncode == 0
+    assert run("run", "m.npy", "--labels", "people.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]["recognition_rate"] == 1.0
 
 
 def test_simulate(capsys):
@@ -457,6 +602,79 @@ def test_similarities_of_simulate(capsys):
     args = ["--model", "gaussian-scores", "--kind", "similarity", "--d-prime", "3"]
     assert run("simulate", "--subjects", 5, "--templates", 2, *args, "--out", "x.npz") == 0
     assert be.load("x.npz").kind == "similarity"
+
+
+# ------------------------------------------------------------------------ words
+
+
+@pytest.mark.parametrize("command", ["run", "simulate"])
+def test_every_option_that_a_message_may_name_is_there(command):
+    from importlib import import_module
+
+    from bioeval.cli.words import OPTIONS
+
+    params = import_module(f"bioeval.cli.{command}").command.params
+    known = {option for param in params for option in param.opts}
+    assert set(OPTIONS[command].values()) <= known
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "said"),
+    [
+        ("run", "far_targets is [2]; expected", "--far is [2]; expected"),
+        ("run", "thresholds[3] is NaN", "--thresholds[3] is NaN"),
+        ("run", "give max_rank for another", "give --max-rank for another"),
+        ("run", 'say nan="reject" (an attempt)', "say --nan reject (an attempt)"),
+        ("run", "labels_key='id' (--labels id) or mask= (--mask)", "--labels id or --mask"),
+        ("run", "x: scores_key='max_rank' (--scores max_rank)", "x: --scores max_rank"),
+        ("run", "none. It holds: gallery_labels (3,)", "none. It holds: gallery_labels (3,)"),
+        ("run", "the array 'gallery_labels' is", "the array 'gallery_labels' is"),
+        ("run", "gallery_labels.csv: no such", "gallery_labels.csv: no such"),
+        ("run", "a/max_rank: no such file", "a/max_rank: no such file"),
+        ("run", "max_rank: no such file", "max_rank: no such file"),
+        ("run", "all scores of this kind", "all scores of this kind"),
+        ("run", 'unmated="skip" leaves', 'unmated = "skip" in a protocol card leaves'),
+        ("run", "n is 0; expected None or more", "n is 0; expected more"),
+        ("simulate", "session_sd is 2 without it", "--session-sd is 2 without it"),
+        ("simulate", "Expected layout='x'", "Expected --layout x"),
+        ("simulate", "random_state is -1", "--seed is -1"),
+        ("protocols", "max_rank is 0", "max_rank is 0"),
+    ],
+)
+def test_messages_are_in_the_words_of_the_command_line(command, message, said):
+    from bioeval.cli.words import rewording
+
+    assert rewording(command)(message) == said
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_stages_are_told_on_a_terminal(monkeypatch):
+    from bioeval.cli.console import Stages
+
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with Stages(stream) as tell:
+        tell("reading x.npz")
+        tell.counting(1, 2)
+        tell.counting(2, 2)
+    shown = [line for line in stream.getvalue().split("\r\x1b[K") if line]
+    assert shown == ["reading x.npz ...", "finding operating points ..."]
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("stream", "term"), [(io.StringIO(), "xterm"), (Terminal(), "dumb")])
+def test_stages_are_silent_elsewhere(monkeypatch, stream, term):
+    from bioeval.cli.console import Stages
+
+    monkeypatch.setenv("TERM", term)
+    with Stages(stream) as tell:
+        tell("reading")
+        tell.counting(2, 2)
+    assert stream.getvalue() == ""
 
 
 def test_choices_are_those_of_the_library():

@@ -555,6 +555,33 @@ def test_csv_pairs(tmp_path):
     assert pairs.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["c", "c"], ["c", "a"]]
 
 
+def test_a_matrix_as_text_is_told_apart(tmp_path):
+    (tmp_path / "wide.csv").write_text(",".join(["0.25"] * 20_000) + "\n")
+    with pytest.raises(DataError, match="begins with a line of numbers"):
+        be.load(tmp_path / "wide.csv", labels="people.csv")
+    (tmp_path / "p.csv").write_text("1,2,3\n0.5,1,0\n")  # columns may have such names
+    pairs = be.load(tmp_path / "p.csv", scores_key="1", genuine_key="2")
+    assert pairs.values.tolist() == [0.5]
+    (tmp_path / "p.txt").write_text("0 1 2\n1 0 3\n2 3 0\n")
+    with pytest.raises(DataError, match=r"is text; expected .*np.loadtxt\('.*p.txt'\)\)"):
+        be.load(tmp_path / "p.txt")
+    (tmp_path / "p.csv").write_text("score,genuine\n1,1\n")
+    with pytest.raises(DataError, match=r"labels= .* has no meaning .*matrix of scores is .npy"):
+        be.load(tmp_path / "p.csv", labels="people.csv")
+
+
+def test_a_file_in_the_place_of_a_folder(tmp_path):
+    (tmp_path / "afile").write_text("x")
+    with pytest.raises(DataError, match="afile is a file, not a folder"):
+        be.load(tmp_path / "afile" / "x.npz")
+    with pytest.raises(DataError, match="afile is a file, not a folder"):
+        be.save(square(), tmp_path / "afile" / "x.npz")
+    with pytest.raises(DataError, match="afile is a file, not a folder"):
+        be.save(square(), tmp_path / "afile" / "b" / "x.npz")
+    with pytest.raises(DataError, match="there is no folder .*nowhere; make it first"):
+        be.save(square(), tmp_path / "nowhere" / "x.npz")
+
+
 def test_csv_pairs_under_other_names(tmp_path):
     (tmp_path / "p.csv").write_text("similarity,same\n1,1\n2,0\n")
     pairs = be.load(tmp_path / "p.csv", scores_key="similarity", genuine_key="same")
@@ -572,6 +599,8 @@ def test_csv_pairs_under_other_names(tmp_path):
         ("score,genuine\n", "no rows"),
         ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels= "),
         ("0.1,0.2\n0.3,0.4\n", "no column 'score'.*A matrix of scores is read from .npy"),
+        ("0,1,2\n1,0,3\n2,3,0\n", r"line of numbers.*np.save\('.*p.npy', np.*delimiter=','\)"),
+        ("0;1;2\n1;0;3\n2;3;0\n", r"must be a .npy or .npz file.*delimiter=';'\)"),
     ],
 )
 def test_bad_csv_pairs(tmp_path, text, message):
@@ -654,7 +683,7 @@ def test_a_file_that_is_not_there(tmp_path):
         be.load(tmp_path / "scors.npz")
     with pytest.raises(DataError, match="there is no folder"):
         be.load(tmp_path / "nowhere" / "scores.npz")
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="is a folder; expected a file$"):
         be.load(tmp_path)
 
 

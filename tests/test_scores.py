@@ -194,6 +194,9 @@ def test_every_memory_layout_gives_the_same_counts(tmp_path, kind):
         assert scores.shape == (4, 6), name
         assert_all_tasks(scores, np.array(THRESHOLDS) / 4, **as_case(d, kind=kind))
         np.testing.assert_array_equal(scores.values, d, err_msg=name)
+        tree = be.evaluate(scores)
+        for node in be.evaluate(rectangular(d, kind=kind)).leaves:
+            assert tree[node.path].to_dataset().equals(node.to_dataset()), (name, node.path)
 
 
 def test_an_array_is_neither_copied_nor_changed():

@@ -12,29 +12,29 @@ from bioeval.blocks import BlockReader
 from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
 
 
-def jobs_for(scores, reader):
+def jobs_for(scores, reader, thresholds=None):
     return [
-        VerificationJob(scores, reader),
-        VerificationJob(scores, reader, templates="multi"),
+        VerificationJob(scores, reader, thresholds=thresholds),
+        VerificationJob(scores, reader, templates="multi", thresholds=thresholds),
         IdentificationJob(scores, reader),
         IdentificationJob(scores, reader, rank_unit="subject"),
     ]
 
 
-def both_ways(scores, choose=slice(None)):
+def both_ways(scores, choose=slice(None), thresholds=None):
     """Tallies by the sweep and by blocks."""
     out = []
     for run in (sweeping.run_sweep, run_blocks):
         reader = BlockReader(scores)
-        jobs = jobs_for(scores, reader)[choose]
+        jobs = jobs_for(scores, reader, thresholds)[choose]
         if run is sweeping.run_sweep:
             assert sweeping.sweepable(scores, jobs)
         out.append(run(scores, reader, jobs, None))
     return zip(*out, strict=True)
 
 
-def check_same(scores, choose=slice(None)) -> None:
-    for swept, blocked in both_ways(scores, choose):
+def check_same(scores, choose=slice(None), thresholds=None) -> None:
+    for swept, blocked in both_ways(scores, choose, thresholds):
         assert type(swept) is type(blocked)
         for name, value in vars(swept).items():
             expected = getattr(blocked, name)
@@ -46,6 +46,9 @@ def check_same(scores, choose=slice(None)) -> None:
                 np.testing.assert_array_equal(value.counts, expected.counts)
                 assert value.negative_infinite == expected.negative_infinite
                 assert value.positive_infinite == expected.positive_infinite
+            elif name == "given" and value is not None:
+                np.testing.assert_array_equal(value.counts, expected.counts)
+                assert value.total == swept.impostor.total
 
 
 def population(seed=0, sizes=(1, 12), n=40, dtype="float32"):
@@ -155,3 +158,25 @@ def test_read_only_and_mapped_memory(tmp_path):
     fixed.flags.writeable = False
     check_same(be.Scores(fixed, labels))
     np.testing.assert_array_equal(mapped, before)
+
+
+@pytest.mark.usefixtures("_calls")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("thresholds", ["even", "uneven", "scores", "one", "beyond"])
+def test_given_thresholds(dtype, kind, thresholds):
+    d, labels = population(9, dtype=dtype)
+    values = -d if kind == "similarity" else d
+    even = np.linspace(0.5, 5, 300)
+    grid = {
+        "even": even,
+        "uneven": np.concatenate([np.geomspace(1e-6, 1, 200), [2, 2.00001, 2.00002, 1e9]]),
+        "scores": np.unique(d[::7, ::5]).astype(float),
+        "one": np.array([2.0]),
+        "beyond": np.array([-np.inf, -5.0, 1e6, np.inf]),
+    }[thresholds]
+    grid = -grid[::-1] if kind == "similarity" else grid
+    check_same(be.Scores(values, labels, kind=kind), thresholds=grid)
+    shuffled = np.random.default_rng(1).permutation(len(labels))
+    part = np.ascontiguousarray(values[:, shuffled])
+    check_same(be.Scores(part, labels, labels[shuffled], kind=kind), thresholds=grid)

@@ -130,6 +130,12 @@ def test_rows_of_open_set():
     assert "N = 60 subjects (59 for impostors), ranks count templates, pessimistic ties" in text
     assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.0 % 249 200 60"
     assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
+    many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)
+    assert "N = 2,000 subjects (1,999 for impostors), ranks" in as_text(many)
+    nobody = open_set().assign_attrs(
+        genuine_gallery_subjects=0, impostor_gallery_subjects=0, gallery_templates=20
+    )
+    assert "gallery of 20 templates, subjects unknown, ranks" in as_text(nobody)
     assert "n/a: FAR and 1 - DIR do not cross" in text
 
 
@@ -138,6 +144,91 @@ def test_rows_of_closed_set():
     text = as_text(be.closed_set(scores))
     assert row(text, "Rank 1") == "Rank 1 (recognition rate) 50.0 % 2 2"
     assert "Rank 5" not in text  # there are three candidates
+
+
+def ranks_shown(dataset: xr.Dataset) -> list[str]:
+    lines = as_text(dataset).splitlines()
+    return [line.split()[1] for line in lines if line.startswith("  Rank ")]
+
+
+def test_ranks_that_the_card_asks_for():
+    dataset = be.closed_set(be.simulate(10, 3, random_state=0)).drop_attrs()
+    assert ranks_shown(dataset) == ["1", "5", "10"]
+    assert ranks_shown(dataset.assign_attrs(report_ranks="1 3 20 1000")) == ["1", "3", "20"]
+    assert ranks_shown(dataset.assign_attrs(report_ranks="1000")) == ["1"]
+
+
+def test_subjects_are_those_who_made_the_attempts():
+    """Three probe subjects, of whom one is not in the gallery."""
+    d = [[1.0, 4, 6], [5, 1, 2], [3, 3, 3]]
+    scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
+    tree = be.evaluate(scores, thresholds=[2.5, 3.5])
+    for path, rows in {
+        "verification/single": {"EER": 3, "FMR 0.0 %": 3, "FNMR 0.0 %": 2},
+        "open_set": {"EER": 3, "DIR, rank 1": 2, "FAR": 1},
+        "closed_set": {"Rank 1": 2},
+    }.items():
+        lines = [" ".join(line.split()) for line in as_text(tree[path].to_dataset()).splitlines()]
+        for name, subjects in rows.items():
+            shown = next(line for line in lines if line.startswith(name))
+            assert shown.split()[-1] == str(subjects), shown
+    everyone = be.open_set(scores, impostors="leave-subject-out")
+    assert row(as_text(everyone), "EER").split()[-1] == "2"
+
+
+def test_unknown_subjects_are_a_dash():
+    mask = np.ones((3, 4), dtype=int)
+    mask[[0, 1, 2], [0, 1, 2]] = 2
+    tree = be.evaluate(be.Scores(np.arange(12.0).reshape(3, 4), mask=mask))
+    text = as_text(tree)
+    assert "3 probes against 4 gallery templates; subjects unknown" in text
+    assert "Left out  multi-template verification; a mask alone" in text
+    assert "gallery of 4 templates, subjects unknown" in text
+    assert "N = 0" not in text
+    assert {line.split()[-1] for line in text.splitlines() if line.startswith("  EER")} == {"-"}
+    narrow = " ".join(as_text(tree, 50).split())
+    assert "over 3 genuine and 9 impostor attempts single" not in narrow
+    assert "attempts, " not in narrow
+
+
+def test_one_is_no_plural():
+    text = as_text(be.evaluate(be.Scores(np.ones((2, 2)), ["ann", "ann"])))
+    assert "2 templates of 1 subject, all against all" in text
+    assert "N = 1 subject (0 for impostors)" in text
+    assert "1 subjects" not in text
+    assert "1 pair\n" in as_text(be.verification(be.Scores.from_pairs([1.0], [True])))
+
+
+def test_what_was_left_out_is_said():
+    scores = be.simulate(6, 3, random_state=0)
+    order = be.evaluate(be.Scores(scores.values, scores.probe_labels, kind="order"))
+    said = " ".join(as_text(order).split())
+    assert (
+        "Left out single-template verification, multi-template verification and open set; scores "
+        "that only order a row have no thresholds across rows"
+    ) in said
+    assert "Left out" not in as_text(be.evaluate(scores))
+    assert "Left out" not in as_text(order["closed_set"].to_dataset().assign_attrs(protocol="x"))
+
+
+def test_failed_comparisons_and_the_origin_are_told():
+    about = {"nan_policy": "exclude", "failed_comparisons": 1234, "origin": "128-dimensional x"}
+    text = as_text(verification().assign_attrs(about))
+    assert "NaN       a failed comparison is no attempt; 1,234 failed\n" in text
+    assert "Made of   128-dimensional x\n" in text
+    without = as_text(verification().assign_attrs(nan_policy="exclude", origin=""))
+    assert "a failed comparison is no attempt\n" in without
+    assert "Made of" not in without
+
+
+def test_thresholds_that_were_given_are_not_said_to_be_chosen():
+    d = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
+    dataset = be.verification(be.Scores(d, ["ann", "ann", "bob", "cat"]), thresholds=[1.5, 2])
+    assert "The thresholds of EER and FAR targets were chosen on these same data" in as_text(
+        dataset
+    )
+    given = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
+    assert "chosen on these same data" not in as_text(given)
 
 
 @pytest.mark.parametrize(
@@ -184,8 +275,28 @@ def test_warnings_are_told_once():
     assert told == f"  - {both}\n  Open-set identification\n  - only here\n"
 
 
-def test_an_upside_down_result_is_pointed_at():
-    assert "really of kind distance?" in as_text(verification(auc=0.2), 200)
+def test_a_reason_is_said_once():
+    said = "7 are few for FRR at FAR 0.1 (a); FAR 0.01 (b); FAR 0.001 (b); FAR 0.0001 (b)"
+    text = as_text(verification().assign_attrs(warnings=said))
+    assert "7 are few for FRR at FAR 0.1 (a); FAR 0.01, 0.001, 0.0001 (b)\n" in text
+    pairs = "FAR 0.1 (a); FAR 0.01 (a); FAR 0.001 (b); FAR 0.0001 (b)"
+    text = as_text(verification().assign_attrs(warnings=pairs))
+    assert "- FAR 0.1, 0.01 (a); FAR 0.001, 0.0001 (b)\n" in text
+
+
+def test_warnings_in_other_words():
+    dataset = verification().assign_attrs(warnings="give max_rank")
+    assert "- give --k\n" in as_text(dataset, reword=lambda text: text.replace("max_rank", "--k"))
+
+
+def test_an_upside_down_result_is_pointed_at_first():
+    text = as_text(verification(auc=0.2), 200)
+    assert text.startswith("Warning: AUC is below 0.5")
+    assert "really of kind distance?\n\nData" in text
+    assert "Warnings" not in text
+    both = {"new": verification(auc=0.2), "old": verification()}
+    tree = xr.DataTree.from_dict({f"/{k}/verification/single": v for k, v in both.items()})
+    assert as_text(tree).startswith("Warning (new): AUC is below 0.5")
 
 
 def test_tasks_stand_in_their_order():
@@ -213,11 +324,13 @@ def test_pairs_have_no_subjects():
     assert "similarities, accepted at or above the threshold" in text
 
 
-@pytest.mark.parametrize("width", [30, 40, 60, 79, 80, 100, 200])
+@pytest.mark.parametrize("width", [18, 20, 30, 40, 60, 79, 80, 100, 200])
 def test_every_width(width):
     text = as_text(xr.DataTree.from_dict({"/verification/single": verification()}), width)
     assert max(map(len, text.splitlines())) <= width
     whole = " ".join(text.split())
+    assert "FMR at FNMR = 0 (ZeroFNMR) 51.234 %" in whole or 30 < width < 79
+    assert ("Genuine, impostor: attempts" in whole) == (width >= 79)
     if width < 79:
         assert "over 900 genuine and 60,000 impostor attempts, 60 subjects" in whole
     else:

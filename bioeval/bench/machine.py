@@ -86,6 +86,7 @@ def forget_peak() -> None:
 
 
 def cores() -> int:
+    """Return the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

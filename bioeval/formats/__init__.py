@@ -151,11 +151,10 @@ def _recognise(path: Path) -> str:
             f"{_WORDS[promised]}; {advice}"
         )
     if promised is None and found == "text":
-        if advice := matrix_advice(path):
-            raise DataError(f"{path}: {advice}")
+        advice = matrix_advice(path)
         raise DataError(
             f"{path}: is text; expected .npz, .npy or, for a list of pairs with the columns score "
-            "and genuine, .csv"
+            f"and genuine, .csv{advice and f'. It {advice}'}"
         )
     return found
 

@@ -121,8 +121,8 @@ def matrix_advice(path: Path) -> str:
         numbers = [float(cell) for cell in cells]
     except ValueError:
         return ""
-    if len(numbers) < 2:
-        return ""
+    if len(numbers) < 3:
+        return ""  # a list without its header, more likely
     part = "" if mark is None else f", delimiter={mark!r}"
     target = str(path.with_suffix(".npy"))
     return (

@@ -21,7 +21,8 @@ def sweep_rows(
     base, keys, rows, order, places, gathered, negated, starts, own, self_position, infinity,
     key_mask, key_shift,
     want_single, single_window, want_multi, multi_window, want_subject,
-    buffer, key_buffer, cells, fused, single, multi, genuine, offsets,
+    want_given, thresholds, lowest, scale, guide,
+    buffer, key_buffer, cells, fused, single, multi, single_given, multi_given, genuine, offsets,
     mate, closer, tied, before, mates_tied, mates, other, others,
     s_mate, s_closer, s_tied, s_before, s_mates_tied, s_mates, s_other, s_others,
 ):  # fmt: skip
@@ -51,7 +52,12 @@ def sweep_rows(
         is table entry 0; in the dtype of `base`.
     buffer, key_buffer : shape (chunks, n + 1), the same memory; cells : uint16, shape (chunks, n)
     fused : float array, shape (chunks, g)
+    want_given : bool
+        Whether scores are also counted between given thresholds.
+    thresholds, lowest, scale, guide
+        As for ``count_thresholds``.
     single, multi : int32 arrays, shape (chunks, 2, width), added to
+    single_given, multi_given : int64 arrays, shape (chunks, t + 1), added to
     genuine : float array, written at ``offsets[i]`` on; NaN for the probe itself
     mate ... others : as for ``rank_facts``; ``s_...`` the same over subjects
     """
@@ -59,6 +65,7 @@ def sweep_rows(
     n = len(places)
     groups = len(starts) - 1
     chunks = cells.shape[0]
+    places_last = len(guide) - 2
     zero = np.int32(0)
     one = np.int32(1)
     for c in prange(chunks):
@@ -169,6 +176,21 @@ def sweep_rows(
                     table0[index[n - 1]] += one
                 for p in range(start, stop):
                     table0[index[p]] -= one
+                if want_given:
+                    between = single_given[c]
+                    for p in range(n):
+                        if p >= start and p < stop:
+                            continue
+                        value = np.float64(line[p])
+                        at_place = (value - lowest) * scale
+                        place = np.int64(0)
+                        if at_place > 0:
+                            place = places_last if at_place >= places_last else np.int64(at_place)
+                        lower = guide[place]
+                        end = guide[place + 1]
+                        while lower < end and thresholds[lower] < value:
+                            lower += 1
+                        between[lower] += 1
 
             if want_multi or want_subject:
                 for g in range(groups):
@@ -199,6 +221,21 @@ def sweep_rows(
                     table0[index[groups - 1]] += one
                 if own[i] >= 0:
                     table0[index[own[i]]] -= one
+                if want_given:
+                    between = multi_given[c]
+                    for g in range(groups):
+                        if g == own[i]:
+                            continue
+                        value = np.float64(nearest[g])
+                        at_place = (value - lowest) * scale
+                        place = np.int64(0)
+                        if at_place > 0:
+                            place = places_last if at_place >= places_last else np.int64(at_place)
+                        lower = guide[place]
+                        end = guide[place + 1]
+                        while lower < end and thresholds[lower] < value:
+                            lower += 1
+                        between[lower] += 1
 
             if want_subject:
                 s_nearer = zero
