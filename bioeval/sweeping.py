@@ -30,6 +30,9 @@ from bioeval.thresholds import CELLS, exact_window, window_scalars
 SWEEP_VALUES = 1 << 24
 SAMPLE_ROWS = 32
 
+# Thresholds in one place of their guide, for the kernel to look at each without a search.
+STEPS = 4
+
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
 # and the last two are for all that lies outside.
 WINDOW = 2 * CELLS + 3
@@ -78,7 +81,14 @@ def _same_thresholds(jobs: Sequence[Any]) -> bool:
     none = np.empty(0)
     given = [job.given for job in jobs if isinstance(job, VerificationJob)]
     grids = [none if counter is None else counter.thresholds for counter in given]
-    return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids))
+    return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids)) and all(
+        counter is None or _steps(counter) <= STEPS for counter in given
+    )
+
+
+def _steps(counter: ThresholdCounter) -> int:
+    """Return the largest number of thresholds in one place of the guide."""
+    return int(np.diff(counter.guide).max())
 
 
 def run_sweep(
@@ -150,9 +160,11 @@ class _Sweep:
             for jobs in (self.single, self.multi)
         ]
         between = [self._between(jobs) for jobs in (self.single, self.multi)]
-        guide = (np.zeros(1), 0.0, 0.0, np.zeros(2, dtype=np.int64))
+        guide: tuple[Any, ...] = (np.zeros(1), 0.0, 0.0, np.zeros(2, dtype=np.int64), 0)
         if self.given is not None:
-            guide = (self.given.thresholds, self.given.base, self.given.scale, self.given.guide)
+            guarded = np.append(self.given.thresholds, np.inf)
+            places = self.given.guide
+            guide = (guarded, self.given.base, self.given.scale, places, _steps(self.given))
         facts = self._facts(self.templates, rows)
         subject_facts = self._facts(self.subjects, rows)
         kernel.sweep_rows(  # type: ignore[call-arg]

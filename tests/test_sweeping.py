@@ -27,8 +27,9 @@ def both_ways(scores, choose=slice(None), thresholds=None):
     for run in (sweeping.run_sweep, run_blocks):
         reader = BlockReader(scores)
         jobs = jobs_for(scores, reader, thresholds)[choose]
-        if run is sweeping.run_sweep:
-            assert sweeping.sweepable(scores, jobs)
+        if run is sweeping.run_sweep and not sweeping.sweepable(scores, jobs):
+            assert thresholds is not None  # too uneven for the sweep
+            run = run_blocks
         out.append(run(scores, reader, jobs, None))
     return zip(*out, strict=True)
 

@@ -21,7 +21,7 @@ def sweep_rows(
     base, keys, rows, order, places, gathered, negated, starts, own, self_position, infinity,
     key_mask, key_shift,
     want_single, single_window, want_multi, multi_window, want_subject,
-    want_given, thresholds, lowest, scale, guide,
+    want_given, thresholds, lowest, scale, guide, steps,
     buffer, key_buffer, cells, fused, single, multi, single_given, multi_given, genuine, offsets,
     mate, closer, tied, before, mates_tied, mates, other, others,
     s_mate, s_closer, s_tied, s_before, s_mates_tied, s_mates, s_other, s_others,
@@ -54,8 +54,12 @@ def sweep_rows(
     fused : float array, shape (chunks, g)
     want_given : bool
         Whether scores are also counted between given thresholds.
-    thresholds, lowest, scale, guide
+    thresholds : float64 array, shape (t + 1,)
+        The last one infinite, as a guard.
+    lowest, scale, guide
         As for ``count_thresholds``.
+    steps : int
+        The largest number of thresholds in one place of the guide.
     single, multi : int32 arrays, shape (chunks, 2, width), added to
     single_given, multi_given : int64 arrays, shape (chunks, t + 1), added to
     genuine : float array, written at ``offsets[i]`` on; NaN for the probe itself
@@ -179,18 +183,29 @@ def sweep_rows(
                 if want_given:
                     between = single_given[c]
                     for p in range(n):
-                        if p >= start and p < stop:
-                            continue
                         value = np.float64(line[p])
                         at_place = (value - lowest) * scale
                         place = np.int64(0)
                         if at_place > 0:
                             place = places_last if at_place >= places_last else np.int64(at_place)
+                        # Thresholds of later places are not below the score: nothing is
+                        # counted too far, however many steps are taken.
                         lower = guide[place]
-                        end = guide[place + 1]
-                        while lower < end and thresholds[lower] < value:
-                            lower += 1
+                        for _ in range(steps):
+                            lower += np.int64(thresholds[lower] < value)
                         between[lower] += 1
+                    for p in range(start, stop):
+                        value = np.float64(line[p])
+                        at_place = (value - lowest) * scale
+                        place = np.int64(0)
+                        if at_place > 0:
+                            place = places_last if at_place >= places_last else np.int64(at_place)
+                        # Thresholds of later places are not below the score: nothing is
+                        # counted too far, however many steps are taken.
+                        lower = guide[place]
+                        for _ in range(steps):
+                            lower += np.int64(thresholds[lower] < value)
+                        between[lower] -= 1
 
             if want_multi or want_subject:
                 for g in range(groups):
@@ -231,10 +246,11 @@ def sweep_rows(
                         place = np.int64(0)
                         if at_place > 0:
                             place = places_last if at_place >= places_last else np.int64(at_place)
+                        # Thresholds of later places are not below the score: nothing is
+                        # counted too far, however many steps are taken.
                         lower = guide[place]
-                        end = guide[place + 1]
-                        while lower < end and thresholds[lower] < value:
-                            lower += 1
+                        for _ in range(steps):
+                            lower += np.int64(thresholds[lower] < value)
                         between[lower] += 1
 
             if want_subject:
