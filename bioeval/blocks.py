@@ -16,12 +16,14 @@ from functools import cached_property
 import numba
 import numpy as np
 
+from bioeval.describing import describe
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.kernels import refine as kernel_refine
 from bioeval.labels import _plain
 from bioeval.scores import GENUINE, IGNORE, IMPOSTOR, Scores
+from bioeval.tallies import About
 
 Progress = Callable[[int, int], None]
 
@@ -178,6 +180,11 @@ class BlockReader:
                 "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
             )
         self.scores = scores
+
+    @cached_property
+    def about(self) -> About:
+        """Where the counts come from."""
+        return describe(self.scores)
 
     @cached_property
     def gallery(self) -> Gallery:

@@ -20,7 +20,6 @@ from bioeval.kernels import ranks as kernel_ranks
 from bioeval.labels import _plain, as_labels
 from bioeval.scores import GENUINE, IMPOSTOR, PairScores, Scores
 from bioeval.tallies import (
-    About,
     CellCounts,
     IdentificationTally,
     ThresholdCounts,
@@ -61,68 +60,6 @@ def run_blocks(
             for job in jobs:
                 job.add(block)
     return [job.result() for job in jobs]
-
-
-def describe(scores: Scores) -> About:
-    """Say where the counts of these scores come from."""
-    pairs = isinstance(scores, PairScores)
-    nobody = np.empty(0, dtype=np.int64)
-    known = not pairs and scores.labelled
-    probe_subjects = np.unique(scores.codes.probe) if known else nobody
-    gallery_subjects = np.unique(scores.codes.gallery) if known else nobody
-    names = {
-        code: repr(name)
-        for code, name in zip(
-            probe_subjects.tolist(),
-            scores.codes.values[probe_subjects].tolist() if known else [],
-            strict=True,
-        )
-    }
-    enrolled = np.intersect1d(probe_subjects, gallery_subjects)
-    return About(
-        name=scores.name or "",
-        layout=scores.layout,
-        kind=scores.kind,
-        nan=scores.nan,
-        probes=scores.shape[0],
-        gallery_templates=0 if pairs else scores.shape[1],
-        gallery_subjects=len(gallery_subjects),
-        probe_subjects=frozenset(names.values()),
-        enrolled_subjects=frozenset(names[code] for code in enrolled.tolist()),
-        fingerprints=(scores.fingerprint,),
-        notes=tuple(_notes(scores)),
-        origin=scores.origin,
-    )
-
-
-def _notes(scores: Scores) -> list[str]:
-    """Remark on what is legal but often a mistake."""
-    notes: list[str] = []
-    if isinstance(scores, PairScores) or not scores.labelled:
-        return notes
-    probe, gallery = scores.codes.probe, scores.codes.gallery
-    if scores.layout == "probe-against-gallery":
-        if not np.isin(probe, gallery).any():
-            notes.append(
-                "no probe's subject is in the gallery; check that both sides use the same labels "
-                f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
-                f"{scores.gallery_labels.dtype})"
-            )
-        elif not np.isin(scores.probe_ids, scores.gallery_ids).any() and np.array_equal(
-            probe, gallery
-        ):
-            notes.append(
-                "probe and gallery labels are the same list; if these are the same templates, "
-                "leave gallery_labels out so that no template is compared with itself"
-            )
-    if scores.layout == "all-against-all":
-        sessions = scores.probe_meta.get("session")
-        if sessions is not None and len(np.unique(sessions.astype(str))) > 1:
-            notes.append(
-                "templates of several sessions: pairs of the same session are counted too, and "
-                "flatter the system"
-            )
-    return notes
 
 
 # ------------------------------------------------------------------------- impostor counts
@@ -246,6 +183,7 @@ class VerificationJob:
         if templates == "multi" or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
+        self.about = reader.about
         self.claims = None
         self.skipped = 0
         if claims is not None:
@@ -353,7 +291,7 @@ class VerificationJob:
         """Return the tally."""
         genuine = np.concatenate(self.genuine) if self.genuine else np.empty(0)
         return VerificationTally(
-            about=describe(self.scores),
+            about=self.about,
             templates=self.templates,
             fusion=self.fusion if self.templates == "multi" else "none",
             claims="all" if self.claims is None else "explicit",
@@ -486,7 +424,7 @@ class IdentificationJob:
                 "the mask gives no consistent subjects: two templates that genuine cells connect "
                 "also meet in an impostor cell. Identification needs labels"
             )
-        self.scores, self.reader = scores, reader
+        self.scores, self.reader, self.about = scores, reader, reader.about
         self.rank_unit, self.fusion = rank_unit, fusion
         m = scores.shape[0]
         self.facts = {
@@ -523,7 +461,7 @@ class IdentificationJob:
     def result(self) -> IdentificationTally:
         """Return the tally."""
         return IdentificationTally(
-            about=describe(self.scores),
+            about=self.about,
             rank_unit=self.rank_unit,
             fusion=self.fusion if self.rank_unit == "subject" else "none",
             enrolled=self.reader.gallery.own >= 0,

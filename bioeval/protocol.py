@@ -178,11 +178,14 @@ def parse(text: str, where: str = "card") -> Protocol:
     return _protocol(text, where, None)
 
 
-def explain(protocol: Protocol) -> str:
-    """Say in plain words what a protocol counts, what it divides by, and what it leaves open."""
-    from bioeval.cards.explain import explain
+def explain(protocol: Protocol, width: int | None = None) -> str:
+    """Say in plain words what a protocol counts, what it divides by, and what it leaves open.
 
-    return explain(protocol)
+    Lines have at most `width` columns, 92 unless given.
+    """
+    from bioeval.cards.explain import WIDTH, explain
+
+    return explain(protocol, width or WIDTH)
 
 
 def _shipped_cards() -> dict[str, Traversable]:

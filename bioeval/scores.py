@@ -330,7 +330,7 @@ class Scores:
         """The mask as an array, or None."""
         return None if self._mask is None else self.read_mask(0, self.shape[0])
 
-    @property
+    @cached_property
     def layout(self) -> str:
         """Either ``"all-against-all"`` or ``"probe-against-gallery"``.
 
@@ -388,7 +388,8 @@ class Scores:
         """
         view = object.__new__(type(self))
         view.__dict__.update(self.__dict__)
-        view.__dict__.pop("fingerprint", None)
+        for found in ("fingerprint", "layout"):  # of the whole, found when first asked for
+            view.__dict__.pop(found, None)
         view.codes = object.__new__(Codes)
         view.codes.__dict__.update(self.codes.__dict__)
         if probes is not None:
@@ -530,7 +531,7 @@ class PairScores(Scores):
         """None: pairs have no mask."""
         return None
 
-    @property
+    @cached_property
     def layout(self) -> str:
         """Always ``"pairs"``."""
         return "pairs"

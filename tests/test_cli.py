@@ -499,6 +499,23 @@ def test_a_card_that_is_a_folder(scores, tmp_path, capsys, args):
     assert "name does not end in .toml" in one_line(capsys.readouterr().err)
 
 
+@pytest.mark.parametrize("columns", [20, 24, 50, 80, 92, 200])
+@pytest.mark.parametrize("name", ["course-all-vs-all", "course-probe-vs-gallery", "pairs"])
+def test_a_card_is_explained_as_wide_as_it_may_be(capsys, monkeypatch, name, columns):
+    """The words are the same at every width."""
+    assert run("protocols", name) == 0
+    usual = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run("protocols", name) == 0
+    out = capsys.readouterr().out
+    if columns > 20:  # there are longer words
+        assert max(map(len, out.splitlines())) <= max(columns, 25)
+    if columns >= 92:
+        assert out == usual
+    words = ["".join(c for c in text if c.isalnum()) for text in (out, usual)]
+    assert words[0] == words[1]
+
+
 def test_protocols_as_json(capsys):
     assert run("protocols", "--json") == 0
     cards = json.loads(capsys.readouterr().out)

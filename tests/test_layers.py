@@ -25,6 +25,7 @@ LAYERS = [
     ["refinement", "sweeping"],
     ["counting"],
     ["blocks"],
+    ["describing"],
     ["tallies", "protocol", "cards", "scores", "embeddings", "thresholds", "labels", "points"],
     ["kernels", "closed_forms", "draws", "progress", "checks", "names", "errors", "version"],
 ]

@@ -230,6 +230,23 @@ def test_a_matrix_larger_than_a_block_is_read_in_blocks(tiny_blocks):
     assert told == [(2, 6), (4, 6), (6, 6)]
 
 
+@pytest.mark.parametrize("templates", ["single", "multi"])
+def test_claims_in_any_order_are_found_in_their_blocks(tiny_blocks, templates):
+    rng = np.random.default_rng(6)
+    d = rng.integers(0, 9, (6, 6)).astype(float)
+    probes = rng.integers(0, 6, 20)
+    claims = (probes, rng.choice(SQUARE_LABELS, 20))
+    assert (np.diff(probes) < 0).any()
+    twin = naive.attempts_single if templates == "single" else naive.attempts_multi
+    attempts = twin(d.tolist(), SQUARE_LABELS, claims=claims)
+    ds = be.verification(
+        be.Scores(d, SQUARE_LABELS), claims=claims, templates=templates, thresholds=range(9)
+    )
+    assert_verification(ds, *attempts, "distance")
+    nobody = be.verification(be.Scores(d, SQUARE_LABELS), claims=(probes[:0], SQUARE_LABELS[:0]))
+    assert (nobody.genuine_attempts, nobody.impostor_attempts) == (0, 0)
+
+
 def test_a_pandas_frame_is_read(tiny_blocks):
     pandas = optional_import("pandas")
     d = small((4, 6), "float64")

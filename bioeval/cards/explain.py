@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bioeval.cards.schema import LAYOUTS, SECTIONS
@@ -11,31 +12,36 @@ from bioeval.cards.schema import LAYOUTS, SECTIONS
 if TYPE_CHECKING:
     from bioeval.protocol import Protocol
 
-_WIDTH = 92
+WIDTH = 92
 _LABEL = 18
+_LEAST = 24  # columns for a text beside its label; below, the label begins the text
+
+_Wrap = Callable[..., list[str]]
 
 
-def explain(protocol: Protocol) -> str:
-    """Say in plain words what a protocol counts, divides and leaves open."""
+def explain(protocol: Protocol, width: int = WIDTH) -> str:
+    """Say in plain words, in lines of so many columns, what a protocol counts and leaves open."""
     layout = protocol.layout
+    wrap = functools.partial(_paragraph, width)
     head = [
-        *_paragraph(f"{layout}: {LAYOUTS[layout]}", "Layout"),
-        *_paragraph(_source_line(protocol.source), "Source"),
+        *wrap(f"{layout}: {LAYOUTS[layout]}", "Layout"),
+        *wrap(_source_line(protocol.source), "Source"),
     ]
-    blocks = [[protocol.name, protocol.title], _paragraph(protocol.summary), head]
+    title = [*wrap(protocol.name), *wrap(protocol.title)]
+    blocks = [title, wrap(protocol.summary), head]
     for name, values in protocol.tasks.items():
-        blocks.append(_task(name, values, layout))
+        blocks.append(_task(name, values, layout, wrap))
     rule = (
         "Each rate divides by the attempts of its own class, never by all attempts. A rate whose "
         "class had no attempt is NaN, and its attempts say 0."
     )
-    blocks.append(_paragraph(rule))
+    blocks.append(wrap(rule))
     for name, values in protocol.settings.items():
         if name != "source":
-            blocks.append([*_paragraph(SECTIONS[name].doc), *_fields(name, values, layout)])
+            blocks.append([*wrap(SECTIONS[name].doc), *_fields(name, values, layout, wrap)])
     if protocol.not_said:
-        said = [line for text in protocol.not_said for line in _item(text)]
-        blocks.append(["What this card does not say:", *said])
+        said = [line for text in protocol.not_said for line in _item(text, width)]
+        blocks.append([*wrap("What this card does not say:"), *said])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
@@ -47,24 +53,24 @@ def _source_line(source: Mapping[str, object]) -> str:
     return ". ".join([text, *others])
 
 
-def _task(name: str, values: Mapping[str, object], layout: str) -> list[str]:
+def _task(name: str, values: Mapping[str, object], layout: str, wrap: _Wrap) -> list[str]:
     section = SECTIONS[name]
-    lines = _paragraph(section.doc)
+    lines = wrap(section.doc)
     for label, sentence in section.says.get(layout, {}).items():
-        lines += _paragraph(sentence, label, 2)
+        lines += wrap(sentence, label, 2)
     for key, value in values.items():
         for word in value if isinstance(value, tuple) else (value,):
             choice = section.fields[key].choice(word)
             if choice is not None and layout in choice.says:
-                lines += [f"  {word}: {choice.doc}"]
+                lines += wrap(f"{word}: {choice.doc}", indent=2)
                 for label, sentence in choice.says[layout].items():
-                    lines += _paragraph(sentence, label, 4)
+                    lines += wrap(sentence, label, 4)
     for label, sentence in section.rates.items():
-        lines += _paragraph(sentence, label, 2)
-    return lines + _fields(name, values, layout)
+        lines += wrap(sentence, label, 2)
+    return lines + _fields(name, values, layout, wrap)
 
 
-def _fields(name: str, values: Mapping[str, object], layout: str) -> list[str]:
+def _fields(name: str, values: Mapping[str, object], layout: str, wrap: _Wrap) -> list[str]:
     section = SECTIONS[name]
     lines = []
     for key, field in section.fields.items():
@@ -83,7 +89,7 @@ def _fields(name: str, values: Mapping[str, object], layout: str) -> list[str]:
         else:
             listed = ", ".join(map(str, value)) if isinstance(value, tuple) else value
             text = f"{listed}: {field.doc}"
-        lines += _paragraph(text, key, 2)
+        lines += wrap(text, key, 2)
     return lines
 
 
@@ -91,18 +97,20 @@ def _holds(value: object, word: str) -> bool:
     return word in value if isinstance(value, tuple) else value == word
 
 
-def _item(text: str) -> list[str]:
+def _item(text: str, width: int) -> list[str]:
     return textwrap.wrap(
-        " ".join(text.split()), _WIDTH, initial_indent="  - ", subsequent_indent="    "
+        " ".join(text.split()), width, initial_indent="  - ", subsequent_indent="    "
     )
 
 
-def _paragraph(text: str, label: str = "", indent: int = 0) -> list[str]:
-    width = _LABEL + indent if label else 0
+def _paragraph(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
+    hanging = _LABEL + indent if label else indent
+    if label and width - hanging < _LEAST:
+        text, label, hanging = f"{label}: {text}", "", indent + 2
     return textwrap.wrap(
         " ".join(text.split()),
-        _WIDTH,
-        initial_indent=f"{' ' * indent}{label}".ljust(width),
-        subsequent_indent=" " * width,
+        width,
+        initial_indent=f"{' ' * indent}{label}".ljust(hanging if label else indent),
+        subsequent_indent=" " * hanging,
         break_on_hyphens=False,
     )

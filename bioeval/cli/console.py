@@ -9,6 +9,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -38,6 +39,13 @@ def pipe_width() -> int:
     """Return the columns of what goes into a pipe: those that ``COLUMNS`` says, else `WIDTH`."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() and int(columns) else WIDTH
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, as ``COLUMNS`` says where it does; `WIDTH` in a pipe."""
+    if sys.stdout is not None and sys.stdout.isatty():
+        return shutil.get_terminal_size((WIDTH, 24)).columns
+    return pipe_width()
 
 
 def show_json(document: Any) -> None:

@@ -20,6 +20,7 @@ Examples:
 
 
 _LEAST_TITLE = 24  # columns
+_LEAST_WIDTH = 20
 
 
 @click.command("protocols", help=HELP, short_help="List, explain and check protocol cards.")
@@ -28,7 +29,7 @@ _LEAST_TITLE = 24  # columns
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(card: str | None, check: bool, as_json: bool) -> None:
     """List, explain or check cards."""
-    from bioeval.cli.console import put, show_json
+    from bioeval.cli.console import put, show_json, terminal_width
     from bioeval.protocol import available, explain, load
 
     cards = [load(name) for name in (available() if card is None else [checked(card)])]
@@ -41,7 +42,9 @@ def command(card: str | None, check: bool, as_json: bool) -> None:
     elif card is None:
         _list(cards)
     else:
-        put(explain(cards[0]).rstrip("\n") + "\n")
+        # Lines longer than usual would be hard to read, however wide the terminal.
+        width = min(terminal_width(), 92)
+        put(explain(cards[0], max(width, _LEAST_WIDTH)).rstrip("\n") + "\n")
 
 
 def _list(cards: list[Any]) -> None:

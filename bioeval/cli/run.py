@@ -97,6 +97,9 @@ KEY names an array in a .npz file whose arrays have names of their own.
     multiple=True,
     help="FAR to report FRR and DIR at, as 0.001; repeatable.  [the card's]",
 )
+@click.option(
+    "--no-auc", is_flag=True, help="Leave out AUC, d' and the like: several times faster."
+)
 def command(
     data: str,
     protocol: str,
@@ -111,6 +114,7 @@ def command(
     given_thresholds: str | None,
     max_rank: int | None,
     far: tuple[tuple[float, ...], ...],
+    no_auc: bool,
     **options: Any,
 ) -> None:
     """Evaluate a file and show, or write, the results."""
@@ -131,6 +135,7 @@ def command(
         "thresholds": thresholds(given_thresholds),
         "max_rank": max_rank,
         "far_targets": [x for numbers in far for x in numbers] or None,
+        "auc": not no_auc,
     }
 
     protocol = card(protocol)

@@ -1,0 +1,70 @@
+"""Where counts come from, in words and numbers: a part of every tally and result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.scores import PairScores, Scores
+from bioeval.tallies import About
+
+
+def describe(scores: Scores) -> About:
+    """Say where the counts of these scores come from."""
+    pairs = isinstance(scores, PairScores)
+    nobody = np.empty(0, dtype=np.int64)
+    known = not pairs and scores.labelled
+    probe_subjects = np.unique(scores.codes.probe) if known else nobody
+    gallery_subjects = np.unique(scores.codes.gallery) if known else nobody
+    names = {
+        code: repr(name)
+        for code, name in zip(
+            probe_subjects.tolist(),
+            scores.codes.values[probe_subjects].tolist() if known else [],
+            strict=True,
+        )
+    }
+    enrolled = np.intersect1d(probe_subjects, gallery_subjects)
+    return About(
+        name=scores.name or "",
+        layout=scores.layout,
+        kind=scores.kind,
+        nan=scores.nan,
+        probes=scores.shape[0],
+        gallery_templates=0 if pairs else scores.shape[1],
+        gallery_subjects=len(gallery_subjects),
+        probe_subjects=frozenset(names.values()),
+        enrolled_subjects=frozenset(names[code] for code in enrolled.tolist()),
+        fingerprints=(scores.fingerprint,),
+        notes=tuple(_notes(scores)),
+        origin=scores.origin,
+    )
+
+
+def _notes(scores: Scores) -> list[str]:
+    """Remark on what is legal but often a mistake."""
+    notes: list[str] = []
+    if isinstance(scores, PairScores) or not scores.labelled:
+        return notes
+    probe, gallery = scores.codes.probe, scores.codes.gallery
+    if scores.layout == "probe-against-gallery":
+        if not np.isin(probe, gallery).any():
+            notes.append(
+                "no probe's subject is in the gallery; check that both sides use the same labels "
+                f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
+                f"{scores.gallery_labels.dtype})"
+            )
+        elif not np.isin(scores.probe_ids, scores.gallery_ids).any() and np.array_equal(
+            probe, gallery
+        ):
+            notes.append(
+                "probe and gallery labels are the same list; if these are the same templates, "
+                "leave gallery_labels out so that no template is compared with itself"
+            )
+    if scores.layout == "all-against-all":
+        sessions = scores.probe_meta.get("session")
+        if sessions is not None and len(np.unique(sessions.astype(str))) > 1:
+            notes.append(
+                "templates of several sessions: pairs of the same session are counted too, and "
+                "flatter the system"
+            )
+    return notes
