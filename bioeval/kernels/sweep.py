@@ -121,7 +121,7 @@ def sweep_rows(
                 count += one
 
             # Then the others: how many are closer, and exactly as close; and the nearest, by
-            # its bits, which in this form are ordered as the floats are.
+            # its bits, which are ordered as floats are that have no sign.
             n_closer = zero
             n_within = zero
             low_key = key_mask
@@ -132,9 +132,14 @@ def sweep_rows(
                     n_within += np.int32(part[j] <= best)
                 word = bits[:start] if side == 0 else bits[stop:n]
                 for j in range(len(word)):
-                    key = word[j]
-                    key = key ^ ((key >> key_shift) & key_mask)
-                    low_key = key if key < low_key else low_key
+                    low_key = word[j] if word[j] < low_key else low_key
+            if low_key < 0:  # some score is negative, and those are ordered the other way round
+                low_key = key_mask
+                for side in range(2):
+                    word = bits[:start] if side == 0 else bits[stop:n]
+                    for j in range(len(word)):
+                        key = word[j] ^ ((word[j] >> key_shift) & key_mask)
+                        low_key = key if key < low_key else low_key
             key_buffer[c, n] = low_key ^ ((low_key >> key_shift) & key_mask)
             n_before = zero
             if count > 0 and n_within > n_closer:
