@@ -22,7 +22,8 @@ from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.kernels import refine as kernel_refine
 from bioeval.labels import _plain
-from bioeval.scores import GENUINE, IGNORE, IMPOSTOR, Scores
+from bioeval.score_input import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores import Scores
 from bioeval.tallies import About
 
 Progress = Callable[[int, int], None]

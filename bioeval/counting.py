@@ -18,7 +18,8 @@ from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import ranks as kernel_ranks
 from bioeval.labels import _plain, as_labels
-from bioeval.scores import GENUINE, IMPOSTOR, PairScores, Scores
+from bioeval.score_input import GENUINE, IMPOSTOR
+from bioeval.scores import PairScores, Scores
 from bioeval.tallies import (
     CellCounts,
     IdentificationTally,

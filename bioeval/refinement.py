@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
-from bioeval.counting import CellCounter, ImpostorBlock, guide_to
+from bioeval.bins import Bins
+from bioeval.collecting import Collector, GapCounter, MomentCounter, collect
+from bioeval.counting import CellCounter, ImpostorBlock
 from bioeval.errors import MergeError
-from bioeval.kernels import count as kernel_count
-from bioeval.kernels import refine as kernel_refine
 from bioeval.points import (
     Curve,
     EqualError,
-    Gaps,
     VerificationPoints,
     allowed_false_accepts,
     crossed,
@@ -32,65 +29,11 @@ from bioeval.points import (
     min_costs,
 )
 from bioeval.tallies import CellCounts, VerificationTally
-from bioeval.thresholds import cell_of, edge_of, edges_of, exact_window, window_scalars
 
 # A cell with more scores than this is counted in finer cells before any is collected.
 COLLECT = 1 << 20
 
 Sweep = Callable[[], Iterator[ImpostorBlock]]
-
-# Scores looked at together for windows, and scores of a row that are expected in windows.
-PIECE = 64
-ROOM = 64
-
-_LARGEST = np.finfo(np.float64).max
-
-
-@dataclass
-class Bins:
-    """Impostor counts between increasing edges; bin ``b`` is ``(edge[b - 1], edge[b]]``.
-
-    The first bin is -inf alone and the last +inf alone.
-    """
-
-    edges: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def of(cls, cells: CellCounts) -> Bins:
-        """Return the cells of a count as bins."""
-        if len(cells.counts):
-            inner = edges_of(cells.first - 1, len(cells.counts) + 1, cells.exponent)
-        else:
-            inner = np.zeros(1)
-        edges = np.concatenate([[-np.inf], np.minimum(inner, _LARGEST), [_LARGEST, np.inf]])
-        before, after = [cells.negative_infinite, 0], [0, cells.positive_infinite]
-        return cls(edges, np.concatenate([before, cells.counts, after]).astype(np.int64))
-
-    def cumulative(self) -> np.ndarray:
-        """Return how many scores are at most each edge."""
-        return np.cumsum(self.counts)
-
-    def low(self, b: int) -> float:
-        """Return the lower end of a bin, not included."""
-        return float(self.edges[b - 1]) if b else -np.inf
-
-    def last_filled_before(self, b: int) -> int | None:
-        """Return the last bin before `b` that has scores, or None."""
-        filled = np.nonzero(self.counts[:b])[0]
-        return int(filled[-1]) if len(filled) else None
-
-    def split(self, b: int, sub: CellCounts) -> Bins:
-        """Return bins in which bin `b` is divided into the cells of `sub`."""
-        low, high = self.low(b), float(self.edges[b])
-        inner = edges_of(sub.first, len(sub.counts), sub.exponent)
-        first = max(low, edge_of(sub.first - 1, sub.exponent))
-        edges = np.concatenate([[first], np.minimum(inner, high), [high]])
-        counts = np.concatenate([[0], sub.counts, [0]])
-        return Bins(
-            np.concatenate([self.edges[:b], edges, self.edges[b + 1 :]]),
-            np.concatenate([self.counts[:b], counts, self.counts[b + 1 :]]),
-        )
 
 
 def refine(
@@ -158,7 +101,7 @@ class PointFinder:
         self._counters: list[Any] = []
         if len(self._genuine) and tally.impostor.total:
             self._search = _Search(self._genuine, tally.impostor, targets)
-            self._counters = [_GapCounter(self._genuine), _MomentCounter()] if auc else []
+            self._counters = [GapCounter(self._genuine), MomentCounter()] if auc else []
 
     def prepare(self, sweep: Sweep) -> None:
         """Narrow crowded cells, in sweeps of their own; most often there are none."""
@@ -275,7 +218,7 @@ class _Search:
             self._narrow(sweep, crowded)
         self.windows = [(self.bins.low(b), float(self.bins.edges[b])) for b in missing]
         self.expected = sum(int(self.bins.counts[b]) for b in missing)
-        self.collect = _Collector(self.windows, self.cells)
+        self.collect = Collector(self.windows, self.cells)
 
     def take(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
         """Collect what is wanted of a block."""
@@ -312,7 +255,7 @@ class _Search:
         for values, start, stop in sweep():
             for b, counter in counters.items():
                 window = [(self.bins.low(b), float(self.bins.edges[b]))]
-                inside = _collect(values, start, stop, window)
+                inside = collect(values, start, stop, window)
                 if len(inside):
                     counter.add(inside[None], none, none)
                     low, high = ends[b]
@@ -386,132 +329,6 @@ class _Search:
         curve = self.curve(b)
         last = int(np.searchsorted(curve.fa, allowed, side="right")) - 1
         return curve.frr(last), float(curve.threshold[last])
-
-
-def _collect(
-    values: np.ndarray, start: np.ndarray, stop: np.ndarray, windows: list[tuple[float, float]]
-) -> np.ndarray:
-    """Return the impostor scores of a block that lie in any of the windows, in float64."""
-    return _Collector(windows)(values, start, stop)
-
-
-class _Collector:
-    """Collects the impostor scores of blocks that lie in any of some windows, in float64.
-
-    Where the windows are cells of a count, the cell of each score says whether it is wanted;
-    otherwise each score is compared with the windows.
-    """
-
-    def __init__(self, windows: list[tuple[float, float]], cells: CellCounts | None = None):
-        self.windows = windows
-        self.exponent = self.first = 0
-        self.wanted = np.empty(0, dtype=np.uint8)
-        if windows and cells is not None and len(cells.counts):
-            numbers = [cell_of(high, cells.exponent) for _, high in windows]
-            edges = [(edge_of(k - 1, cells.exponent), edge_of(k, cells.exponent)) for k in numbers]
-            if edges == windows:
-                self.exponent, self.first = cells.exponent, cells.first - 1
-                self.wanted = np.zeros(len(cells.counts) + 3, dtype=np.uint8)
-                self.wanted[np.array(numbers) - self.first] = 1
-
-    def __call__(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """Return the scores of a block."""
-        found = np.empty(len(values), dtype=np.int64)
-        room = min(values.shape[1], ROOM)
-        while True:
-            out = np.empty((len(values), room), dtype=values.dtype)
-            self._fill(values, start, stop, found, out)
-            most = int(found.max(initial=0))
-            if most <= room:
-                return out[np.arange(room) < found[:, None]].astype(np.float64)
-            room = most
-
-    def _fill(
-        self,
-        values: np.ndarray,
-        start: np.ndarray,
-        stop: np.ndarray,
-        found: np.ndarray,
-        out: np.ndarray,
-    ) -> None:
-        dtype, size = values.dtype, len(self.wanted)
-        if size and exact_window(self.exponent, self.first, size, dtype):
-            scalars = window_scalars(self.exponent, self.first, size, dtype)
-            room = np.empty((numba.get_num_threads(), values.shape[1]), dtype=np.uint16)
-            kernel_refine.collect_cells(  # type: ignore[call-arg]
-                values, start, stop, *scalars[:4], np.int32(self.first), self.wanted, room,
-                found, out,
-            )  # fmt: skip
-            return
-        ends = zip(*self.windows, strict=True)
-        lows, highs = (_rounded_down(np.array(x), dtype) for x in ends)
-        kernel_refine.collect_windows(values, start, stop, lows, highs, PIECE, found, out)
-
-
-def _rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return the largest numbers of a dtype that are not above the ends.
-
-    A score of the dtype is above the one exactly when it is above the other, so that windows
-    keep their meaning.
-    """
-    with np.errstate(over="ignore"):
-        near = ends.astype(dtype)
-    return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
-
-
-class _GapCounter:
-    """Counts impostor scores between the distinct genuine scores."""
-
-    def __init__(self, genuine: np.ndarray):
-        self.marks, self.repeats = np.unique(genuine, return_counts=True)
-        self.base, self.scale, self.guide = guide_to(self.marks)
-        chunks = numba.get_num_threads()
-        self.below = np.zeros((chunks, len(self.marks) + 1), dtype=np.int64)
-        self.equal = np.zeros((chunks, len(self.marks)), dtype=np.int64)
-
-    def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
-        """Count the impostor scores of a block."""
-        kernel_refine.count_gaps(
-            values, start, stop, self.marks, self.base, self.scale, self.guide,
-            self.below, self.equal,
-        )  # fmt: skip
-
-    def result(self, impostor: int) -> Gaps:
-        """Return the counts."""
-        under, at = self.below.sum(axis=0), self.equal.sum(axis=0)
-        seen = int(under.sum() + at.sum())
-        if seen != impostor:
-            raise MergeError(
-                f"the scores hold {seen} impostor attempts, but the tally counted {impostor}; "
-                "refine a tally with the very scores that it counted"
-            )
-        below = np.cumsum(under[:-1]) + np.concatenate([[0], np.cumsum(at)[:-1]])
-        return Gaps(self.marks, below, at, self.repeats.astype(np.int64), impostor)
-
-
-class _MomentCounter:
-    """Mean and variance of the finite scores, row by row, so that threads change nothing."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-
-    def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
-        """Take in the impostor scores of a block."""
-        count = np.empty(len(values), dtype=np.int64)
-        mean, squares = np.empty(len(values)), np.empty(len(values))
-        kernel_count.row_moments(values, start, stop, count, mean, squares)
-        self.rows.append((count, mean, squares))
-
-    def result(self) -> tuple[float, float]:
-        """Return mean and variance; NaN of nothing."""
-        count, mean, squares = (np.concatenate(x) for x in zip(*self.rows, strict=True))
-        total = int(count.sum())
-        if not total:
-            return np.nan, np.nan
-        with np.errstate(over="ignore", invalid="ignore"):
-            middle = float(np.dot(count, mean) / total)
-            spread = float((squares + count * (mean - middle) ** 2).sum())
-        return middle, spread / total
 
 
 def bin_bounds(tally: VerificationTally) -> dict[str, float]:

@@ -22,13 +22,20 @@ from bioeval.embeddings import (
 )
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.labels import Codes, as_labels, as_meta, digest
+from bioeval.score_input import (
+    as_array,
+    as_index,
+    as_mask,
+    as_values,
+    read_block,
+    subjects_of_mask,
+)
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
 
 KINDS = ("distance", "similarity", "order")
 NAN_POLICIES = ("raise", "reject", "exclude")
-IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
 
 class Scores:
@@ -96,13 +103,13 @@ class Scores:
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
         self.kind, self.nan, self.name = kind, nan, name
-        self._base = _as_values(values)
+        self._base = as_values(values)
         self.origin = ""
         self.memory_limit = MEMORY_LIMIT
         self._rows: np.ndarray | None = None
         self._columns: np.ndarray | None = None
         m, n = self._base.shape
-        self._mask = None if mask is None else _as_mask(mask, (m, n))
+        self._mask = None if mask is None else as_mask(mask, (m, n))
         self.labelled = probe_labels is not None
         if not self.labelled:
             self._init_from_mask(gallery_labels)
@@ -140,7 +147,7 @@ class Scores:
             raise DataError("gallery_labels is given without probe_labels; expected both")
         m, n = self._base.shape
         square = m == n and not self._mask.diagonal().any()
-        probe, gallery, self._mask_is_consistent = _subjects_of_mask(self._mask, square)
+        probe, gallery, self._mask_is_consistent = subjects_of_mask(self._mask, square)
         self.probe_labels, self.gallery_labels = probe, gallery
         self.codes = Codes(probe, gallery)
         self.gallery_ids = np.arange(n, dtype=np.int64)
@@ -277,8 +284,8 @@ class Scores:
         -------
         PairScores
         """
-        i = _as_index(probe_index, self.shape[0], "probe_index")
-        j = _as_index(gallery_index, self.shape[1], "gallery_index")
+        i = as_index(probe_index, self.shape[0], "probe_index")
+        j = as_index(gallery_index, self.shape[1], "gallery_index")
         if len(i) != len(j):
             raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
         own = self.probe_ids[i] == self.gallery_ids[j]
@@ -393,14 +400,14 @@ class Scores:
         view.codes = object.__new__(Codes)
         view.codes.__dict__.update(self.codes.__dict__)
         if probes is not None:
-            index = _as_index(probes, self.shape[0], "probes")
+            index = as_index(probes, self.shape[0], "probes")
             view._rows = self.base_rows(index)
             view.probe_ids = self.probe_ids[index]
             view.probe_labels = self.probe_labels[index]
             view.probe_meta = {k: v[index] for k, v in self.probe_meta.items()}
             view.codes.probe = self.codes.probe[index]
         if gallery is not None:
-            index = _as_index(gallery, self.shape[1], "gallery")
+            index = as_index(gallery, self.shape[1], "gallery")
             if len(np.unique(index)) != len(index):
                 raise DataError("gallery selects a template more than once")
             view._columns = self.base_columns(index)
@@ -454,12 +461,12 @@ class Scores:
     def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
         columns = self._columns if order is None else self.base_columns(order)
-        return _read(self._base, self._rows, low, high, columns)
+        return read_block(self._base, self._rows, low, high, columns)
 
     def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""
         columns = self._columns if order is None else self.base_columns(order)
-        return _read(self._mask, self._rows, low, high, columns)
+        return read_block(self._mask, self._rows, low, high, columns)
 
     @property
     def row_chunk(self) -> int:
@@ -492,7 +499,7 @@ class PairScores(Scores):
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
         self.kind, self.nan, self.name = kind, nan, name
-        array = _as_array(scores, "scores")
+        array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score a pair")
         flags = np.asarray(genuine)
@@ -559,7 +566,7 @@ class PairScores(Scores):
             raise ProtocolError("a pair list has no gallery to select from; give probes= alone")
         if probes is None:
             return self
-        index = _as_index(probes, len(self._base), "probes")
+        index = as_index(probes, len(self._base), "probes")
         who = None if self.pair_subjects is None else self.pair_subjects[index]
         return PairScores(
             self._base[index],
@@ -569,122 +576,3 @@ class PairScores(Scores):
             subjects=who,
             name=self.name,
         )
-
-
-# -------------------------------------------------------------------- checking what is given
-
-
-def _as_array(values: Any, what: str) -> np.ndarray:
-    if isinstance(values, np.ma.MaskedArray):
-        raise DataError(
-            f"{what} is a masked array; give its data and say with mask= what to leave out "
-            "(0 ignore, 1 impostor, 2 genuine)"
-        )
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{what} is not an array of numbers: {error}") from None
-    if array.dtype.kind not in "biuf":
-        raise DataError(f"{what} has dtype {array.dtype}; expected an integer or float dtype")
-    return array
-
-
-def _as_values(values: Any) -> Any:
-    stored = isinstance(values, EmbeddingSource)
-    stored = stored or type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
-    base = values if stored else _as_array(values, "the scores")
-    if np.dtype(base.dtype).kind not in "biuf":
-        raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")
-    if len(base.shape) != 2:
-        raise DataError(
-            f"the scores have shape {tuple(base.shape)}; expected two dimensions, "
-            "(probes, gallery). For a list of pairs use Scores.from_pairs"
-        )
-    if base.shape[1] == 0:
-        raise DataError(f"the gallery is empty: the scores have shape {tuple(base.shape)}")
-    if base.shape[0] == 0:
-        raise DataError(f"there are no probes: the scores have shape {tuple(base.shape)}")
-    return base
-
-
-def _as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
-    array = np.asarray(mask)
-    if array.shape != shape:
-        raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores")
-    if array.dtype.kind not in "iu":
-        raise DataError(f"mask has dtype {array.dtype}; expected integers 0, 1 and 2")
-    if array.min() < 0 or array.max() > 2:
-        wrong = (array < 0) | (array > 2)
-        row, column = np.unravel_index(int(np.argmax(wrong)), shape)
-        raise DataError(
-            f"mask has {int(wrong.sum())} values other than 0 (ignore), 1 (impostor) and 2 "
-            f"(genuine), the first is {array[row, column]} at row {row}, column {column}"
-        )
-    return array.astype(np.uint8, copy=False)
-
-
-def _subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Give the two sides of every genuine cell one subject, and say if that is consistent.
-
-    It is not where two templates that genuine cells connect also meet in an impostor cell. In a
-    square matrix, row ``i`` and column ``i`` are the same template.
-    """
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    m, n = mask.shape
-    i, j = np.nonzero(mask == GENUINE)
-    if square:
-        i, j = np.append(i, np.arange(m)), np.append(j, np.arange(m))
-    graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
-    _, subject = connected_components(graph, directed=False)
-    gallery = subject[m:].astype(np.int64)
-    probe = gallery if square else subject[:m].astype(np.int64)
-    consistent = True
-    for row in range(m):
-        same = gallery == probe[row]
-        if (mask[row, same] == IMPOSTOR).any():
-            consistent = False
-            break
-    return probe, gallery, consistent
-
-
-def _as_index(index: Any, length: int, what: str) -> np.ndarray:
-    array = np.asarray(index)
-    if array.dtype == bool:
-        if array.shape != (length,):
-            raise DataError(
-                f"{what} is a boolean choice of shape {array.shape}; expected ({length},)"
-            )
-        array = np.nonzero(array)[0]
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise DataError(
-            f"{what} has shape {array.shape} and dtype {array.dtype}; expected a list of indices"
-        )
-    if array.size == 0:
-        raise DataError(f"{what} is empty; expected at least one index")
-    wrong = (array < -length) | (array >= length)
-    if wrong.any():
-        raise DataError(
-            f"{what} has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
-            f"{int(array[np.argmax(wrong)])}"
-        )
-    array = array.astype(np.int64)
-    return np.where(array < 0, array + length, array)
-
-
-def _read(
-    base: Any, rows: np.ndarray | None, low: int, high: int, columns: np.ndarray | None
-) -> np.ndarray:
-    if rows is None:
-        block = np.asarray(base[low:high])
-    elif isinstance(base, np.ndarray):
-        if columns is not None:
-            return base[np.ix_(rows[low:high], columns)]
-        block = base[rows[low:high]]
-    else:
-        # Stored arrays want increasing indices; each stored row is read once.
-        wanted, back = np.unique(rows[low:high], return_inverse=True)
-        source = getattr(base, "oindex", base)
-        block = np.asarray(source[wanted])[back.reshape(-1)]
-    return block if columns is None else np.take(block, columns, axis=1)

@@ -23,10 +23,11 @@ LAYERS = [
     ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
     ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
+    ["collecting"],
     ["counting"],
     ["blocks"],
     ["describing"],
-    ["tallies", "protocol", "cards", "scores", "embeddings", "thresholds", "labels", "points"],
+    ["tallies", "protocol", "cards", "scores", "score_input", "embeddings", "thresholds", "labels", "points", "bins"],
     ["kernels", "closed_forms", "draws", "progress", "checks", "names", "errors", "version"],
 ]
 HEIGHT = {unit: -row for row, units in enumerate(LAYERS) for unit in units}

@@ -276,14 +276,18 @@ def test_the_default_grid_of_extreme_scores(d, why, task, kind):
         [-INF, -LARGEST, LARGEST],
         [0.0, TINY, LARGEST],
         [-1e-300, 0.0, 1e-300, 1.0],
+        [1e200, 1e-300, 0.0, TINY, -TINY, -1e-300],
+        [-1e200, 1e-300, 0.0, TINY, -TINY, -1e-300],
+        [np.float32(x) for x in (1e25, 1e-40, 0.0, -1e-40)],
+        [np.float32(x) for x in (-1e25, 1e-40, 0.0, -1e-40)],
     ],
 )
 def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, kind):
     """The largest float is a common mark of a failed comparison."""
+    dtype = np.array(impostors).dtype
     for genuine in [*impostors, 0.5]:
-        ds = be.verification(
-            be.Scores([[genuine, *impostors]], ["a"], ["a", *"b" * len(impostors)], kind=kind)
-        )
+        d = np.array([[genuine, *impostors]], dtype=dtype)
+        ds = be.verification(be.Scores(d, ["a"], ["a", *"b" * len(impostors)], kind=kind))
         t = ds.threshold.values
         assert (np.diff(t) > 0).all()
         accepted = [sum(x <= u if kind == "distance" else x >= u for x in impostors) for u in t]

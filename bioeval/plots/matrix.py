@@ -10,7 +10,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from bioeval.errors import DataError, ProtocolError
 from bioeval.plots import style as look
-from bioeval.scores import IGNORE, PairScores, Scores
+from bioeval.score_input import IGNORE
+from bioeval.scores import PairScores, Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
