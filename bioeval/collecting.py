@@ -139,6 +139,35 @@ class MomentCounter:
         if not total:
             return np.nan, np.nan
         with np.errstate(over="ignore", invalid="ignore"):
-            middle = float(np.dot(count, mean) / total)
+            # From the mean of one row, so that equal scores have no variance at all.
+            base = mean[np.argmax(count > 0)]
+            middle = float(base + np.dot(count, np.where(count > 0, mean - base, 0.0)) / total)
             spread = float((squares + count * (mean - middle) ** 2).sum())
         return middle, spread / total
+
+
+class DistinctCounter:
+    """Counts the distinct scores, as long as they are few."""
+
+    MOST = 1 << 12
+
+    def __init__(self) -> None:
+        self.values: np.ndarray | None = np.empty(0)
+        self.counts = np.empty(0, dtype=np.int64)
+        self.low, self.high = np.inf, -np.inf
+
+    def add(self, scores: np.ndarray) -> None:
+        """Count some more scores; forget them all where they are too many."""
+        self.low = min(self.low, float(scores.min()))
+        self.high = max(self.high, float(scores.max()))
+        if self.values is None:
+            return
+        values, counts = np.unique(scores, return_counts=True)
+        both, place = np.unique(np.concatenate([self.values, values]), return_inverse=True)
+        if len(both) > self.MOST:
+            self.values = None
+            return
+        weights = np.concatenate([self.counts, counts])
+        self.values = both
+        self.counts = np.zeros(len(both), dtype=np.int64)
+        np.add.at(self.counts, place.reshape(-1), weights)

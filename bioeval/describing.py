@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bioeval.labels import digest
 from bioeval.scores import PairScores, Scores
 from bioeval.tallies import About
 
@@ -37,6 +38,7 @@ def describe(scores: Scores) -> About:
         fingerprints=(scores.fingerprint,),
         notes=tuple(_notes(scores)),
         origin=scores.origin,
+        gallery="" if pairs or not scores.labelled else digest(scores.gallery_labels),
     )
 
 

@@ -3,15 +3,19 @@
 Distances are computed in blocks of rows, in float64 unless float32 is asked for, and the whole
 matrix is never needed: :class:`EmbeddingSource` computes the rows that are read, and forgets them.
 Distances of nearly equal vectors are computed from their difference, where the expanded form
-``|a|^2 + |b|^2 - 2ab`` would lose them: equal embeddings are at distance 0 exactly.
+``|a|^2 + |b|^2 - 2ab`` would lose them: equal embeddings are at distance 0 exactly (but for
+``bhattacharyya``, where they may be a rounding away).
 
 All distances of a probe, to mates and non-mates, come from the same matrix product, so that its
-ranks are consistent. The last digits of a product depend on the linear algebra library; in float32
-a distance is good to about 1e-6 of the lengths of its vectors.
+ranks are consistent. The last digits of a product depend on the linear algebra library and on the
+size of the block: templates with equal embeddings may differ there from each other, and a streamed
+matrix from one that was made whole. In float32 a distance is good to about 1e-6 of the lengths of
+its vectors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -79,6 +83,11 @@ class EmbeddingSource:
             else _prepare(gallery, metric, "gallery embeddings", self.dtype)
         )
         self.shape = (len(probe), len(gallery))
+        self._scale = 1.0
+        if metric == "l2":
+            self._scale = _scale_of(self._left, self._right)
+            self._left = _scaled(self._left, self._scale)
+            self._right = self._left if probe is gallery else _scaled(self._right, self._scale)
         if metric in ("cosine", "l2"):
             self._lengths = np.einsum("ij,ij->i", self._right, self._right)
 
@@ -127,7 +136,22 @@ class EmbeddingSource:
         lengths = np.einsum("ij,ij->i", x, x)
         near = self.dtype.type(NEAR[self.dtype.name])
         finish_euclidean(products, x, y, lengths, self._lengths, near, metric == "cosine")
+        if self._scale != 1.0:
+            products /= self.dtype.type(self._scale)
         return products
+
+
+def _scale_of(left: np.ndarray, right: np.ndarray) -> float:
+    """Return a power of two that keeps squares in range; 1 where they are."""
+    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in (left, right))
+    info = np.finfo(left.dtype)
+    exponent = math.frexp(largest)[1]
+    inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
+    return 1.0 if largest == 0 or inside else 2.0**-exponent
+
+
+def _scaled(x: np.ndarray, scale: float) -> np.ndarray:
+    return x if scale == 1.0 else x * x.dtype.type(scale)
 
 
 # Share of the squared lengths below which a squared distance is summed from the differences.
@@ -160,6 +184,10 @@ def pair_distances(
     check_metric(metric)
     left = _prepare(probe, metric, "probe embeddings")
     right = left if probe is gallery else _prepare(gallery, metric, "gallery embeddings")
+    scale = 1.0
+    if metric == "l2":
+        scale = _scale_of(left, right)
+        left, right = _scaled(left, scale), _scaled(right, scale)
     out = np.empty(len(a))
     step = max(1, _BLOCK // left.shape[1])
     for low in range(0, len(a), step):
@@ -169,7 +197,7 @@ def pair_distances(
             out[low : low + step] = [float(metric(u[None], v[None])[0, 0]) for u, v in rows]
         else:
             out[low : low + step] = _aligned(x, y, metric)
-    return out
+    return out / scale if scale != 1.0 else out
 
 
 def check_metric(metric: Metric) -> None:

@@ -113,7 +113,12 @@ def refine_tally(
     >>> "eer" in be.refine_tally(counted, scores).dataset("verification/single")
     True
     """
-    parts = [scores] if isinstance(scores, Scores) else list(scores)
+    parts = [scores] if isinstance(scores, Scores) else scores
+    if not isinstance(parts, Sequence) or not all(isinstance(x, Scores) for x in parts):
+        raise DataError(
+            f"scores is {type(scores).__name__}; expected the Scores that were counted, or a "
+            "list of them"
+        )
     given = None if far_targets is None else check_far_targets(far_targets)
     weights = check_costs(costs)
     readers = [BlockReader(part) for part in parts]

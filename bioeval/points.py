@@ -8,6 +8,7 @@ definitions are in ``docs/definitions.md``, "Operating points".
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -230,6 +231,14 @@ class Gaps:
             twice = sum(int(a) * int(b) for a, b in zip(self.genuine, farther, strict=True))
         return twice / (2 * total * self.impostor)
 
+    def exact_cost(self, point: int, p: float, miss: float, accept: float) -> Fraction:
+        """Return the cost of one of the best points, without rounding."""
+        total = int(self.genuine.sum())
+        fr = total - int(self.genuine[:point].sum())
+        fa = int(self.below[point - 1] + self.at[point - 1]) if point else 0
+        missed = Fraction(p) * Fraction(miss) * Fraction(fr, total)
+        return missed + (1 - Fraction(p)) * Fraction(accept) * Fraction(fa, self.impostor)
+
     def best_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (threshold, FAR, FRR) of all points that can be optimal under any cost.
 
@@ -240,6 +249,10 @@ class Gaps:
         far = np.concatenate([[0.0], (self.below + self.at) / self.impostor])
         frr = np.concatenate([[1.0], (total - np.cumsum(self.genuine)) / total])
         return np.concatenate([[-np.inf], self.marks]), far, frr
+
+
+# Points of nearly the same cost that are compared without rounding.
+EXACT_COSTS = 1000
 
 
 def min_costs(gaps: Gaps, costs: np.ndarray, reject_all: float) -> tuple[np.ndarray, np.ndarray]:
@@ -258,6 +271,10 @@ def min_costs(gaps: Gaps, costs: np.ndarray, reject_all: float) -> tuple[np.ndar
     for i, (p, miss, accept) in enumerate(costs):
         cost = p * miss * frr + (1 - p) * accept * far
         best = int(np.argmin(cost))
+        near = np.nonzero(cost <= cost[best] * (1 + 1e-12))[0]
+        if 1 < len(near) <= EXACT_COSTS:  # rounding must not choose among equals
+            exact = [gaps.exact_cost(int(k), p, miss, accept) for k in near]
+            best = int(near[exact.index(min(exact))])
         least[i], where[i] = cost[best], threshold[best]
     return least, where
 

@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from bioeval.bins import Bins
-from bioeval.collecting import Collector, GapCounter, MomentCounter, collect
+from bioeval.collecting import (
+    Collector,
+    DistinctCounter,
+    GapCounter,
+    MomentCounter,
+    collect,
+)
 from bioeval.counting import CellCounter, ImpostorBlock
 from bioeval.errors import MergeError
 from bioeval.points import (
@@ -151,11 +157,15 @@ class PointFinder:
 
 
 def _moments(scores: np.ndarray) -> tuple[float, float]:
-    """Return mean and variance; NaN of nothing, infinite where the squares overflow."""
+    """Return mean and variance; NaN of nothing, infinite where the squares overflow.
+
+    Taken from one of the scores, so that equal scores have no variance at all.
+    """
     if not len(scores):
         return np.nan, np.nan
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(scores.mean()), float(scores.var())
+        shifted = scores - scores[0]
+        return float(scores[0] + shifted.mean()), float(shifted.var())
 
 
 class _Search:
@@ -248,25 +258,37 @@ class _Search:
         return True
 
     def _narrow(self, sweep: Sweep, crowded: list[int]) -> None:
-        """Count the scores of crowded bins in cells of their own."""
+        """Divide crowded bins: into their few distinct scores, or into cells of their own."""
         counters = {b: CellCounter() for b in crowded}
-        ends = {b: (math.inf, -math.inf) for b in crowded}
+        tallies = {b: DistinctCounter() for b in crowded}
         none = np.zeros(1, dtype=np.int64)
         for values, start, stop in sweep():
-            for b, counter in counters.items():
+            for b in crowded:
                 window = [(self.bins.low(b), float(self.bins.edges[b]))]
                 inside = collect(values, start, stop, window)
                 if len(inside):
-                    counter.add(inside[None], none, none)
-                    low, high = ends[b]
-                    ends[b] = min(low, inside.min()), max(high, inside.max())
+                    counters[b].add(inside[None], none, none)
+                    tallies[b].add(inside)
         for b in sorted(crowded, reverse=True):
-            low, high = ends[b]
-            if low == high:  # one score, many times: nothing is left to divide
-                key = self.bins.low(b), float(self.bins.edges[b])
-                self.found[key] = np.array([low]), self.bins.counts[b : b + 1].copy()
-            else:
-                self.bins = self.bins.split(b, counters[b].result())
+            low, high = self.bins.low(b), float(self.bins.edges[b])
+            distinct, cells = tallies[b], counters[b].result()
+            if distinct.values is not None:
+                self.found[low, high] = distinct.values, distinct.counts
+            elif len(cells.counts) > 1:
+                self.bins = self.bins.split(b, cells)
+            else:  # closer together than the finest cells
+                self._halve(sweep, b, distinct.low / 2 + distinct.high / 2)
+
+    def _halve(self, sweep: Sweep, b: int, middle: float) -> None:
+        """Divide a bin at one score."""
+        low, high = self.bins.low(b), float(self.bins.edges[b])
+        middle = min(max(middle, math.nextafter(low, math.inf)), math.nextafter(high, -math.inf))
+        count = sum(len(collect(*block, [(low, middle)])) for block in sweep())
+        self.bins = Bins(
+            np.insert(self.bins.edges, b, middle),
+            np.insert(self.bins.counts, b, count),
+        )
+        self.bins.counts[b + 1] -= count
 
     # -- points
 

@@ -35,6 +35,7 @@ class About:
     fingerprints: tuple[str, ...]
     notes: tuple[str, ...] = ()
     origin: str = ""
+    gallery: str = ""
 
     def merge(self, other: About) -> About:
         """Describe the data of both."""
@@ -42,6 +43,8 @@ class About:
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
                 raise MergeError(f"tallies of different {what}: {mine!r} and {theirs!r}")
+        pooled = self.gallery != other.gallery
+        notes = (*self.notes, "probes of different galleries are pooled") if pooled else self.notes
         return replace(
             self,
             probes=self.probes + other.probes,
@@ -50,7 +53,7 @@ class About:
             probe_subjects=self.probe_subjects | other.probe_subjects,
             enrolled_subjects=self.enrolled_subjects | other.enrolled_subjects,
             fingerprints=_joined(self.fingerprints, other.fingerprints),
-            notes=_joined(self.notes, other.notes),
+            notes=_joined(notes, other.notes),
         )
 
 

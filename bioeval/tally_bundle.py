@@ -25,6 +25,7 @@ from bioeval.tallies import (
     ThresholdCounts,
     VerificationTally,
 )
+from bioeval.tally_check import complaint
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -90,6 +91,8 @@ class Tally:
         """
         if not isinstance(other, Tally):
             raise MergeError(f"a Tally cannot be merged with {type(other).__name__}")
+        if other is self:
+            raise MergeError("a Tally cannot be merged with itself: its probes would count twice")
         mine, theirs = self.parts, other.parts
         options = {k: (v.options, theirs[k].options) for k, v in mine.items() if k in theirs}
         differ = [k for k, (a, b) in options.items() if not _equal_options(a, b)]
@@ -187,13 +190,31 @@ class Tally:
             raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
         try:
             tallies = [_unpack(x, arrays) for x in header["tallies"]]
-            parts = {
-                node: Part(tallies[x["tally"]], dict(x["options"]))
-                for node, x in header["nodes"].items()
+            found = {
+                node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()
             }
-            return Tally(header["protocol"], parts, header["far_targets"], header["ranks"])
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
-            raise DataError(f"{path}: the tally lacks {error}; it is damaged") from None
+            protocol, targets, ranks = (header[k] for k in ("protocol", "far_targets", "ranks"))
+            wrong = complaint(found) or _wrong_header(protocol, targets, ranks)
+        except (
+            KeyError,
+            TypeError,
+            IndexError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+        ) as error:
+            raise DataError(f"{path}: the tally is damaged ({error})") from None
+        if wrong:
+            raise DataError(f"{path}: the tally is damaged: {wrong}")
+        parts = {node: Part(tally, dict(options)) for node, (tally, options) in found.items()}
+        return Tally(protocol, parts, targets, ranks)
+
+
+def _wrong_header(protocol: Any, targets: Any, ranks: Any) -> str:
+    right = isinstance(protocol, str) and isinstance(targets, list) and isinstance(ranks, list)
+    right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in targets)
+    right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
+    return "" if right else "its header names no protocol, FAR targets or ranks"
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:

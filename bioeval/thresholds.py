@@ -17,6 +17,9 @@ from bioeval.errors import DataError
 
 DEFAULT_COUNT = 1000
 
+# The largest number of thresholds that may be asked for by their number.
+MOST = 10_000_000
+
 # Finest cells of a count: at most this many between the smallest and the largest score.
 CELLS = 1 << 12
 
@@ -39,6 +42,8 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
     if isinstance(thresholds, (int, np.integer)):
         if thresholds < 2:
             raise DataError(f"thresholds = {thresholds}; expected at least 2, or an array")
+        if thresholds > MOST:
+            raise DataError(f"thresholds = {thresholds:,}; expected at most {MOST:,}, or an array")
         return int(thresholds)
     try:
         array = np.atleast_1d(np.asarray(thresholds))

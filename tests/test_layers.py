@@ -27,7 +27,19 @@ LAYERS = [
     ["counting"],
     ["blocks"],
     ["describing"],
-    ["tallies", "protocol", "cards", "scores", "score_input", "embeddings", "thresholds", "labels", "points", "bins"],
+    ["tally_check"],
+    [
+        "tallies",
+        "protocol",
+        "cards",
+        "scores",
+        "score_input",
+        "embeddings",
+        "thresholds",
+        "labels",
+        "points",
+        "bins",
+    ],  # fmt: skip
     ["kernels", "closed_forms", "draws", "progress", "checks", "names", "errors", "version"],
 ]
 HEIGHT = {unit: -row for row, units in enumerate(LAYERS) for unit in units}

@@ -216,3 +216,31 @@ def test_targets_are_rates(targets):
 def test_costs_are_rows_of_prior_and_two_costs(costs):
     with pytest.raises(be.DataError, match="costs"):
         be.verification(be.simulate(4, 2), costs=costs)
+
+
+@pytest.mark.parametrize(
+    "values", [[1 - 2**-53, 1.0], [5e-324, 1e-323], [0.5, 1.0], [3.0, 3.0], [1e308, 1.7e308]]
+)
+@pytest.mark.parametrize("few", [True, False])
+def test_crowds_closer_than_any_cell_are_told_apart(values, few, monkeypatch):
+    monkeypatch.setattr(refinement, "COLLECT", 2)
+    if not few:  # not even the distinct scores can be kept
+        monkeypatch.setattr(refinement.DistinctCounter, "MOST", 0)
+    rng = np.random.default_rng(0)
+    genuine, impostor = rng.choice(values, 9).tolist(), rng.choice(values, 20).tolist()
+    scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(29) < 9)
+    ds = be.verification(scores, far_targets=TARGETS, costs=COSTS)
+    check_points(ds, genuine, impostor, "distance")
+
+
+def test_scores_without_spread_have_no_d_prime():
+    labels = np.arange(12) // 2
+    d = np.where(np.equal.outer(labels, labels), 0.1, 0.7)
+    assert math.isnan(be.verification(be.Scores(d, labels)).d_prime)
+
+
+def test_rounding_does_not_choose_among_equal_costs():
+    scores = [5, 3, 1, 3, 2, 3, 4, 0, 2, 3, 1, 5.0]
+    flags = [1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0]
+    ds = be.verification(be.Scores.from_pairs(scores, flags))
+    assert ds.min_cost_threshold.item() == 0.0

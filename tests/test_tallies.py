@@ -608,3 +608,62 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
         tally_of().save(tmp_path / "nowhere" / "t.npz")
     with pytest.raises(be.DataError, match="is a folder"):
         tally_of().save(tmp_path)
+
+
+# ------------------------------------------------------------------------------- hostile files
+
+
+def rewrite(path, change):
+    """Save a tally's file again with another header or other arrays."""
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    header = json.loads(arrays["header"].tobytes())
+    change(header, arrays)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+
+
+HOSTILE = {
+    "no node": lambda h, a: h.update(nodes={}),
+    "unknown node": lambda h, a: h["nodes"].update(x=h["nodes"]["open_set"]),
+    "infinite ranks": lambda h, a: h.update(ranks=[float("inf")]),
+    "words as targets": lambda h, a: h.update(far_targets="all"),
+    "no tally": lambda h, a: h["tallies"].__setitem__(0, {"array": "0.genuine"}),
+    "another class": lambda h, a: h["tallies"][0].update({"class": "About"}),
+    "unknown class": lambda h, a: h["tallies"][0].update({"class": "os.system"}),
+    "about a number": lambda h, a: h["tallies"][0].update(about=5),
+    "unknown field": lambda h, a: h["tallies"][0].update(shell="rm"),
+    "unknown option": lambda h, a: h["nodes"]["open_set"]["options"].update(shell="rm"),
+    "unsorted genuine": lambda h, a: a.update({"0.genuine": a["0.genuine"][::-1]}),
+    "words as genuine": lambda h, a: a.update({"0.genuine": np.array(["a"])}),
+    "negative counts": lambda h, a: a.update({"0.impostor.counts": -a["0.impostor.counts"]}),
+    "flat facts": lambda h, a: a.update({"2.mate": a["2.mate"][None]}),
+    "short facts": lambda h, a: a.update({"2.closer": a["2.closer"][:3]}),
+    "missing array": lambda h, a: a.pop("2.other"),
+    "fraction of a cell": lambda h, a: h["tallies"][0]["impostor"].update(first=1.5),
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_file_is_not_taken_on_trust(change, tmp_path):
+    path = tmp_path / "tally.npz"
+    be.tally(be.simulate(6, 3, random_state=1)).save(path)
+    be.Tally.load(path)
+    rewrite(path, change)
+    with pytest.raises(be.DataError, match="damaged"):
+        be.Tally.load(path)
+
+
+def test_a_tally_does_not_merge_with_itself():
+    counted = be.tally(be.simulate(6, 3, random_state=1))
+    with pytest.raises(be.MergeError, match="itself"):
+        counted.merge(counted)
+
+
+def test_probes_of_different_galleries_are_said_to_be_pooled():
+    scores = be.simulate(6, 3, random_state=1)
+    others = be.Scores(scores.values, [f"{x} too" for x in scores.probe_labels])
+    merged = be.tally(scores).merge(be.tally(others))
+    assert "different galleries" in merged.dataset("open_set").warnings
+    halves = [be.tally(scores.select(probes=rows)) for rows in (range(9), range(9, 18))]
+    assert "galleries" not in halves[0].merge(halves[1]).dataset("open_set").warnings

@@ -37,14 +37,17 @@ def row_moments(block, own_start, own_stop, count, mean, squares):
         row = block[i]
         n = np.int64(0)
         total = 0.0
+        origin = 0.0  # a score of the row: equal scores then have a mean without rounding
         for side in range(2):
             part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
             for j in range(len(part)):
                 x = np.float64(part[j])
                 if abs(x) < np.inf:
+                    if n == 0:
+                        origin = x
                     n += 1
-                    total += x
-        middle = total / n if n > 0 else 0.0
+                    total += x - origin
+        middle = origin + total / n if n > 0 else 0.0
         spread = 0.0
         for side in range(2):
             part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]

@@ -1,0 +1,125 @@
+"""Checks of a tally that was read from a file: nothing in a file is taken on trust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bioeval.points import VerificationPoints
+from bioeval.tallies import (
+    About,
+    CellCounts,
+    IdentificationTally,
+    ThresholdCounts,
+    VerificationTally,
+)
+
+NODES: dict[str, type] = {
+    "verification/single": VerificationTally,
+    "verification/multi": VerificationTally,
+    "open_set": IdentificationTally,
+    "closed_set": IdentificationTally,
+}
+OPTIONS = {"thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"}
+
+_WORDS = ("name", "layout", "kind", "nan", "origin", "gallery")
+_NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
+_FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
+
+
+def complaint(nodes: dict[str, tuple[Any, Any]]) -> str:
+    """Return what is wrong with the tallies and options of a file; an empty string if nothing.
+
+    Parameters
+    ----------
+    nodes : dict of str to (tally, options)
+    """
+    if not nodes:
+        return "it holds no task"
+    for node, (tally, options) in nodes.items():
+        if node not in NODES:
+            return f"it holds an unknown task {node!r}"
+        if not isinstance(options, dict) or not set(options) <= OPTIONS:
+            return f"the options of {node} are not those of a task"
+        if tally.__class__ is not NODES[node]:
+            return f"{node} does not hold the counts of its task"
+        wrong = _about(tally.about)
+        if not wrong and isinstance(tally, VerificationTally):
+            wrong = _verification(tally)
+        if not wrong and isinstance(tally, IdentificationTally):
+            wrong = _identification(tally)
+        if wrong:
+            return f"{node}: {wrong}"
+    return ""
+
+
+def _about(about: Any) -> str:
+    if type(about) is not About:
+        return "the description of its data is missing"
+    right = all(isinstance(getattr(about, k), str) for k in _WORDS)
+    right = right and all(_whole(getattr(about, k)) for k in _NUMBERS)
+    for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes"):
+        value = getattr(about, k)
+        right = right and isinstance(value, (frozenset, tuple))
+        right = right and all(isinstance(x, str) for x in value)
+    return "" if right else "the description of its data is damaged"
+
+
+def _verification(tally: VerificationTally) -> str:
+    genuine, cells, given = tally.genuine, tally.impostor, tally.given
+    if not _array(genuine, "f") or np.isnan(genuine).any() or not _rises(genuine, strictly=False):
+        return "the genuine scores are not an increasing list of numbers"
+    if type(cells) is not CellCounts or not _counts(cells.counts):
+        return "the impostor counts are not whole numbers of at least 0"
+    whole = (cells.negative_infinite, cells.positive_infinite)
+    if not all(map(_whole, whole)) or not all(
+        isinstance(x, int) for x in (cells.first, cells.exponent)
+    ):
+        return "the cells of the impostor counts are damaged"
+    if len(cells.counts) and not (cells.counts[0] and cells.counts[-1]):
+        return "the impostor counts have empty cells at their ends"
+    if given is not None:
+        right = type(given) is ThresholdCounts and _array(given.thresholds, "f")
+        right = right and _counts(given.counts) and _rises(given.thresholds, strictly=True)
+        if not right or len(given.counts) != len(given.thresholds) + 1:
+            return "the counts between thresholds are damaged"
+    if tally.points is not None and type(tally.points) is not VerificationPoints:
+        return "the operating points are damaged"
+    words = (tally.templates, tally.fusion, tally.claims)
+    if not all(isinstance(x, str) for x in words) or not _whole(tally.skipped_claims):
+        return "the options it was counted with are damaged"
+    return ""
+
+
+def _identification(tally: IdentificationTally) -> str:
+    lengths = set()
+    for name, value in vars(tally).items():
+        if name in ("about", "rank_unit", "fusion"):
+            continue
+        kind = "f" if name in _FLOATS else "b" if name == "enrolled" else "i"
+        if not _array(value, kind) or (kind == "i" and (value < 0).any()):
+            return f"{name} is not a list of the right numbers"
+        lengths.add(len(value))
+    if len(lengths) != 1:
+        return "its lists differ in length"
+    if not isinstance(tally.rank_unit, str) or not isinstance(tally.fusion, str):
+        return "the options it was counted with are damaged"
+    return ""
+
+
+def _rises(values: np.ndarray, *, strictly: bool) -> bool:
+    later, earlier = values[1:], values[:-1]
+    return bool((later > earlier if strictly else later >= earlier).all())
+
+
+def _array(value: Any, kind: str) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == kind
+
+
+def _counts(value: Any) -> bool:
+    return _array(value, "i") and not (value < 0).any()
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
