@@ -49,7 +49,7 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         order = fusion[4:]
         if order.isdecimal() and 1 <= int(order) < 2**31:
             return "kth", int(order)
-        raise DataError(f"fusion is {fusion!r}; expected kth:K with a whole number 1 <= K < 2**31")
+        raise DataError(f"fusion is {fusion!r}; expected kth:K with a whole number K >= 1")
     require_choice("fusion", fusion, FUSIONS)
     return fusion, 0
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.counting import (
     IdentificationJob,
@@ -27,6 +29,10 @@ from bioeval.thresholds import check_thresholds
 
 if TYPE_CHECKING:
     import xarray as xr
+
+# FAR targets that verification also reports of its own accord, where there are attempts enough
+# to expect 30 false accepts.
+RARE_TARGETS = (1e-5, 1e-6)
 
 
 def tally(
@@ -163,9 +169,11 @@ class _Plan:
         if thresholds is None:
             thresholds = _card_thresholds(card.settings["thresholds"])
         thresholds = check_thresholds(thresholds)
+        given_targets = far_targets
         if far_targets is None:
             far_targets = card.settings["report"]["far_targets"]
         self.far_targets = check_far_targets(far_targets)
+        self.extends = self.automatic and given_targets is None
         self.jobs: dict[str, tuple[Any, dict[str, Any]]] = {}
         shared: dict[tuple[str, str], IdentificationJob] = {}
         for task, given in card.tasks.items():
@@ -220,8 +228,13 @@ class _Plan:
             if not isinstance(found, VerificationTally):
                 continue
             symmetric = both_ways and found.templates == "single"
+            targets = self.far_targets
+            if self.extends:
+                own = found.impostor.total / (2 if symmetric else 1)
+                more = [x for x in RARE_TARGETS if own >= 30 / x and x not in targets]
+                targets = np.append(targets, more)
             finder = PointFinder(
-                found, self.far_targets, check_costs(COSTS), symmetric=symmetric, auc=self.auc
+                found, targets, check_costs(COSTS), symmetric=symmetric, auc=self.auc
             )
             finder.prepare(functools.partial(job.sweep, self.reader))
             finders.append((found, job, finder))

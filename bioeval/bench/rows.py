@@ -25,7 +25,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
 )
 
 #: Ratios that are aimed at, by the key of the row.
-AT_MOST: Mapping[str, float] = MappingProxyType({"tally": 3.5})
+AT_MOST: Mapping[str, float] = MappingProxyType({"tally": 3.5, "tally, thresholds": 5.0})
 
 
 @dataclass(frozen=True)
