@@ -90,7 +90,11 @@ class Gallery:
             self.order = None
             self.columns = np.arange(n, dtype=np.int64)[None]
         else:
-            self.order = np.argsort(codes, kind="stable")
+            # Subjects in the order in which they first stand in the gallery, so that what they
+            # are called changes nothing, not even the last digit of a sum.
+            _, first, back = np.unique(codes, return_index=True, return_inverse=True)
+            place = np.argsort(np.argsort(first))[back.reshape(-1)]
+            self.order = np.argsort(place, kind="stable")
             self.columns = np.ascontiguousarray(self.order[None])
             codes = codes[self.order]
             changes = np.nonzero(codes[1:] != codes[:-1])[0] + 1

@@ -56,12 +56,32 @@ def every_result() -> dict[str, xr.Dataset]:
     }
 
 
-RESULTS = list(every_result())
+RESULTS = [
+    "single",
+    "multi",
+    "claims",
+    "pairs",
+    "mask",
+    "no costs",
+    "infinite",
+    "nobody",
+    "open",
+    "open similar",
+    "open both",
+    "open nobody",
+    "closed",
+    "closed expected",
+    "closed nobody",
+    "ranks",
+    "merged",
+]  # what every_result gives
 
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, xr.Dataset]:
-    return every_result()
+    made = every_result()
+    assert list(made) == RESULTS
+    return made
 
 
 def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:

@@ -459,9 +459,13 @@ def examples() -> dict[str, be.Tally]:
     }
 
 
-@pytest.mark.parametrize("name", list(examples()))
+EXAMPLES = ["square", "given", "number", "rectangular", "pairs", "merged", "refined", "empty class"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_saved_tally_is_loaded_as_it_was(name, tmp_path):
     tally = examples()[name]
+    assert list(examples()) == EXAMPLES
     path = tmp_path / "a tally"  # no suffix is added
     tally.save(path)
     assert [p.name for p in tmp_path.iterdir()] == ["a tally"]
