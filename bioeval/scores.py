@@ -23,6 +23,7 @@ from bioeval.embeddings import (
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.labels import Codes, as_labels, as_meta, digest
 from bioeval.score_input import (
+    IGNORE,
     as_array,
     as_index,
     as_mask,
@@ -299,19 +300,26 @@ class Scores:
                 raise DataError("genuine is missing: these scores have no labels to tell it from")
             genuine = self.codes.probe[i] == self.codes.gallery[j]
         rows, columns = self.base_rows(i), self.base_columns(j)
+        if self._mask is not None and (self._mask[rows, columns] == IGNORE).any():
+            ignored = self._mask[rows, columns] == IGNORE
+            raise DataError(
+                f"{int(ignored.sum())} pairs are cells that the mask ignores, the first is pair "
+                f"{int(np.argmax(ignored))}"
+            )
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]
         else:
             cells = zip(rows, columns, strict=True)
             values = np.array([np.asarray(self._base[r])[c] for r, c in cells])
-        return PairScores(
-            values,
-            genuine,
-            kind=self.kind,
-            nan=self.nan,
-            subjects=np.column_stack([self.codes.probe[i], self.codes.gallery[j]]),
-            name=self.name,
+        who = None
+        if self.labelled:
+            who = np.empty((len(i), 2), dtype=object)
+            who[:, 0], who[:, 1] = self.probe_labels[i], self.gallery_labels[j]
+        pairs = PairScores(
+            values, genuine, kind=self.kind, nan=self.nan, subjects=who, name=self.name
         )
+        pairs.origin = self.origin
+        return pairs
 
     # ---------------------------------------------------------------- what it is
 
@@ -546,7 +554,12 @@ class PairScores(Scores):
     @property
     def subjects(self) -> np.ndarray:
         """The distinct subjects of both sides; empty where they were not given."""
-        return np.array([]) if self.pair_subjects is None else np.unique(self.pair_subjects)
+        if self.pair_subjects is None:
+            return np.array([])
+        distinct = list(dict.fromkeys(self.pair_subjects.ravel().tolist()))
+        found = np.empty(len(distinct), dtype=object)
+        found[:] = distinct
+        return found
 
     @cached_property
     def fingerprint(self) -> str:

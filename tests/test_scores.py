@@ -913,3 +913,20 @@ def test_a_fingerprint_tells_other_data_apart():
     assert (
         be.Scores(d, ["a", "b"]).fingerprint == be.Scores(d + 1, np.array(["a", "b"])).fingerprint
     )
+
+
+@pytest.mark.parametrize("labels", [["ann", "ann", "bob"], [7, 7, 300]])
+def test_pairs_taken_from_a_matrix_know_their_subjects(labels, tmp_path):
+    scores = be.Scores(np.arange(9.0).reshape(3, 3), labels)
+    pairs = scores.at_pairs([0, 1], [1, 2])
+    assert pairs.pair_subjects.tolist() == [[labels[0], labels[1]], [labels[1], labels[2]]]
+    assert pairs.subjects.tolist() == [labels[0], labels[2]]
+    be.save(pairs, tmp_path / "pairs.npz")
+    assert be.load(tmp_path / "pairs.npz").pair_subjects.tolist() == pairs.pair_subjects.tolist()
+
+
+def test_pairs_are_not_taken_from_ignored_cells():
+    mask = np.array([[2, 0], [1, 1]])
+    scores = be.Scores(np.zeros((2, 2)), ["a", "b"], ["a", "c"], mask=mask)
+    with pytest.raises(be.DataError, match="1 pairs are cells that the mask ignores.*pair 1"):
+        scores.at_pairs([0, 0], [0, 1])
