@@ -21,7 +21,7 @@ from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.kernels import refine as kernel_refine
-from bioeval.labels import _plain
+from bioeval.labels import Codes, _plain
 from bioeval.score_input import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores import Scores
 from bioeval.tallies import About
@@ -230,7 +230,13 @@ class BlockReader:
             mask = scores.read_mask(low, high, gallery.order)
             self._check_mask(mask, low)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
+        cells = self._excluded_cells(low, high)
+        if cells is not None:  # out of sight of the NaN policy, then no attempt
+            values = _own_copy(values, raw)
+            values[cells] = 0
         values = self._without_nan(values, raw, position, mask, low)
+        if cells is not None:
+            values[cells] = np.nan
         if mask is not None and (mask == IGNORE).any():
             values = _own_copy(values, raw)
             values[mask == IGNORE] = np.nan
@@ -245,6 +251,29 @@ class BlockReader:
             self_position=position,
             mask=mask,
         )
+
+    @cached_property
+    def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Codes of probes, and of the gallery in its order, for each column that excludes."""
+        scores, order = self.scores, self.gallery.order
+        found = []
+        for name in scores.exclude:
+            codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
+            found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
+        return found
+
+    def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return rows of the block and positions of what `exclude` leaves out, if anything."""
+        if not self.scores.exclude:
+            return None
+        start, stop = self.gallery.own_start[low:high], self.gallery.own_stop[low:high]
+        size = stop - start
+        row = np.repeat(np.arange(high - low), size)
+        position = np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
+        same = np.zeros(len(row), dtype=bool)
+        for probe, gallery in self._excluding:
+            same |= probe[low + row] == gallery[position]
+        return row[same], position[same]
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         """With labels, a mask may leave cells out but not contradict the labels."""
@@ -301,6 +330,9 @@ class BlockReader:
             failed &= scores.probe_ids[low:high, None] != scores.gallery_ids[None, :]
             if scores._mask is not None:
                 failed &= scores.read_mask(low, high) != IGNORE
+            if scores.exclude:
+                rows, columns = np.nonzero(failed)
+                failed[rows, columns] = ~scores.excluded(low + rows, columns)
             if first is None and failed.any():
                 row, column = np.unravel_index(int(np.argmax(failed)), failed.shape)
                 first = (low + int(row), int(column))

@@ -38,6 +38,7 @@ def describe(scores: Scores) -> About:
         fingerprints=(scores.fingerprint,),
         notes=tuple(_notes(scores)),
         origin=scores.origin,
+        exclude=", ".join(scores.exclude),
         gallery="" if pairs or not scores.labelled else digest(scores.gallery_labels),
     )
 
@@ -64,9 +65,10 @@ def _notes(scores: Scores) -> list[str]:
             )
     if scores.layout == "all-against-all":
         sessions = scores.probe_meta.get("session")
-        if sessions is not None and len(np.unique(sessions.astype(str))) > 1:
+        several = sessions is not None and len(np.unique(sessions.astype(str))) > 1
+        if several and "session" not in scores.exclude:
             notes.append(
                 "templates of several sessions: pairs of the same session are counted too, and "
-                "flatter the system"
+                'flatter the system; exclude="session" leaves them out'
             )
     return notes

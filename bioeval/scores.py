@@ -8,7 +8,7 @@ never compared with itself, in a square matrix and in any selection of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from bioeval.embeddings import (
     as_embeddings,
     describe_metric,
 )
-from bioeval.errors import DataError, ProtocolError, require_choice
+from bioeval.errors import DataError, ProtocolError, nearest_name, require_choice
 from bioeval.labels import Codes, as_labels, as_meta, digest
 from bioeval.score_input import (
     IGNORE,
@@ -69,6 +69,10 @@ class Scores:
         all-against-all, `probe_meta` serves both sides.
     name : str, optional
         The system's name, for tables and plots.
+    exclude : sequence of str
+        Metadata columns. Two templates of one subject with the same value in any of them are
+        not compared: ``exclude=("session",)`` leaves out genuine pairs of one session, which
+        flatter the system. Impostor pairs stay.
 
     Raises
     ------
@@ -100,6 +104,7 @@ class Scores:
         probe_meta: Mapping[str, Any] | None = None,
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
+        exclude: Sequence[str] = (),
     ):
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
@@ -126,6 +131,23 @@ class Scores:
         self.gallery_meta = self.probe_meta if square else as_meta(gallery_meta, n, "gallery_meta")
         if self.labelled:
             self.codes = Codes(self.probe_labels, self.gallery_labels)
+        self.exclude = self._as_columns(exclude)
+
+    def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
+        """Return names of metadata columns that both sides have."""
+        names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        known = [name for name in self.probe_meta if name in self.gallery_meta]
+        for name in names:
+            if name not in known:
+                side = "gallery" if name in self.probe_meta else "probe"
+                raise DataError(
+                    f"exclude names {name!r}, which is not in the {side} metadata; "
+                    f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
+                    f"{nearest_name(str(name), known)}"
+                )
+        if names and not self.labelled:
+            raise DataError("exclude needs labels: a mask alone does not say who is who")
+        return tuple(dict.fromkeys(names))
 
     def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
         m, n = self._base.shape
@@ -172,6 +194,7 @@ class Scores:
         probe_meta: Mapping[str, Any] | None = None,
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
+        exclude: Sequence[str] = (),
     ) -> Scores:
         """Compare embeddings by a metric.
 
@@ -193,7 +216,7 @@ class Scores:
             Bytes. A matrix that would take more is never made: its rows are computed whenever
             they are read (the attribute ``streams`` is then true), in blocks that stay well
             below the limit.
-        nan, mask, probe_meta, gallery_meta, name
+        nan, mask, probe_meta, gallery_meta, name, exclude
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
 
         Returns
@@ -232,6 +255,7 @@ class Scores:
             probe_meta=probe_meta,
             gallery_meta=gallery_meta,
             name=name,
+            exclude=exclude,
         )
         made.origin = describe_metric(metric, left)
         made.memory_limit = int(memory_limit)
@@ -306,6 +330,12 @@ class Scores:
                 f"{int(ignored.sum())} pairs are cells that the mask ignores, the first is pair "
                 f"{int(np.argmax(ignored))}"
             )
+        removed = self.excluded(i, j)
+        if removed.any():
+            raise DataError(
+                f"{int(removed.sum())} pairs are excluded for their {' or '.join(self.exclude)}, "
+                f"the first is pair {int(np.argmax(removed))}"
+            )
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]
         else:
@@ -376,6 +406,43 @@ class Scores:
         return f"<Scores {what}, {who}nan={self.nan!r}>"
 
     # ---------------------------------------------------------------- views
+
+    def excluding(self, *columns: str) -> Scores:
+        """Leave out pairs of one subject with the same value in any of these metadata columns.
+
+        Parameters
+        ----------
+        *columns : str
+            As for `exclude` of :class:`Scores`; none takes all pairs in again.
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> meta = {"session": [1, 1, 2, 1]}
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "a", "b"], probe_meta=meta)
+        >>> int(be.verification(scores).genuine_attempts)
+        6
+        >>> int(be.verification(scores.excluding("session")).genuine_attempts)
+        4
+        """
+        if isinstance(self, PairScores):
+            raise ProtocolError("a pair list has no metadata to exclude by; leave the pairs out")
+        view = self.select()
+        view.exclude = self._as_columns(columns)
+        return view
+
+    def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Say which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
+        found = np.zeros(len(i), dtype=bool)
+        for name in self.exclude:
+            codes = Codes(self.probe_meta[name], self.gallery_meta[name])
+            found |= codes.probe[i] == codes.gallery[j]
+        return found & (self.codes.probe[i] == self.codes.gallery[j]) if self.exclude else found
 
     def select(self, probes: Any = None, gallery: Any = None) -> Scores:
         """Take some probes and some gallery templates, without copying any score.
@@ -529,6 +596,7 @@ class PairScores(Scores):
                 )
             self.pair_subjects = columns
         self.labelled = False
+        self.exclude = ()
         self._mask = None
 
     @property

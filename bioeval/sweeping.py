@@ -56,6 +56,8 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
     if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
         return False
+    if scores.exclude:
+        return False
     base = scores.base
     if base.dtype not in _KEYS:
         return False

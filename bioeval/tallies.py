@@ -36,10 +36,11 @@ class About:
     notes: tuple[str, ...] = ()
     origin: str = ""
     gallery: str = ""
+    exclude: str = ""
 
     def merge(self, other: About) -> About:
         """Describe the data of both."""
-        for what in ("layout", "kind", "nan"):
+        for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
                 raise MergeError(f"tallies of different {what}: {mine!r} and {theirs!r}")

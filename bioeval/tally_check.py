@@ -23,7 +23,7 @@ NODES: dict[str, type] = {
 }
 OPTIONS = {"thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"}
 
-_WORDS = ("name", "layout", "kind", "nan", "origin", "gallery")
+_WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
 _NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
 _FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
 

@@ -83,6 +83,13 @@ KEY names an array in a .npz file whose arrays have names of their own.
     metavar="NAME=KEY",
     help="Metadata, as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; repeatable.",
 )
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="NAME",
+    help="Leave out pairs of one subject that agree in this metadata column, as session; "
+    "repeatable.",
+)
 @click.option("--pairs", metavar="KEY", help="Array of pairs to evaluate: index a, index b, same.")
 @click.option(
     "--thresholds",
@@ -111,6 +118,7 @@ def command(
     probe_labels: str | None,
     gallery_labels: str | None,
     meta: tuple[str, ...],
+    exclude: tuple[str, ...],
     given_thresholds: str | None,
     max_rank: int | None,
     far: tuple[tuple[float, ...], ...],
@@ -130,6 +138,7 @@ def command(
         **labels("probe_labels", probe_labels, data),
         **labels("gallery_labels", gallery_labels, data),
         "meta": metadata(meta),
+        "exclude": exclude,
     }
     asked = {
         "thresholds": thresholds(given_thresholds),

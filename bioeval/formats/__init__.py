@@ -6,7 +6,7 @@ A file's content decides how it is read; a name that says something else is an e
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bioeval.errors import DataError, nearest_name
@@ -40,6 +40,7 @@ def load(
     metric: str | None = None,
     kind: str | None = None,
     nan: str | None = None,
+    exclude: Sequence[str] = (),
 ) -> Scores:
     """Read scores, or embeddings, with their labels.
 
@@ -71,6 +72,8 @@ def load(
         What the scores are. What the file says, else distance.
     nan : {"raise", "reject", "exclude"}, optional
         What a comparison that failed means. What the file says, else raise.
+    exclude : sequence of str
+        Metadata columns: pairs of one subject with the same value in any of them are left out.
 
     Returns
     -------
@@ -112,7 +115,9 @@ def load(
     )
     place = existing_file(path)
     try:
-        return _read(place, options)
+        scores = _read(place, options)
+        names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        return scores.excluding(*names) if names else scores
     except DataError as error:
         if str(place) in str(error):
             raise

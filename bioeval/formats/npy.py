@@ -49,6 +49,7 @@ def read_npy(path: Path, options: Options) -> Scores:
         kind=options.kind or said.get("kind", "distance"),
         nan=options.nan or said.get("nan", "raise"),
         name=path.stem,
+        exclude=said.get("exclude", ()),
     )
 
 
@@ -194,6 +195,8 @@ def write_npy_with_csv(scores: Scores, path: Path) -> None:
             with open(target, "wb") as file:
                 write_npy(file, (m, n), np.dtype(np.uint8), row_blocks(scores.read_mask, m, n))
         about = {_SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan, "files": files}
+        if scores.exclude:
+            about["exclude"] = list(scores.exclude)
         target = stack.enter_context(replacing(sibling(path, "json")))
         target.write_text(json.dumps(about) + "\n", encoding="utf-8")
         with open(part, "wb") as file:

@@ -9,8 +9,8 @@ Version 1 holds either
 - ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
   ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
 
-``kind`` and ``nan`` are words, ``schema`` is the version. Arrays under other names are chosen by
-options.
+``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the version.
+Arrays under other names are chosen by options.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ RESERVED = {
     "mask",
     "kind",
     "nan",
+    "exclude",
     "metric",
     "pairs",
     "schema",
@@ -121,6 +122,7 @@ class _Reader:
             kind=self._word("kind", "distance", KINDS),
             nan=self._nan,
             name=self.file.path.stem,
+            exclude=self._exclude,
         )
         if not self.options.names_arrays and "probe_ids" in self.file:
             scores.probe_ids = self._ids("probe_ids", m)
@@ -197,6 +199,7 @@ class _Reader:
                 probe_meta=probe_meta,
                 gallery_meta=None if other is None else gallery_meta,
                 name=self.file.path.stem,
+                exclude=self._exclude,
             )
         self._refuse("a list of pairs", "mask_key")
         a, b, same = self._pairs(m, n, itself=other is None)
@@ -375,6 +378,12 @@ class _Reader:
     @property
     def _nan(self) -> str:
         return self._word("nan", "raise", NAN_POLICIES)
+
+    @property
+    def _exclude(self) -> list[str]:
+        if self.options.names_arrays or "exclude" not in self.file:
+            return []
+        return np.atleast_1d(self.file.read("exclude")).astype(str).tolist()
 
     # ------------------------------------------------------------ what is missing
 

@@ -21,6 +21,8 @@ def write_npz(scores: Scores, target: Path, named: Path) -> None:
         out.add("kind", np.array(scores.kind))
         if scores.nan != "raise":
             out.add("nan", np.array(scores.nan))
+        if scores.exclude:
+            out.add("exclude", np.array(scores.exclude))
         if isinstance(scores, PairScores):
             out.add("genuine", scores.genuine)
             if scores.pair_subjects is not None:

@@ -26,6 +26,7 @@ FLAGS = {
     "metric": "--metric",
     "kind": "--kind",
     "nan": "--nan",
+    "exclude": "--exclude",
 }
 
 

@@ -41,6 +41,7 @@ def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, s
         "layout": about.layout,
         "kind": about.kind,
         "nan_policy": about.nan,
+        "exclude": about.exclude,
         "probes": about.probes,
         "probe_subjects": len(about.probe_subjects),
         "enrolled_subjects": len(about.enrolled_subjects),
