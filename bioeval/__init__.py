@@ -28,6 +28,7 @@ _HOMES = {
     "open_set": "bioeval.tasks",
     "closed_set": "bioeval.tasks",
     "ranks": "bioeval.tasks",
+    "tracking": "bioeval.mot",
     "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         ProtocolError,
     )
     from bioeval.formats import load, save
+    from bioeval.mot import tracking
     from bioeval.pipeline import evaluate, refine_tally, tally
     from bioeval.protocol import Protocol
     from bioeval.scores import PairScores, Scores

@@ -37,6 +37,8 @@ COORDINATES = {
     "rank": Name("rank", "1", "rank R"),
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
     "probe": Name("probe, by its row"),
+    "sequence": Name("sequence"),
+    "target": Name("target: an identity of the ground truth, by its id"),
 }
 
 VERIFICATION = {
@@ -138,3 +140,52 @@ RANKS = {
     "others": Name("usable candidates of other subjects", "candidates"),
     "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
 }
+
+TRACKING = {
+    "mota": Name("multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"),
+    "motp": Name("multiple object tracking precision: mean overlap (IoU) of the matches"),
+    "motp_distance": Name("mean of 1 - IoU over the matches: MOTP as a distance"),
+    "recall": Name("share of the boxes of targets that are matched"),
+    "precision": Name("share of the boxes of the result that are matched"),
+    "far": Name("false alarm rate of CityFlow: FN + FP + IDSW in a frame", "errors/frame"),
+    "fp_per_frame": Name("false positives in a frame (FAF of MOTChallenge)", "boxes/frame"),
+    "idp": Name("identification precision: IDTP / (IDTP + IDFP)"),
+    "idr": Name("identification recall: IDTP / (IDTP + IDFN)"),
+    "idf1": Name("identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
+    "frames": Name("frames of the sequence; where its length is not given, those with rows"),
+    "frames_with_rows": Name("frames with a row in either file"),
+    "targets": Name("identities of the ground truth", "targets"),
+    "identities": Name("identities of the result", "identities"),
+    "truth_boxes": Name("boxes of targets", "boxes"),
+    "result_boxes": Name("boxes of the result", "boxes"),
+    "tp": Name("true positives: boxes of targets that are matched", "boxes"),
+    "fn": Name("false negatives: boxes of targets that are not matched", "boxes"),
+    "fp": Name("false positives: boxes of the result that are not matched", "boxes"),
+    "idsw": Name(
+        "identity switches: matches with another identity than the target's last", "boxes"
+    ),
+    "fragmentations": Name("times a target is missed, and matched again later"),
+    "resumptions": Name("times a target is matched again after being missed or away (TrackEval)"),
+    "mt": Name("mostly tracked targets: covered for 80 % of their frames", "targets"),
+    "pt": Name("partially tracked targets", "targets"),
+    "ml": Name("mostly lost targets: covered for less than 20 % of their frames", "targets"),
+    "idtp": Name("boxes of targets under the one identity that stands for the target", "boxes"),
+    "idfn": Name("other boxes of targets", "boxes"),
+    "idfp": Name("other boxes of the result", "boxes"),
+    "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
+    "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
+}
+
+TRACKING_TARGETS = {
+    "frames_present": Name("frames in which the target is", "frames"),
+    "frames_covered": Name("frames in which the target is matched", "frames"),
+    "coverage": Name("share of the target's frames in which it is matched"),
+    "target_switches": Name("identity switches of the target"),
+    "target_fragmentations": Name("times the target is missed, and matched again later"),
+    "state": Name("mostly tracked, partially tracked or mostly lost"),
+}
+
+
+def of_sequence(name: Name) -> Name:
+    """Return what a variable means that has a value for each sequence."""
+    return Name(f"{name.long_name}; of each sequence", name.units, name.iso)

@@ -21,7 +21,7 @@ LAYERS = [
     ["cli"],
     ["bench"],
     ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
-    ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
+    ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
     ["collecting"],
     ["counting"],

@@ -1,0 +1,244 @@
+"""What is compared with what: files, folders of sequences, or the cameras of one scene."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.checks import require_integer
+from bioeval.errors import DataError, nearest_name
+from bioeval.mot.rows import Rows, from_array, in_order, joined
+from bioeval.mot.text import read_rows, sequence_length
+
+_ENDINGS = (".txt", ".txt.gz")
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The ground truth and the result of a sequence.
+
+    Attributes
+    ----------
+    name : str
+        The sequence's; empty where there is only one, without a name.
+    frames : int, dict of camera to int, or None
+        How long it is, where that is given.
+    frames_from : str
+        Who says so.
+    """
+
+    name: str
+    truth: Rows
+    result: Rows
+    frames: int | dict[str, int] | None
+    frames_from: str
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A part of the input that is not yet read."""
+
+    value: Any
+    what: str
+    length: int | None = None
+    length_from: str = ""
+
+    def rows(self, columns: tuple[str, ...]) -> Rows:
+        if isinstance(self.value, Path):
+            return read_rows(self.value, columns)
+        return from_array(self.value, columns, self.what)
+
+
+def read_pairs(
+    truth: Any, result: Any, frames: Any, columns: tuple[str, ...], parts: str
+) -> tuple[list[Pair], list[str]]:
+    """Read what is to be compared; return it with remarks on what was left out."""
+    truths, results = _sources(truth, "truth"), _sources(result, "result")
+    if isinstance(truths, dict) != isinstance(results, dict):
+        several, one = ("truth", "result") if isinstance(truths, dict) else ("result", "truth")
+        raise DataError(
+            f"{several} has several files and {one} is a single one; expected a folder, or a "
+            f"mapping of names, for both"
+        )
+    if isinstance(truths, _Source) and isinstance(results, _Source):
+        length, source = _length(frames, "", truths)
+        return [Pair("", truths.rows(columns), results.rows(columns), length, source)], []
+    assert isinstance(truths, dict) and isinstance(results, dict)
+    _require_all(truths, results, result, parts)
+    extra = sorted(set(results) - set(truths))
+    notes = []
+    if extra:
+        what = f"{len(extra)} results have" if len(extra) > 1 else "1 result has"
+        notes.append(f"{what} no ground truth and were left out: {_some(extra)}")
+    _check_names(frames, truths, parts)
+    if parts == "cameras":
+        if "camera" in columns:
+            raise DataError(
+                'parts="cameras" takes a file for each camera; expected no column camera'
+            )
+        return [_one_scene(truths, results, frames, columns)], notes
+    pairs = []
+    for name in sorted(truths):
+        length, source = _length(frames, name, truths[name])
+        rows = truths[name].rows(columns), results[name].rows(columns)
+        pairs.append(Pair(name, *rows, length, source))
+    return pairs, notes
+
+
+def _one_scene(
+    truths: dict[str, _Source],
+    results: dict[str, _Source],
+    frames: Any,
+    columns: tuple[str, ...],
+) -> Pair:
+    """Read the files of a scene's cameras."""
+    names = in_order(truths)
+    known = {name: _length(frames, name, truths[name]) for name in names}
+    lengths = {name: length for name, (length, _) in known.items() if isinstance(length, int)}
+    if lengths and len(lengths) < len(names):
+        lacking = _some([name for name in names if name not in lengths])
+        raise DataError(f"frames has nothing for {lacking}; expected a number for each camera")
+    truth, result = (
+        joined([side[name].rows(columns).in_camera(name) for name in names])
+        for side in (truths, results)
+    )
+    return Pair("", truth, result, lengths or None, known[names[0]][1])
+
+
+def _sources(value: Any, what: str) -> _Source | dict[str, _Source]:
+    """Return what is to be read: one source, or several by name."""
+    if isinstance(value, Mapping):
+        if not value:
+            raise DataError(f"{what} is an empty mapping; expected names and what they stand for")
+        found = {}
+        for name, part in value.items():
+            source = _sources(part, f"{what}[{name!r}]")
+            if isinstance(source, dict):
+                raise DataError(
+                    f"{what}[{name!r}] holds several sequences; expected a file, an array or the "
+                    "folder of one sequence"
+                )
+            found[str(name)] = source
+        return found
+    if isinstance(value, str | os.PathLike):
+        path = Path(value)
+        return _folder(path) if path.is_dir() else _Source(path, what)
+    return _Source(value, what)
+
+
+def _folder(folder: Path) -> _Source | dict[str, _Source]:
+    """Return the file of a sequence's folder, or the sequences that a folder holds."""
+    if (one := _sequence(folder)) is not None:
+        return one
+    entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
+    folders = {entry.name: _sequence(entry) for entry in entries if entry.is_dir()}
+    found = {name: source for name, source in folders.items() if source is not None}
+    # Beside folders of sequences, text is something else, such as a README.txt.
+    for entry in entries if not found else []:
+        ending = next((end for end in _ENDINGS if entry.name.endswith(end)), None)
+        if ending is None or entry.is_dir():
+            continue
+        name = entry.name.removesuffix(ending)
+        if name in found:
+            raise DataError(f"{folder}: has {name} twice, as {name}.txt and as {name}.txt.gz")
+        found[name] = _Source(entry, str(entry))
+    if not found:
+        raise DataError(
+            f"{folder}: holds no sequence; expected <sequence>/gt/gt.txt or <sequence>.txt"
+        )
+    return found
+
+
+def _sequence(folder: Path) -> _Source | None:
+    """Return the ground truth of a sequence's folder with its length, or None if it is none."""
+    for ending in _ENDINGS:
+        file = folder / "gt" / f"gt{ending}"
+        if file.is_file():
+            ini = folder / "seqinfo.ini"
+            length = sequence_length(ini) if ini.is_file() else None
+            return _Source(file, str(file), length, str(ini))
+    return None
+
+
+def _require_all(
+    truths: dict[str, _Source], results: dict[str, _Source], given: Any, parts: str
+) -> None:
+    lacking = sorted(set(truths) - set(results))
+    if lacking:
+        place = str(given) if isinstance(given, str | os.PathLike) else "result"
+        one = {"sequences": "sequence", "cameras": "camera"}[parts]
+        raise DataError(
+            f"{place}: has nothing for {len(lacking)} of {len(truths)} {parts} of the ground "
+            f"truth: {_some(lacking)}; expected a file <{one}>.txt for each"
+            f"{nearest_name(lacking[0], results)}"
+        )
+
+
+def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int] | None, str]:
+    """Return how many frames a sequence has, and who says so."""
+    if isinstance(frames, Mapping):
+        by_name = {str(key): value for key, value in frames.items()}
+        if name in by_name:
+            return require_integer(f"frames[{name!r}]", by_name[name], low=1), "frames"
+        if not name:  # the cameras of a column
+            checked = {
+                key: require_integer(f"frames[{key!r}]", value, low=1)
+                for key, value in by_name.items()
+            }
+            return checked, "frames"
+    elif frames is not None:
+        return require_integer("frames", frames, low=1), "frames"
+    return truth.length, truth.length_from if truth.length is not None else ""
+
+
+def _check_names(frames: Any, truths: dict[str, _Source], parts: str) -> None:
+    if isinstance(frames, Mapping):
+        for name in map(str, frames):
+            if name not in truths:
+                raise DataError(
+                    f"frames has {name!r}, which is none of the {parts}: {_some(sorted(truths))}."
+                    f"{nearest_name(name, truths)}"
+                )
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
+    """Return the length of each camera's recording, where it is given.
+
+    Raises
+    ------
+    DataError
+        If a row stands in a frame behind the last one, or if a camera's length is not given.
+    """
+    if pair.frames is None:
+        return None
+    if isinstance(pair.frames, dict):
+        lacking = [name for name in cameras if name not in pair.frames]
+        if lacking:
+            named = _some([name or "a single camera" for name in lacking])
+            raise DataError(f"frames has nothing for {named}; expected a number for each camera")
+        lengths = dict(pair.frames)
+    else:
+        lengths = {name: pair.frames for name in cameras}
+    for rows in (pair.truth, pair.result):
+        last = np.zeros(len(rows), dtype=np.int64)
+        for name, length in lengths.items():
+            last[rows.camera == name] = length
+        beyond = np.flatnonzero(rows.frame > last)
+        if len(beyond):
+            i = int(beyond[0])
+            raise DataError(
+                f"{rows.where(i)}: frame is {rows.frame[i]}, behind the last one, {last[i]}, as "
+                f"{pair.frames_from} says; expected 1 to {last[i]} ({len(beyond)} rows are beyond)"
+            )
+    return lengths

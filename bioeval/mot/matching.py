@@ -1,0 +1,136 @@
+"""Matching: which box of the result is which target's, frame by frame.
+
+Boxes of one frame can be paired if they overlap enough. Pairings of before are kept where they
+still can be; the rest is an assignment, which scipy solves. Boxes that leave no choice are paired
+at once, which is the same: in every best assignment they are together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from bioeval.kernels.boxes import count_overlaps, list_overlaps, match_frames
+from bioeval.mot.scene import Boxes
+
+#: How far below the threshold an overlap may be by rounding alone: coordinates are decimals.
+ROUNDING = 1e-12
+
+#: Which pairing of before is kept.
+PAIRINGS = ("last-known", "previous-frame")
+
+_EVER = np.iinfo(np.int64).max // 4
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """The pairs of boxes that overlap enough.
+
+    Attributes
+    ----------
+    start : int64 array, shape (n + 1,)
+        Where the overlaps of each box of the truth begin.
+    row : int64 array
+        The result's boxes.
+    iou : float64 array
+        Intersection over union.
+    """
+
+    start: np.ndarray
+    row: np.ndarray
+    iou: np.ndarray
+
+    @property
+    def truth(self) -> np.ndarray:
+        """The truth's boxes."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+
+def find_overlaps(truth: Boxes, result: Boxes, frames: int, least: float) -> Overlaps:
+    """Find the pairs of boxes of a frame whose intersection over union is at least `least`."""
+    least *= 1 - ROUNDING
+    begin = result.starts(frames)
+    counts = np.zeros(len(truth), dtype=np.int64)
+    count_overlaps(truth.box, truth.frame, result.box, begin, least, counts)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    row, iou = np.zeros(start[-1], dtype=np.int64), np.zeros(start[-1])
+    list_overlaps(truth.box, truth.frame, result.box, begin, least, start, row, iou)
+    return Overlaps(start, row, iou)
+
+
+def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
+    """Number the frames that have boxes of both; between two cameras a number is left out.
+
+    A frame without boxes of both has the number of the one before: nothing could be paired
+    there, so it parts nothing.
+    """
+    frames = len(camera)
+    both = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
+    return (np.cumsum(both) + camera).astype(np.int64)
+
+
+def match(
+    truth: Boxes,
+    result: Boxes,
+    overlaps: Overlaps,
+    serial: np.ndarray,
+    pairing: str,
+    keep: bool = True,
+) -> np.ndarray:
+    """Match the boxes of all frames.
+
+    Parameters
+    ----------
+    truth, result : Boxes
+    overlaps : Overlaps
+    serial : int64 array, shape (frames,)
+    pairing : {"last-known", "previous-frame"}
+        ``"last-known"``: a target's last pairing is kept, however long ago, where both are there
+        and overlap; then as many boxes as possible are matched, with the largest sum of overlaps.
+        ``"previous-frame"``: only pairings of the frame before are kept; then the sum of overlaps
+        is the largest.
+    keep : bool
+        Whether pairings of before are kept at all.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+        For each box of the truth the row of the result, or -1.
+    """
+    frames = len(serial)
+    begin = truth.starts(frames)
+    targets = int(truth.code.max()) + 1 if len(truth) else 0
+    most = int(np.diff(overlaps.start[begin]).max(initial=0))
+    open_truth, open_edge = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
+    found = np.full(len(truth), -1, dtype=np.int64)
+    taken = np.zeros(len(result), dtype=np.uint8)
+    memory = 0 if not keep else _EVER if pairing == "last-known" else 1
+    state = (
+        *(memory, serial, begin, truth.code, result.code, overlaps.start, overlaps.row),
+        *(np.full(targets, -1, dtype=np.int64), np.full(targets, -2, dtype=np.int64)),
+        *(found, taken, np.zeros(len(result), dtype=np.int64), open_truth, open_edge),
+    )
+    frame, competing = match_frames(0, False, *state)
+    while frame < frames:
+        rows, edges = open_truth[:competing], open_edge[:competing]
+        columns = overlaps.row[edges]
+        for i, j in _assign(rows, columns, overlaps.iou[edges], pairing == "last-known"):
+            found[i], taken[j] = j, 1
+        frame, competing = match_frames(frame, True, *state)
+    return found
+
+
+def _assign(
+    rows: np.ndarray, columns: np.ndarray, iou: np.ndarray, most_first: bool
+) -> list[tuple[int, int]]:
+    """Return the best pairs among boxes that compete."""
+    left, i = np.unique(rows, return_inverse=True)
+    right, j = np.unique(columns, return_inverse=True)
+    weight = np.zeros((len(left), len(right)))
+    # With this much more for each pair, no sum of overlaps outweighs one pair more.
+    weight[i, j] = iou + (1 + min(weight.shape) if most_first else 0)
+    a, b = linear_sum_assignment(weight, maximize=True)
+    real = weight[a, b] > 0
+    return list(zip(left[a[real]].tolist(), right[b[real]].tolist(), strict=True))
