@@ -17,6 +17,7 @@ from bioeval.version import __version__
 COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
     "protocols": "List, explain and check protocol cards.",
+    "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "simulate": "Make scores of a population with known truth.",
     "bench": "Measure speed and memory, as ratios from one run.",
 }

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,15 +47,12 @@ def write_results(
     scores: Scores | None = None,
     plots: Sequence[str] = (),
 ) -> list[str]:
-    """Write everything beside or into `folder` first, then put it in place; return the names.
+    """Write the results of an evaluation into `folder`; return the names of the files.
 
-    Plots are written in each of the formats named in `plots`. Files that an earlier run left
-    there, and this one does not write, are removed: a folder holds the results of one run.
+    Plots are written in each of the formats named in `plots`.
     """
-    new = not folder.exists()
-    part = part_of(folder.absolute()) if new else part_of(folder / "results")
-    try:
-        part.mkdir()
+
+    def write(part: Path) -> None:
         tree.to_netcdf(part / "results.nc", engine="h5netcdf")
         (part / "table.txt").write_text(as_text(tree, WIDTH, rewording("run")), encoding="utf-8")
         for path, dataset in datasets(tree):
@@ -64,6 +61,24 @@ def write_results(
             from bioeval.plots.gallery import save_all
 
             save_all(tree, scores, part, plots)
+
+    return write_folder(folder, document, write)
+
+
+def write_folder(
+    folder: Path, document: dict[str, Any], write: Callable[[Path], None]
+) -> list[str]:
+    """Write everything beside or into `folder` first, then put it in place; return the names.
+
+    `write` writes into the folder that it is given; the document, with the names of all files, is
+    added. Files that an earlier run left there, and this one does not write, are removed: a folder
+    holds the results of one run.
+    """
+    new = not folder.exists()
+    part = part_of(folder.absolute()) if new else part_of(folder / "results")
+    try:
+        part.mkdir()
+        write(part)
         names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
         text = as_json({**document, "files": names})
         (part / SUMMARY).write_text(text + "\n", encoding="utf-8")

@@ -15,6 +15,13 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "max_rank": "--max-rank",
         "far_targets": "--far",
     },
+    "tracking": {
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            *("iou", "frames", "pairing", "mostly_tracked", "ignored", "duplicates", "parts"),
+            "columns",
+        )
+    },
     "simulate": {
         **{
             name: f"--{name.replace('_', '-')}"

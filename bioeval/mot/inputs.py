@@ -74,8 +74,7 @@ def read_pairs(
     extra = sorted(set(results) - set(truths))
     notes = []
     if extra:
-        what = f"{len(extra)} results have" if len(extra) > 1 else "1 result has"
-        notes.append(f"{what} no ground truth and were left out: {_some(extra)}")
+        notes.append(f"left out, for there is no ground truth of it: {_some(extra)}")
     _check_names(frames, truths, parts)
     if parts == "cameras":
         if "camera" in columns:
@@ -162,7 +161,7 @@ def _sequence(folder: Path) -> _Source | None:
         if file.is_file():
             ini = folder / "seqinfo.ini"
             length = sequence_length(ini) if ini.is_file() else None
-            return _Source(file, str(file), length, str(ini))
+            return _Source(file, str(file), length, f"in {ini}")
     return None
 
 
@@ -185,15 +184,15 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
     if isinstance(frames, Mapping):
         by_name = {str(key): value for key, value in frames.items()}
         if name in by_name:
-            return require_integer(f"frames[{name!r}]", by_name[name], low=1), "frames"
+            return require_integer(f"frames[{name!r}]", by_name[name], low=1), "given"
         if not name:  # the cameras of a column
             checked = {
                 key: require_integer(f"frames[{key!r}]", value, low=1)
                 for key, value in by_name.items()
             }
-            return checked, "frames"
+            return checked, "given"
     elif frames is not None:
-        return require_integer("frames", frames, low=1), "frames"
+        return require_integer("frames", frames, low=1), "given"
     return truth.length, truth.length_from if truth.length is not None else ""
 
 
@@ -238,7 +237,7 @@ def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
         if len(beyond):
             i = int(beyond[0])
             raise DataError(
-                f"{rows.where(i)}: frame is {rows.frame[i]}, behind the last one, {last[i]}, as "
-                f"{pair.frames_from} says; expected 1 to {last[i]} ({len(beyond)} rows are beyond)"
+                f"{rows.where(i)}: frame is {rows.frame[i]}; expected at most {last[i]}, the "
+                f"length that is {pair.frames_from} ({len(beyond)} rows are beyond)"
             )
     return lengths

@@ -113,7 +113,8 @@ def _of_all(
         notes.append(f"{counts.ignored_truth_boxes} boxes of the ground truth are ignored; {on}")
     unknown = [scene for scene in scenes if scene.frames_from == "rows"]
     if unknown:
-        of = "" if len(unknown) == len(scenes) else f" of {len(unknown)} sequences"
+        some = f" of {len(unknown)} of {len(scenes)} sequences"
+        of = "" if len(unknown) == len(scenes) else some
         notes.append(f"the length{of} is not given: far and fp_per_frame are per frame with rows")
     elif counts.frames > counts.frames_with_rows:
         notes.append(

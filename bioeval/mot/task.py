@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bioeval.checks import require_number
 from bioeval.errors import DataError, require_choice
 from bioeval.mot.inputs import read_pairs
 from bioeval.mot.matching import PAIRINGS
@@ -119,9 +118,7 @@ def tracking(
     >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
     (2, 0.667, 0.667)
     """
-    iou = require_number("iou", iou, above=0)
-    if iou > 1:
-        raise DataError(f"iou is {iou:g}; expected a number in (0, 1]")
+    iou = _share("iou", iou)
     require_choice("pairing", pairing, PAIRINGS)
     require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
     require_choice("ignored", ignored, IGNORED)
@@ -143,3 +140,14 @@ def tracking(
         "duplicates": duplicates,
     }
     return tracking_dataset(scenes, measured, options, notes)
+
+
+def _share(name: str, value: Any) -> float:
+    """Return a number above 0 and up to 1."""
+    try:
+        number = 0.0 if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number <= 1:
+        raise DataError(f"{name} is {value!r}; expected a number in (0, 1]")
+    return number

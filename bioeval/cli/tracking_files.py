@@ -1,0 +1,56 @@
+"""What ``bioeval tracking`` writes: one document, and the files of a folder."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bioeval.cli.console import WIDTH
+from bioeval.tables import plain
+from bioeval.tables.mot import TrackingTable
+from bioeval.version import __version__
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def document_of(
+    dataset: xr.Dataset, truth: str, result: str, reword: Callable[[str], str]
+) -> dict[str, Any]:
+    """Return everything that was found, as one document."""
+    attrs = {str(name): value for name, value in dataset.attrs.items()}
+    warnings = str(attrs.pop("warnings")).splitlines()
+    attrs.pop("bioeval_version")
+    document: dict[str, Any] = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
+    document |= {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
+    if "sequence" in dataset:
+        document["sequences"] = _rows(dataset, "sequence")
+    document["targets_table"] = _rows(dataset, "target")
+    document["warnings"] = [reword(line) for line in warnings]
+    return document
+
+
+def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
+    """Return what is known along a dimension, one row each."""
+    columns = {dim: dataset[dim].values.tolist()}
+    for name, values in dataset.data_vars.items():
+        if values.dims == (dim,):
+            columns[str(name).removeprefix("sequence_")] = values.values.tolist()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def write_tracking(dataset: xr.Dataset, folder: Path, reword: Callable[[str], str]) -> None:
+    """Write the dataset, the table with all targets, and each target's row, into `folder`."""
+    dataset.to_netcdf(folder / "results.nc", engine="h5netcdf")
+    text = plain(TrackingTable(dataset, True, reword), WIDTH)
+    (folder / "table.txt").write_text(text, encoding="utf-8")
+    dims = ["target"] + (["sequence"] if "sequence" in dataset else [])
+    for dim in dims:
+        rows = _rows(dataset, dim)
+        with open(folder / f"{dim}s.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if rows:
+                writer.writerow(rows[0])
+            writer.writerows(row.values() for row in rows)

@@ -1,0 +1,192 @@
+"""A slow, readable twin of ``bioeval.tracking``, written from the definitions alone.
+
+Plain loops over rows ``(camera, frame, id, left, top, width, height, flag, class)``; every matching
+of a frame is tried. Nothing here imports ``bioeval``. For a few boxes in a few frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+DISTRACTORS = {"motchallenge": {2, 7, 8, 12}, "mot20": {2, 6, 7, 8, 12}}
+
+
+class TieError(Exception):
+    """Two matchings of a frame are equally good: the definition does not say which it is."""
+
+
+def overlap(a: Sequence[Any], b: Sequence[Any]) -> Fraction:
+    """Intersection over union, exactly."""
+    al, at, aw, ah, bl, bt, bw, bh = (Fraction(x) for x in (*a[3:7], *b[3:7]))
+    wide = min(al + aw, bl + bw) - max(al, bl)
+    high = min(at + ah, bt + bh) - max(at, bt)
+    if wide <= 0 or high <= 0:
+        return Fraction(0)
+    return wide * high / (aw * ah + bw * bh - wide * high)
+
+
+def matchings(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Every set of pairs in which nobody is twice."""
+    if not pairs:
+        yield ()
+        return
+    (i, j), rest = pairs[0], pairs[1:]
+    yield from matchings(rest)
+    for others in matchings([(a, b) for a, b in rest if a != i and b != j]):
+        yield ((i, j), *others)
+
+
+def best(
+    possible: dict[tuple[int, int], Fraction], most_first: bool
+) -> tuple[tuple[int, int], ...]:
+    """The matching with the largest sum of overlaps; of those with most pairs, if so asked."""
+
+    def worth(pairs: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
+        total = sum((possible[pair] for pair in pairs), Fraction(0))
+        return (len(pairs), total) if most_first else (total,)
+
+    found = sorted(matchings(list(possible)), key=worth, reverse=True)
+    if len(found) > 1 and worth(found[0]) == worth(found[1]):
+        raise TieError
+    return found[0]
+
+
+def possible_pairs(
+    truth: Sequence[Any], result: Sequence[Any], least: Fraction
+) -> dict[tuple[int, int], Fraction]:
+    """The pairs of boxes that overlap enough."""
+    found = {}
+    for i, a in enumerate(truth):
+        for j, b in enumerate(result):
+            value = overlap(a, b)
+            if value >= least and value > 0:
+                found[i, j] = value
+    return found
+
+
+def tracking(
+    truth: Sequence[Any],
+    result: Sequence[Any],
+    iou: float = 0.5,
+    frames: int | None = None,
+    pairing: str = "last-known",
+    mostly_tracked: str = "at-least",
+    ignored: str = "motchallenge",
+) -> dict[str, Any]:
+    """Counts and rates (as fractions, None where there is nothing to divide by)."""
+    least = Fraction(iou)
+    most_first = pairing == "last-known"
+    units = sorted({tuple(row[:2]) for row in [*truth, *result]})
+
+    def counts(row: Sequence[Any]) -> bool:
+        if ignored in DISTRACTORS and row[8] >= 1 and row[8] != 1:
+            return False
+        return row[7] != 0
+
+    def removes(row: Sequence[Any]) -> bool:
+        if ignored == "count" or counts(row):
+            return False
+        return ignored == "remove" or row[8] in DISTRACTORS[ignored]
+
+    tp = fn = fp = idsw = removed = left_out = 0
+    total = Fraction(0)
+    last: dict[Any, Any] = {}  # target: its last identity
+    before: dict[Any, Any] = {}  # the same, of the frame before with boxes of both
+    seen: dict[Any, list[bool]] = {}  # target: matched or not, in each of its frames
+    when: dict[Any, list[int]] = {}  # target: number of the frames with both in which it is matched
+    switches: dict[Any, int] = {}
+    in_common: dict[Any, int] = {}
+    identities: dict[Any, int] = {}
+    number, camera = 0, None
+    for unit in units:
+        if unit[0] != camera:
+            camera, before = unit[0], {}
+            number += 1
+        there = sorted((row for row in truth if tuple(row[:2]) == unit), key=lambda row: row[2])
+        found = sorted((row for row in result if tuple(row[:2]) == unit), key=lambda row: row[2])
+        if any(removes(row) for row in there):
+            pairs = best(possible_pairs(there, found, least), most_first)
+            gone = {j for i, j in pairs if removes(there[i])}
+            removed += len(gone)
+            found = [row for j, row in enumerate(found) if j not in gone]
+        left_out += sum(not counts(row) for row in there)
+        there = [row for row in there if counts(row)]
+        for row in found:
+            identities[row[2]] = identities.get(row[2], 0) + 1
+        possible = possible_pairs(there, found, least)
+        for i, j in possible:
+            key = there[i][2], found[j][2]
+            in_common[key] = in_common.get(key, 0) + 1
+
+        kept = []
+        memory = last if pairing == "last-known" else before
+        for i, row in enumerate(there):
+            for j, other in enumerate(found):
+                free = all(b != j for _, b in kept)
+                if memory.get(row[2]) == other[2] and (i, j) in possible and free:
+                    kept.append((i, j))
+        left = {
+            (i, j): value
+            for (i, j), value in possible.items()
+            if all(a != i and b != j for a, b in kept)
+        }
+        matched = dict([*kept, *best(left, most_first)])
+
+        if there and found:
+            number += 1
+            before = {}
+        for i, row in enumerate(there):
+            target = row[2]
+            seen.setdefault(target, []).append(i in matched)
+            switches.setdefault(target, 0)
+            if i in matched:
+                identity = found[matched[i]][2]
+                if target in last and last[target] != identity:
+                    switches[target] += 1
+                last[target] = before[target] = identity
+                when.setdefault(target, []).append(number)
+                total += possible[i, matched[i]]
+        tp += len(matched)
+        fn += len(there) - len(matched)
+        fp += len(found) - len(matched)
+    idsw = sum(switches.values())
+
+    fragments = {}
+    states = {"mt": 0, "pt": 0, "ml": 0}
+    for target, hits in seen.items():
+        runs = sum(hit and (k == 0 or not hits[k - 1]) for k, hit in enumerate(hits))
+        fragments[target] = max(0, runs - 1)
+        share = Fraction(sum(hits), len(hits))
+        most = share >= Fraction(4, 5) if mostly_tracked == "at-least" else share > Fraction(4, 5)
+        states["mt" if most else "ml" if share < Fraction(1, 5) else "pt"] += 1
+    resumptions = sum(
+        b > a + 1 for times in when.values() for a, b in zip(times, times[1:], strict=False)
+    )
+    idtp = max(sum(in_common[pair] for pair in pairs) for pairs in matchings(list(in_common)))
+    boxes, found_boxes = tp + fn, tp + fp
+    length = len(units) if frames is None else frames
+
+    def ratio(a: Any, b: Any) -> Fraction | None:
+        return Fraction(a) / b if b else None
+
+    return {
+        **{"tp": tp, "fn": fn, "fp": fp, "idsw": idsw, **states},
+        "fragmentations": sum(fragments.values()),
+        "resumptions": resumptions,
+        **{"idtp": idtp, "idfn": boxes - idtp, "idfp": found_boxes - idtp},
+        **{"truth_boxes": boxes, "result_boxes": found_boxes, "targets": len(seen)},
+        **{"identities": len(identities), "frames": length, "frames_with_rows": len(units)},
+        **{"ignored_truth_boxes": left_out, "removed_result_boxes": removed},
+        "mota": ratio(boxes - fn - fp - idsw, boxes),
+        "motp": ratio(total, tp),
+        "motp_distance": ratio(tp - total, tp),
+        "recall": ratio(tp, boxes),
+        "precision": ratio(tp, found_boxes),
+        "far": ratio(fn + fp + idsw, length),
+        "fp_per_frame": ratio(fp, length),
+        "idp": ratio(idtp, found_boxes),
+        "idr": ratio(idtp, boxes),
+        "idf1": ratio(2 * idtp, boxes + found_boxes),
+    }
