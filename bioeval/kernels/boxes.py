@@ -114,7 +114,8 @@ def match_frames(
         Row of the result, or -1.
     taken : uint8 array, shape (m,), changed
         Whether a result is matched.
-    degree : int64 array, shape (m,), zero, changed and left zero
+    degree : int64 array, shape (m,), zeros, changed
+        How many boxes of the truth each result could have.
     open_truth, open_edge : int64 arrays, written
         Boxes of the truth that compete, and their overlaps, where a frame needs an assignment.
 
@@ -163,9 +164,6 @@ def match_frames(
                             open_truth[competing] = i
                             open_edge[competing] = k
                             competing += 1
-            for i in range(first, behind):
-                for k in range(start[i], start[i + 1]):
-                    degree[row[k]] = 0
             if competing > 0:
                 return f, competing
         resume = False

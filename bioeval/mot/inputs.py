@@ -68,7 +68,8 @@ def read_pairs(
         )
     if isinstance(truths, _Source) and isinstance(results, _Source):
         length, source = _length(frames, "", truths)
-        return [Pair("", truths.rows(columns), results.rows(columns), length, source)], []
+        pair = Pair("", truths.rows(columns), results.rows(_of_result(columns)), length, source)
+        return [pair], []
     assert isinstance(truths, dict) and isinstance(results, dict)
     _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
@@ -85,9 +86,14 @@ def read_pairs(
     pairs = []
     for name in sorted(truths):
         length, source = _length(frames, name, truths[name])
-        rows = truths[name].rows(columns), results[name].rows(columns)
+        rows = truths[name].rows(columns), results[name].rows(_of_result(columns))
         pairs.append(Pair(name, *rows, length, source))
     return pairs, notes
+
+
+def _of_result(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns that are read of a result; in the others, a tracker writes what it likes."""
+    return tuple("-" if name in ("flag", "class") else name for name in columns)
 
 
 def _one_scene(
@@ -104,8 +110,8 @@ def _one_scene(
         lacking = _some([name for name in names if name not in lengths])
         raise DataError(f"frames has nothing for {lacking}; expected a number for each camera")
     truth, result = (
-        joined([side[name].rows(columns).in_camera(name) for name in names])
-        for side in (truths, results)
+        joined([side[name].rows(read).in_camera(name) for name in names])
+        for side, read in ((truths, columns), (results, _of_result(columns)))
     )
     return Pair("", truth, result, lengths or None, known[names[0]][1])
 
