@@ -185,6 +185,14 @@ TRACKING_TARGETS = {
     "state": Name("mostly tracked, partially tracked or mostly lost"),
 }
 
+TRACKING_SPELLS = {
+    "spell_target": Name("target, by its id"),
+    "spell_identity": Name("identity that it is followed under; -1 where it is missed"),
+    "spell_camera": Name("camera"),
+    "first_frame": Name("first frame of the spell"),
+    "last_frame": Name("last frame of the spell"),
+}
+
 
 def of_sequence(name: Name) -> Name:
     """Return what a variable means that has a value for each sequence."""

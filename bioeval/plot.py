@@ -19,6 +19,7 @@ _HOMES = {
     "dir_surface": "bioeval.plots.dir_surface",
     "cmc": "bioeval.plots.cmc",
     "matrix": "bioeval.plots.matrix",
+    "timeline": "bioeval.plots.timeline",
     "save": "bioeval.plots.files",
     "save_all": "bioeval.plots.gallery",
     "ScoreDistributionsDisplay": "bioeval.plots.score_distributions",
@@ -29,6 +30,7 @@ _HOMES = {
     "DirSurfaceDisplay": "bioeval.plots.dir_surface",
     "CmcDisplay": "bioeval.plots.cmc",
     "MatrixDisplay": "bioeval.plots.matrix",
+    "TimelineDisplay": "bioeval.plots.timeline",
 }
 
 __all__ = list(_HOMES)
@@ -69,3 +71,5 @@ if TYPE_CHECKING:
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
     from bioeval.plots.score_distributions import score_distributions as score_distributions
+    from bioeval.plots.timeline import TimelineDisplay as TimelineDisplay
+    from bioeval.plots.timeline import timeline as timeline

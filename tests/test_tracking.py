@@ -7,9 +7,11 @@ import gzip
 import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import naive_mot
 import numpy as np
 import pytest
@@ -24,10 +26,16 @@ from bioeval.cli import main
 from bioeval.mot.identities import most_in_common
 from bioeval.mot.matching import find_overlaps, match, serials
 from bioeval.mot.scene import Boxes
-from bioeval.names import TRACKING, TRACKING_TARGETS
+from bioeval.names import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 
 COUNTS = [name for name, said in TRACKING.items() if name in naive_mot.tracking([], [])]
 COLUMNS = "camera frame id left top width height flag class"
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
 def assert_same(ds: xr.Dataset, expected: dict[str, Any]) -> None:
@@ -674,16 +682,17 @@ def test_wrong_arguments(change, says):
 
 
 def test_every_variable_is_described(folders):
-    ds = be.tracking(*folders)
+    ds = be.tracking(*folders, timeline=True)
     for name, values in {**ds.data_vars, **ds.coords}.items():
         assert values.attrs["long_name"], name
     assert set(TRACKING) | set(TRACKING_TARGETS) <= set(ds.data_vars)
+    assert set(TRACKING_SPELLS) - {"spell_camera"} <= set(ds.data_vars)
     assert {type(value) for value in ds.attrs.values()} <= {str, int, float}
 
 
 @pytest.mark.parametrize("store", ["netcdf", "zarr"])
 def test_round_trips(folders, tmp_path, store):
-    for ds in (be.tracking(*folders), be.tracking(TRUTH, RESULT)):
+    for ds in (be.tracking(*folders, timeline=True), be.tracking(TRUTH, RESULT)):
         if store == "netcdf":
             ds.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
             back = xr.load_dataset(tmp_path / "r.nc", engine="h5netcdf")
@@ -707,6 +716,68 @@ def test_the_fingerprint_is_of_the_rows_and_not_their_order():
         for result in (RESULT, RESULT[::-1], [*RESULT[:3], (3, 2, 1, 0, 10, 11)])
     ]
     assert prints[0] == prints[1] != prints[2]
+
+
+# ------------------------------------------------------------------------ the timeline
+
+
+def spells_of(ds: xr.Dataset) -> list[tuple[Any, ...]]:
+    names = ["spell_target", "spell_identity", "first_frame", "last_frame"]
+    names += ["spell_camera"] if "spell_camera" in ds else []
+    return list(zip(*(ds[name].values.tolist() for name in names), strict=True))
+
+
+def test_spells_by_hand():
+    truth = [(f, 1, *BOX) for f in (1, 2, 3, 4, 7, 8)] + [(8, 4, 50, 0, 10, 10)]
+    result = [(1, 5, *BOX), (2, 5, *BOX), (4, 6, *BOX), (7, 6, *BOX), (8, 5, *BOX)]
+    ds = be.tracking(truth, result, timeline=True)
+    assert spells_of(ds) == [
+        *((1, 5, 1, 2), (1, -1, 3, 3), (1, 6, 4, 4), (1, 6, 7, 7), (1, 5, 8, 8)),
+        (4, -1, 8, 8),
+    ]
+    assert "spell" not in be.tracking(truth, result).dims
+    display = be.plot.timeline(ds)
+    assert display.targets == ["1", "4"]
+    assert display.turn.tolist() == [0, 0, 1, 1, 0, 0]
+    assert display.switches.tolist() == [[4, 0], [8, 0]]
+    assert len(display.switches) == int(ds.idsw)
+    assert [len(bars.get_paths()) for bars in display.bars_] == [2, 2, 2]  # missed, 5, 6
+    low, high = display.ax_.get_xlim()
+    assert low < 0.5 and high > 8.5
+    display.figure_.canvas.draw()
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["1", "4"]
+
+
+def test_spells_add_up_to_the_frames(busy):
+    ds = be.tracking(*busy, timeline=True)
+    there = ds.last_frame - ds.first_frame + 1
+    assert int(there.sum()) == int(ds.truth_boxes)
+    assert int(there[ds.spell_identity >= 0].sum()) == int(ds.tp)
+    assert len(be.plot.timeline(ds).switches) == int(ds.idsw) > 5
+
+
+def test_spells_of_sequences_and_cameras(folders):
+    ds = be.tracking(*folders, timeline=True)
+    assert spells_of(ds)[0] == ("b/1", 1, 1, 1)
+    assert be.plot.timeline(ds, sequence="walk").identity.tolist() == [1, -1, 1]
+    with pytest.raises(be.DataError, match="2 sequences; give sequence= one of b, walk"):
+        be.plot.timeline(ds)
+    with pytest.raises(be.DataError, match="sequence is 'wlk'; expected one of b, walk"):
+        be.plot.timeline(ds, sequence="wlk")
+    ds = be.tracking(*folders, timeline=True, parts="cameras", frames=20)
+    assert spells_of(ds)[0] == (1, 1, 1, 1, "b")
+    assert be.plot.timeline(ds, camera="walk").identity.tolist() == [1, -1, 1]
+    with pytest.raises(be.DataError, match="2 cameras; give camera= one of b, walk"):
+        be.plot.timeline(ds)
+
+
+def test_a_timeline_of_nothing():
+    ds = be.tracking(np.zeros((0, 6)), RESULT, timeline=True)
+    assert be.plot.timeline(ds).targets == []
+    with pytest.raises(be.DataError, match="timeline=True"):
+        be.plot.timeline(be.tracking(TRUTH, RESULT))
+    with pytest.raises(be.DataError, match="timeline=True"):
+        be.plot.timeline(5)
 
 
 # ------------------------------------------------------------------------ other programs' figures
@@ -795,7 +866,7 @@ def test_the_example_of_the_page(root):
 def test_the_page_explains_every_name(root):
     text = (root / "docs" / "tracking.md").read_text(encoding="utf-8")
     unsaid = {"frames_with_rows", "targets", "identities"}  # what they are called
-    for name in {*TRACKING, *TRACKING_TARGETS} - unsaid:
+    for name in {*TRACKING, *TRACKING_TARGETS, *TRACKING_SPELLS} - unsaid:
         assert f"`{name}`" in text, name
 
 
@@ -857,6 +928,17 @@ def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert "sequences.csv" not in {path.name for path in (tmp_path / "out").iterdir()}
     csv_text = (tmp_path / "out" / "targets.csv").read_text()
     assert csv_text.splitlines()[0].startswith("target,frames_present,frames_covered,coverage")
+
+
+def test_plots_of_the_command(in_folder, tmp_path, capsys):
+    assert run("tracking", "truth", "tracks", "--out", "out", "--plots") == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"spells.csv", "timeline_b.png", "timeline_walk.png"} <= names
+    assert (tmp_path / "out" / "timeline_b.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "spells.csv").read_text().splitlines()[1] == "b/1,1,1,1"
+    assert run("tracking", "truth", "tracks", "--out", "out") == 0
+    assert "timeline_b.png" not in {path.name for path in (tmp_path / "out").iterdir()}
+    assert run("tracking", "truth", "tracks", "--plots") == 2
 
 
 def test_options_of_the_command(in_folder, capsys):

@@ -100,6 +100,9 @@ class _Frames(click.ParamType):
     "--out", metavar="DIR", help="Write results.nc, summary.json, table.txt and targets.csv."
 )
 @click.option(
+    "--plots", is_flag=True, help="With --out: also spells.csv and a timeline of the targets."
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document: rates are fractions."
 )
 def command(
@@ -108,10 +111,13 @@ def command(
     frames: tuple[tuple[str, int], ...],
     targets: bool,
     out: str | None,
+    plots: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Evaluate tracks and show, or write, the results."""
+    if plots and out is None:
+        raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
     from bioeval.cli.console import Stages, note, show, show_json
     from bioeval.cli.outputs import check_folder, write_folder
     from bioeval.cli.tracking_files import document_of, write_tracking
@@ -127,6 +133,7 @@ def command(
             truth,
             result,
             frames=_lengths(frames),
+            timeline=plots,
             progress=lambda name: tell(f"matching {name or truth}"),
             **options,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ def document_of(
 
 def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
     """Return what is known along a dimension, one row each."""
-    columns = {dim: dataset[dim].values.tolist()}
+    columns = {dim: dataset[dim].values.tolist()} if dim in dataset.coords else {}
     for name, values in dataset.data_vars.items():
         if values.dims == (dim,):
             columns[str(name).removeprefix("sequence_")] = values.values.tolist()
@@ -46,11 +47,30 @@ def write_tracking(dataset: xr.Dataset, folder: Path, reword: Callable[[str], st
     dataset.to_netcdf(folder / "results.nc", engine="h5netcdf")
     text = plain(TrackingTable(dataset, True, reword), WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8")
-    dims = ["target"] + (["sequence"] if "sequence" in dataset else [])
-    for dim in dims:
+    for dim in (dim for dim in ("target", "sequence", "spell") if dim in dataset.dims):
         rows = _rows(dataset, dim)
         with open(folder / f"{dim}s.csv", "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if rows:
                 writer.writerow(rows[0])
             writer.writerows(row.values() for row in rows)
+    if "spell" in dataset.dims:
+        _draw(dataset, folder)
+
+
+def _draw(dataset: xr.Dataset, folder: Path) -> None:
+    """Draw the timeline of each sequence and of each camera."""
+    import matplotlib.pyplot as plt
+
+    from bioeval.plots.files import save
+    from bioeval.plots.timeline import cameras_of, timeline
+
+    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
+    for sequence in sequences:
+        cameras: list[str | None] = [*cameras_of(dataset, sequence)]
+        for camera in cameras or [None]:
+            parts = [part for part in (sequence, camera) if part is not None]
+            name = "_".join(["timeline", *(re.sub(r"[^\w.-]", "_", part) for part in parts)])
+            display = timeline(dataset, sequence=sequence, camera=camera)
+            save(display, folder / f"{name}.png")
+            plt.close(display.figure_)

@@ -92,7 +92,7 @@ def read_pairs(
 
 
 def _of_result(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns that are read of a result; in the others, a tracker writes what it likes."""
+    """Return the columns that are read of a result; others may hold what a tracker likes."""
     return tuple("-" if name in ("flag", "class") else name for name in columns)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from bioeval.mot.identities import most_in_common
 from bioeval.mot.matching import find_overlaps, match, serials
 from bioeval.mot.scene import Boxes, Scene
+from bioeval.mot.spells import Spells, find_spells
 
 #: What a target is, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
@@ -92,7 +93,16 @@ class Targets:
     state: np.ndarray
 
 
-def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> tuple[Counts, Targets]:
+@dataclass(frozen=True)
+class Measured:
+    """What was found in a sequence."""
+
+    counts: Counts
+    targets: Targets
+    spells: Spells
+
+
+def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Measured:
     """Match a sequence and count."""
     frames = len(scene.camera)
     truth, result = scene.truth.select(scene.counted), scene.result
@@ -132,7 +142,7 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> tupl
         removed_result_boxes=len(scene.result) - len(result),
         overlap=float(_iou_of(overlaps.start, overlaps.row, overlaps.iou, matched).sum()),
     )
-    return counts, targets
+    return Measured(counts, targets, find_spells(scene, truth, result, matched))
 
 
 def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:

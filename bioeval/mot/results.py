@@ -11,20 +11,22 @@ import numpy as np
 import xarray as xr
 
 from bioeval.metrics.datasets import build
-from bioeval.mot.measures import STATES, Counts, Targets, rates
+from bioeval.mot.measures import STATES, Counts, Measured, Targets, rates
 from bioeval.mot.scene import Scene
-from bioeval.names import TRACKING, TRACKING_TARGETS, of_sequence
+from bioeval.mot.spells import Spells
+from bioeval.names import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS, of_sequence
 from bioeval.version import __version__
 
 
 def tracking_dataset(
     scenes: Sequence[Scene],
-    measured: Sequence[tuple[Counts, Targets]],
+    measured: Sequence[Measured],
     options: dict[str, str | int | float],
     notes: Sequence[str],
+    timeline: bool = False,
 ) -> xr.Dataset:
     """Build the Dataset; with several sequences, those are listed beside the whole."""
-    counts = [part for part, _ in measured]
+    counts = [part.counts for part in measured]
     whole = _values(Counts.total(counts))
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
         name: ((), value) for name, value in whole.items()
@@ -37,8 +39,11 @@ def tracking_dataset(
             column = np.array([part[name] for part in parts])
             variables[f"sequence_{name}"] = (("sequence",), column)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
-    _add_targets(variables, coordinates, scenes, [targets for _, targets in measured], several)
-    names = {**TRACKING, **TRACKING_TARGETS}
+    targets = [part.targets for part in measured]
+    coordinates["target"] = _add_targets(variables, scenes, targets, several)
+    if timeline:
+        _add_spells(variables, scenes, [part.spells for part in measured], several)
+    names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
     names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
     cameras = max(len(scene.cameras) for scene in scenes)
@@ -66,23 +71,25 @@ def _values(counts: Counts) -> dict[str, Any]:
     return numbers
 
 
+def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray], several: bool) -> np.ndarray:
+    """Return ids of targets; with several sequences, the sequence is a part of the name."""
+    if not several:
+        return np.concatenate(ids)
+    pairs = zip(scenes, ids, strict=True)
+    return np.array([f"{scene.name}/{i}" for scene, part in pairs for i in part], dtype=str)
+
+
 def _add_targets(
     variables: dict[str, tuple[tuple[str, ...], Any]],
-    coordinates: dict[str, np.ndarray],
     scenes: Sequence[Scene],
     targets: Sequence[Targets],
     several: bool,
-) -> None:
-    """Add the table of targets; those of several sequences have the sequence in their name."""
+) -> np.ndarray:
+    """Add the table of targets, and return who they are."""
 
     def together(name: str) -> np.ndarray:
         return np.concatenate([getattr(part, name) for part in targets])
 
-    ids = together("ids")
-    if several:
-        named = [scene.name for scene, t in zip(scenes, targets, strict=True) for _ in t.ids]
-        ids = np.array([f"{name}/{i}" for name, i in zip(named, ids, strict=True)], dtype=str)
-    coordinates["target"] = ids
     present, covered = together("present"), together("covered")
     table = {
         "frames_present": present,
@@ -93,6 +100,33 @@ def _add_targets(
         "state": np.array(STATES, dtype=str)[together("state")],
     }
     variables.update({name: (("target",), values) for name, values in table.items()})
+    return _named(scenes, [part.ids for part in targets], several)
+
+
+def _add_spells(
+    variables: dict[str, tuple[tuple[str, ...], Any]],
+    scenes: Sequence[Scene],
+    spells: Sequence[Spells],
+    several: bool,
+) -> None:
+    """Add the spells of all targets."""
+
+    def together(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in spells])
+
+    cameras = [
+        np.array(scene.cameras, dtype=str)[part.camera]
+        for scene, part in zip(scenes, spells, strict=True)
+    ]
+    table = {
+        "spell_target": _named(scenes, [part.target for part in spells], several),
+        "spell_identity": together("identity"),
+        "first_frame": together("first"),
+        "last_frame": together("last"),
+    }
+    if any(len(scene.cameras) > 1 for scene in scenes):
+        table["spell_camera"] = np.concatenate(cameras)
+    variables.update({name: (("spell",), values) for name, values in table.items()})
 
 
 def _of_all(

@@ -62,8 +62,9 @@ class Scene:
         Boxes of the truth that are evaluated; the others are to be ignored.
     distractor : bool array
         Boxes of the truth whose matches are left out.
-    camera : int64 array, shape (frames,)
-        Of the frames that have a row; in the order of the cameras and of the frames in each.
+    camera, number : int64 arrays, shape (frames,)
+        Of the frames that have a row, in the order of the cameras and of the frames in each: the
+        place in `cameras`, and the number of the frame.
     cameras : list of str
     frames : int
         How many frames there are, with and without rows.
@@ -80,6 +81,7 @@ class Scene:
     counted: np.ndarray
     distractor: np.ndarray
     camera: np.ndarray
+    number: np.ndarray
     cameras: list[str]
     frames: int
     frames_from: str
@@ -130,6 +132,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
         counted=counted[orders[0]],
         distractor=distractor[orders[0]],
         camera=units // stride,
+        number=units % stride,
         cameras=cameras,
         frames=len(units) if lengths is None else sum(lengths.values()),
         frames_from=pair.frames_from if lengths is not None else "rows",

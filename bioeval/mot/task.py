@@ -35,6 +35,7 @@ def tracking(
     duplicates: str = "raise",
     parts: str = "sequences",
     columns: str = "motchallenge",
+    timeline: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
     """Evaluate tracking: CLEAR MOT and identity measures of boxes against a ground truth.
@@ -73,6 +74,10 @@ def tracking(
         ``"motchallenge"``; ``"cityflow"`` (``camera, id, frame, left, top, width, height``); or
         names of columns in order, of ``camera frame id left top width height flag class``, and
         ``-`` for others.
+    timeline : bool
+        Whether to say from when to when each target is followed under which identity: over
+        ``spell``, ``spell_target spell_identity first_frame last_frame`` (and ``spell_camera``),
+        with the identity -1 where the target is missed. :func:`bioeval.plot.timeline` draws it.
     progress : callable, optional
         Called with the name of each sequence that begins.
 
@@ -139,7 +144,7 @@ def tracking(
         "ignored": ignored,
         "duplicates": duplicates,
     }
-    return tracking_dataset(scenes, measured, options, notes)
+    return tracking_dataset(scenes, measured, options, notes, timeline)
 
 
 def _share(name: str, value: Any) -> float:
