@@ -137,8 +137,8 @@ class TimelineDisplay:
         count = len(self.switches)
         said = f"{count:,} {'switch' if count == 1 else 'switches'}"
         return (
-            "bar: followed, each identity in a colour; thin line: missed; "
-            f"black tick: identity switch ({said})"
+            "bar: followed, in the colour of the target's 1st, 2nd, ... identity; "
+            f"thin line: missed; black tick: identity switch ({said})"
         )
 
 
