@@ -15,10 +15,12 @@ from bioeval.version import __version__
 _HOMES = {
     "Scores": "bioeval.scores",
     "PairScores": "bioeval.scores",
+    "TopKScores": "bioeval.ranked_lists",
     "Tally": "bioeval.tally_bundle",
     "Protocol": "bioeval.protocol",
     "load": "bioeval.formats",
     "save": "bioeval.formats",
+    "parse_names": "bioeval.formats.file_names",
     "simulate": "bioeval.simulation",
     "plot": "bioeval",
     "partition": "bioeval",
@@ -29,6 +31,7 @@ _HOMES = {
     "closed_set": "bioeval.tasks",
     "ranks": "bioeval.tasks",
     "tracking": "bioeval.mot",
+    "top_k": "bioeval.metrics.ranked_lists",
     "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
@@ -69,8 +72,11 @@ if TYPE_CHECKING:
     )
     from bioeval.formats import load, save
     from bioeval.mot import tracking
+    from bioeval.formats.file_names import parse_names
+    from bioeval.metrics.ranked_lists import top_k
     from bioeval.pipeline import evaluate, refine_tally, tally
     from bioeval.protocol import Protocol
+    from bioeval.ranked_lists import TopKScores
     from bioeval.scores import PairScores, Scores
     from bioeval.simulation import simulate
     from bioeval.tally_bundle import Tally

@@ -184,6 +184,7 @@ class BlockReader:
                 f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
                 "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
             )
+        scores.require_matrix()
         self.scores = scores
 
     @cached_property

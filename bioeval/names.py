@@ -197,3 +197,18 @@ TRACKING_SPELLS = {
 def of_sequence(name: Name) -> Name:
     """Return what a variable means that has a value for each sequence."""
     return Name(f"{name.long_name}; of each sequence", name.units, name.iso)
+
+
+TOP_K = {
+    "cmc": Name("cumulative match characteristic: share of the queries matched at the rank"),
+    "cmc_count": Name("queries whose first match has the rank or better", "queries"),
+    "rank_k_mean_ap": Name("mean over the queries of the average precision of the list cut at K"),
+    "rank_k": Name("rank K at which lists are cut"),
+    "mean_ap": Name("mean average precision over the whole gallery"),
+    "mean_inp": Name("mean over the queries of matches over the rank of the last match"),
+    "queries": Name("queries in the means", "queries"),
+    "skipped": Name("queries without a match in the gallery", "queries"),
+    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
+    "average_precision": Name("average precision of the list cut at K; NaN without a match"),
+    "match_rank": Name("rank of the first match; NaN where none is listed"),
+}

@@ -533,6 +533,9 @@ class Scores:
 
     # ---------------------------------------------------------------- reading
 
+    def require_matrix(self) -> None:
+        """Raise :class:`ProtocolError` where only a part of the scores is there (top-K lists)."""
+
     def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
         columns = self._columns if order is None else self.base_columns(order)

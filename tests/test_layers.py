@@ -33,6 +33,7 @@ LAYERS = [
         "protocol",
         "cards",
         "scores",
+        "ranked_lists",
         "score_input",
         "embeddings",
         "thresholds",

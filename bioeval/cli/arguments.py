@@ -92,14 +92,14 @@ def metadata(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def labels(side: str, value: str | None, data: str) -> dict[str, str]:
-    """Return the option of :func:`bioeval.load` that a KEY or a CSV file is.
+    """Return the option of :func:`bioeval.load` that a KEY or a file of labels is.
 
-    Only a .npz file has arrays with names; everything else has its labels in CSV files.
+    Only .npz and .mat files have arrays with names; everything else has its labels in files.
     """
     if value is None:
         return {}
-    in_file = Path(data).suffix.lower() not in (".npy", ".csv")
-    is_key = in_file and not value.lower().endswith(".csv")
+    in_file = Path(data).suffix.lower() not in (".npy", ".csv", ".txt")
+    is_key = in_file and not value.lower().endswith((".csv", ".txt", ".xml"))
     return {f"{side}_key" if is_key else side: value}
 
 

@@ -24,7 +24,7 @@ COMMANDS = {
 
 
 #: Endings of files that ``bioeval run`` reads.
-DATA = (".npz", ".npy", ".csv")
+DATA = (".npz", ".npy", ".csv", ".mat")
 
 
 class ReaderLeftError(Exception):

@@ -8,7 +8,7 @@ import click
 
 from bioeval.cli.arguments import Numbers, Whole, card, labels, metadata, thresholds
 
-HELP = """Evaluate DATA: a .npz, .npy or .csv file of scores, or a .npz file of embeddings.
+HELP = """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
 
 Every rate is over the attempts of its own class; the table says how many there are.
 
@@ -19,8 +19,10 @@ Examples:
   bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results --plots
   bioeval run reid.npz --scores distmat --probe-labels q_pids --gallery-labels g_pids
   bioeval run pairs.csv --json
+  bioeval run features.mat
+  bioeval run features.npz --embeddings x --labels images.txt --names-of market1501
 
-KEY names an array in a .npz file whose arrays have names of their own.
+KEY names an array in a .npz or .mat file whose arrays have names of their own.
 """
 
 
@@ -62,7 +64,17 @@ KEY names an array in a .npz file whose arrays have names of their own.
 @click.option("--scores", metavar="KEY", help="Array of scores.")
 @click.option("--genuine", metavar="KEY", help="Array of 0 and 1 beside a list of scores.")
 @click.option("--embeddings", metavar="KEY", help="Array of embeddings, one a row.")
-@click.option("--gallery-embeddings", metavar="KEY", help="Array of the gallery's embeddings.")
+@click.option(
+    "--gallery-embeddings",
+    metavar="KEY|NPY",
+    help="Array, or beside a .npy file another one, of the gallery's embeddings.",
+)
+@click.option("--indices", metavar="KEY", help="Array of top-K lists: gallery entries a query.")
+@click.option(
+    "--first-index",
+    type=click.IntRange(0, 1),
+    help="How top-K lists number the first gallery entry.",
+)
 @click.option(
     "--metric",
     metavar="M",
@@ -76,6 +88,12 @@ KEY names an array in a .npz file whose arrays have names of their own.
 )
 @click.option("--probe-labels", metavar="KEY|CSV", help="Subjects of the rows.")
 @click.option("--gallery-labels", metavar="KEY|CSV", help="Subjects of the columns.")
+@click.option(
+    "--names-of",
+    metavar="DATASET",
+    help="The labels are names of images: market1501, dukemtmc-reid, msmt17, veri776, vehicleid; "
+    "or label-xml lists.",
+)
 @click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine.")
 @click.option(
     "--meta",
@@ -129,11 +147,12 @@ def command(
     if (plots or plot_formats) and out is None:
         raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
     reading = {
-        **{name: options[name] for name in ("kind", "nan", "metric")},
+        **{name: options[name] for name in ("kind", "nan", "metric", "names_of", "first_index")},
         **{
             f"{name}_key": options[name]
-            for name in ("scores", "genuine", "embeddings", "gallery_embeddings", "mask", "pairs")
+            for name in ("scores", "genuine", "embeddings", "indices", "mask", "pairs")
         },
+        **labels("gallery_embeddings", options["gallery_embeddings"], data),
         **labels("labels", both_labels, data),
         **labels("probe_labels", probe_labels, data),
         **labels("gallery_labels", gallery_labels, data),

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from bioeval.errors import DataError, nearest_name
 from bioeval.formats.csv_tables import matrix_advice
-from bioeval.formats.files import content, existing_file, replacing
-from bioeval.formats.options import Options
+from bioeval.formats.files import HDF5, content, existing_file, replacing
+from bioeval.formats.options import Options, say
 from bioeval.scores import Scores
 
 __all__ = ["load", "save"]
 
-_SUFFIXES = {".npz": "zip", ".npy": "npy", ".csv": "text"}
-_WORDS = {"zip": "a zip file", "npy": "a NumPy array", "text": "text"}
+_SUFFIXES = {".npz": "zip", ".npy": "npy", ".csv": "text", ".mat": "mat"}
+_WORDS = {"zip": "a zip file", "npy": "a NumPy array", "text": "text", "mat": "a MATLAB file"}
 
 
 def load(
@@ -28,12 +28,16 @@ def load(
     genuine_key: str | None = None,
     embeddings_key: str | None = None,
     gallery_embeddings_key: str | None = None,
+    gallery_embeddings: str | os.PathLike[str] | None = None,
+    indices_key: str | None = None,
+    first_index: int | None = None,
     labels_key: str | None = None,
     probe_labels_key: str | None = None,
     gallery_labels_key: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     probe_labels: str | os.PathLike[str] | None = None,
     gallery_labels: str | os.PathLike[str] | None = None,
+    names_of: str | None = None,
     mask_key: str | None = None,
     pairs_key: str | None = None,
     meta: Mapping[str, str] | None = None,
@@ -50,16 +54,33 @@ def load(
         ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata.
         ``.npy``: a matrix of scores, memory-mapped, whose labels stand in ``x.labels.csv``, or in
         ``x.probe.csv`` and ``x.gallery.csv``, beside it.
+        With `metric` or `gallery_embeddings`: embeddings, one a row.
         ``.csv``: a list of pairs, with the columns ``score`` and ``genuine``.
+        ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``,
+        ``query_label``, ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``.
+        Text with `probe_labels` and `gallery_labels`: top-K lists, one query a line.
     scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
         Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
+    gallery_embeddings
+        A .npy file with the gallery's embeddings, where `path` is one with the probes'.
+    indices_key
+        Name of an integer array (queries, K) of gallery entries, nearest first: top-K lists, whose
+        distances, if any, `scores_key` names. Without it, ``indices`` and ``distances``.
+    first_index : {0, 1}, optional
+        How the first gallery entry is numbered in top-K lists. Text has to say it where the
+        numbers do not tell; arrays are numbered from 0 unless told otherwise.
     labels_key, probe_labels_key, gallery_labels_key
         Names of arrays with the subject of each template: `labels_key` where the same templates
         stand on both sides.
     labels, probe_labels, gallery_labels
         CSV files with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``,
         ``id``) and any further columns as metadata; or one column without a header. Labels from
-        CSV are text: ``007`` stays ``007``.
+        CSV are text: ``007`` stays ``007``. With `names_of`, lists of images.
+    names_of : str, optional
+        The labels are names of images as this data set has them (``"market1501"``,
+        ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
+        and cameras are read: text files with a name on each line, CSV files with a column
+        ``name``, or arrays of text. ``"label-xml"``: the lists of VeRi-776 and AI City.
     pairs_key
         Name of an integer array of pairs to evaluate alone: index a, index b and, in the last of
         further columns, 1 for the same subject. With two columns the labels tell.
@@ -78,6 +99,7 @@ def load(
     Returns
     -------
     Scores
+        :class:`PairScores` for a list of pairs, :class:`TopKScores` for top-K lists.
 
     Raises
     ------
@@ -100,12 +122,16 @@ def load(
         genuine_key=genuine_key,
         embeddings_key=embeddings_key,
         gallery_embeddings_key=gallery_embeddings_key,
+        gallery_embeddings=None if gallery_embeddings is None else Path(gallery_embeddings),
+        indices_key=indices_key,
+        first_index=first_index,
         labels_key=labels_key,
         probe_labels_key=probe_labels_key,
         gallery_labels_key=gallery_labels_key,
         labels=None if labels is None else Path(labels),
         probe_labels=None if probe_labels is None else Path(probe_labels),
         gallery_labels=None if gallery_labels is None else Path(gallery_labels),
+        names_of=names_of,
         mask_key=mask_key,
         pairs_key=pairs_key,
         meta=dict(meta or {}),
@@ -126,25 +152,39 @@ def load(
 
 def _read(path: Path, options: Options) -> Scores:
     """Read a file by the format that its content shows."""
-    found = _recognise(path)
+    found = _recognise(path, options)
     if found == "zip":
         from bioeval.formats.npz import read_npz
 
         return read_npz(path, options)
     if found == "npy":
+        from bioeval.formats.npy_features import is_features, read_npy_features
+
+        if is_features(options):
+            return read_npy_features(path, options)
         from bioeval.formats.npy import read_npy
 
         return read_npy(path, options)
+    if found == "mat":
+        from bioeval.formats.mat import read_mat
+
+        return read_mat(path, options)
+    if found == "lists":
+        from bioeval.formats.top_k_lists import read_text_lists
+
+        return read_text_lists(path, options)
     from bioeval.formats.pairs import read_pair_csv
 
     return read_pair_csv(path, options)
 
 
-def _recognise(path: Path) -> str:
-    """Return ``"zip"``, ``"npy"`` or ``"text"`` by content, when the name does not contradict."""
+def _recognise(path: Path, options: Options) -> str:
+    """Return what a file holds by its content, when the name does not contradict."""
     found = content(path)
+    if found == HDF5 and path.suffix.lower() == ".mat":
+        found = "mat"  # written by another program than MATLAB
     if found not in _WORDS:
-        raise DataError(f"{path}: is {found}; expected .npz, .npy or .csv")
+        raise DataError(f"{path}: is {found}; expected .npz, .npy, .csv or .mat")
     promised = _SUFFIXES.get(path.suffix.lower())
     if promised is not None and promised != found:
         right = next(suffix for suffix, content_ in _SUFFIXES.items() if content_ == found)
@@ -156,10 +196,13 @@ def _recognise(path: Path) -> str:
             f"{_WORDS[promised]}; {advice}"
         )
     if promised is None and found == "text":
+        if options.probe_labels is not None and options.gallery_labels is not None:
+            return "lists"
         advice = matrix_advice(path)
         raise DataError(
             f"{path}: is text; expected .npz, .npy or, for a list of pairs with the columns score "
-            f"and genuine, .csv{advice and f'. It {advice}'}"
+            "and genuine, .csv; top-K lists need "
+            f"{say('probe_labels')} and {say('gallery_labels')}{advice and f'. It {advice}'}"
         )
     return found
 

@@ -38,7 +38,46 @@ class Header:
         return self.dtype.hasobject
 
 
-class Archive:
+class Arrays:
+    """Arrays by name in a file: their headers, and their values when they are asked for."""
+
+    path: Path
+    headers: dict[str, Header]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.headers
+
+    def listing(self) -> str:
+        """Return the arrays with shape and dtype; those in folders are only counted."""
+        keys = [key for key in self.headers if "/" not in key] or list(self.headers)
+        listed = [f"{k} {self.headers[k].shape} {self.headers[k].dtype}" for k in keys[:LISTED]]
+        more = len(self.headers) - len(listed)
+        return "; ".join(listed) + (f"; and {more} more" if more > 0 else "")
+
+    def require(self, option: str, key: str) -> None:
+        """Raise unless the array that `option` names is in the file."""
+        if key not in self.headers:
+            raise DataError(
+                f"{self.path}: no array {key!r}, which {say(option)} asks for."
+                f"{nearest_name(key, self.headers)} It holds: {self.listing()}"
+            )
+
+    def read(self, key: str) -> np.ndarray:
+        """Read one array."""
+        raise NotImplementedError
+
+    def text(self, key: str) -> str:
+        """Read one word, stored as a 0-d array of text."""
+        header = self.headers[key]
+        if header.shape not in ((), (1,)) or header.dtype.kind not in "SU":
+            raise DataError(
+                f"{self.path}: {key!r} is {header.shape} {header.dtype}; expected one word of text"
+            )
+        word = self.read(key).reshape(-1)[0]
+        return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
+
+
+class Archive(Arrays):
     """A .npz file whose headers have been read, and whose arrays are read when asked for."""
 
     def __init__(self, path: Path):
@@ -59,24 +98,6 @@ class Archive:
             raise DataError(
                 f"{path}: is a zip file of {others} files, none of them an array; expected a .npz "
                 "file as numpy.savez writes it"
-            )
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.headers
-
-    def listing(self) -> str:
-        """Return the arrays with shape and dtype; those in folders are only counted."""
-        keys = [key for key in self.headers if "/" not in key] or list(self.headers)
-        listed = [f"{k} {self.headers[k].shape} {self.headers[k].dtype}" for k in keys[:LISTED]]
-        more = len(self.headers) - len(listed)
-        return "; ".join(listed) + (f"; and {more} more" if more > 0 else "")
-
-    def require(self, option: str, key: str) -> None:
-        """Raise unless the array that `option` names is in the file."""
-        if key not in self.headers:
-            raise DataError(
-                f"{self.path}: no array {key!r}, which {say(option)} asks for."
-                f"{nearest_name(key, self.headers)} It holds: {self.listing()}"
             )
 
     def read(self, key: str) -> np.ndarray:
@@ -103,16 +124,6 @@ class Archive:
         if rest:
             raise DataError(f"{self.path}: the array {key!r} is followed by more than it says")
         return array
-
-    def text(self, key: str) -> str:
-        """Read one word, stored as a 0-d array of text."""
-        header = self.headers[key]
-        if header.shape not in ((), (1,)) or header.dtype.kind not in "SU":
-            raise DataError(
-                f"{self.path}: {key!r} is {header.shape} {header.dtype}; expected one word of text"
-            )
-        word = self.read(key).reshape(-1)[0]
-        return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
 
 
 def read_header(file: Any) -> Header:

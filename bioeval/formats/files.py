@@ -10,12 +10,14 @@ from pathlib import Path
 
 from bioeval.errors import DataError, nearest_name
 
+#: How HDF5 files are called.
+HDF5 = "an HDF5 file (also netCDF 4)"
+
 #: What the first bytes of a file that bioeval does not read say it is.
 FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file (also netCDF 4 and MATLAB 7.3)"),
+    (b"\x89HDF\r\n\x1a\n", HDF5),
     (b"CDF\x01", "a netCDF 3 file"),
     (b"CDF\x02", "a netCDF 3 file"),
-    (b"MATLAB 5.0", "a MATLAB file"),
     (b"\x1f\x8b", "a gzip file"),
     (b"BZh", "a bzip2 file"),
     (b"\xfd7zXZ\x00", "an xz file"),
@@ -30,6 +32,7 @@ FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 
 NPY_MAGIC = b"\x93NUMPY"
+MAT_MAGIC = b"MATLAB "
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -57,7 +60,7 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
 
 
 def content(path: Path) -> str:
-    """Tell ``"npy"``, ``"zip"``, ``"text"`` or, in words, what else the first bytes look like."""
+    """Tell ``"npy"``, ``"zip"``, ``"mat"``, ``"text"`` or, in words, what else it looks like."""
     try:
         with open(path, "rb") as file:
             head = file.read(512)
@@ -67,6 +70,8 @@ def content(path: Path) -> str:
         return "npy"
     if head.startswith(ZIP_MAGIC):
         return "zip"
+    if head.startswith(MAT_MAGIC) and b"MAT-file" in head[:116]:
+        return "mat"
     for magic, name in FOREIGN_MAGIC:
         if head.startswith(magic):
             return name
@@ -75,6 +80,17 @@ def content(path: Path) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "UTF-16 text"
     return "an unknown binary file" if b"\x00" in head else "text"
+
+
+def decoded_lines(path: Path) -> list[str]:
+    """Return the lines of a text in UTF-8, without the blank ones at its end."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8 text ({error.reason}); save it as UTF-8") from None
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

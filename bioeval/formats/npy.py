@@ -16,10 +16,12 @@ import numpy as np
 
 from bioeval.errors import DataError, require_choice
 from bioeval.formats.archive import DAMAGE, row_blocks, write_npy
-from bioeval.formats.csv_tables import Labels, read_labels, write_labels
+from bioeval.formats.csv_tables import Labels, write_labels
 from bioeval.formats.files import existing_file, replacing
+from bioeval.formats.listings import read_side
 from bioeval.formats.npz_write import is_square
-from bioeval.formats.options import Options, say
+from bioeval.formats.options import Options, say, side_meta
+from bioeval.ranked_lists import TopKScores
 from bioeval.scores import KINDS, NAN_POLICIES, PairScores, Scores
 
 SCHEMA = 1
@@ -28,7 +30,7 @@ _SCHEMA_KEY = "bioeval_schema"
 
 def read_npy(path: Path, options: Options) -> Scores:
     """Read a .npy matrix; see :func:`bioeval.load` for the options."""
-    allowed = ("labels", "probe_labels", "gallery_labels", "meta", "kind", "nan")
+    allowed = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
     options.allow("a .npy matrix (its labels are in CSV files)", *allowed)
     values = open_matrix(path)
     m, n = values.shape
@@ -125,24 +127,14 @@ def _labels(
                 f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not "
                 f"do; give {say('probe_labels')} and {say('gallery_labels')}"
             )
-        labels = read_labels(square, options.meta)
+        labels = read_side(square, options, options.meta)
         labels.expect(m, "rows")
         return labels, None
-    rows = read_labels(probe or "", _side_meta(options, "probe_"))
-    columns = read_labels(gallery or "", _side_meta(options, "gallery_"))
+    rows = read_side(probe or "", options, side_meta(options, "probe_"))
+    columns = read_side(gallery or "", options, side_meta(options, "gallery_"))
     rows.expect(m, "rows")
     columns.expect(n, "columns")
     return rows, columns
-
-
-def _side_meta(options: Options, prefix: str) -> dict[str, str]:
-    """Return the metadata asked for on one side: by its prefix, or on both by a plain name."""
-    other = {"probe_": "gallery_", "gallery_": "probe_"}[prefix]
-    return {
-        name.removeprefix(prefix): column
-        for name, column in options.meta.items()
-        if not name.startswith(other)
-    }
 
 
 def _sidecar(path: Path) -> dict[str, Any]:
@@ -172,6 +164,8 @@ def write_npy_with_csv(scores: Scores, path: Path) -> None:
     """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
     if isinstance(scores, PairScores):
         raise DataError(f"{path}: a list of pairs is no matrix; save it as .npz")
+    if isinstance(scores, TopKScores):
+        raise DataError(f"{path}: top-K lists are no matrix; save them as .npz")
     square = is_square(scores)
     if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
         raise DataError(

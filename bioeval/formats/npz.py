@@ -6,6 +6,8 @@ Version 1 holds either
   ``gallery_labels`` all-against-all; ``mask`` (m, n); ``probe_<name>`` and ``gallery_<name>``
   metadata; ``probe_ids`` and ``gallery_ids`` where a selection keeps templates on both sides;
 - ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2);
+- ``indices`` (q, k), ``distances`` (q, k), ``probe_labels`` (q,) and ``gallery_labels`` (n,),
+  top-K lists;
 - ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
   ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
 
@@ -20,10 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.errors import DataError, require_choice
-from bioeval.formats.archive import Archive
-from bioeval.formats.csv_tables import Labels, read_labels
+from bioeval.formats.archive import Archive, Arrays
+from bioeval.formats.csv_tables import Labels
+from bioeval.formats.listings import labels_of_names, read_side
 from bioeval.formats.options import Options, say
 from bioeval.formats.pairs import read_pairs
+from bioeval.formats.reid_layout import reid_layout
+from bioeval.formats.top_k_lists import from_zero
+from bioeval.ranked_lists import TopKScores
 from bioeval.scores import KINDS, NAN_POLICIES, PairScores, Scores
 
 SCHEMA = 1
@@ -48,18 +54,21 @@ RESERVED = {
     "metric",
     "pairs",
     "schema",
+    "indices",
+    "distances",
 }
 
 
 def read_npz(path: Path, options: Options) -> Scores:
     """Read a .npz file; see :func:`bioeval.load` for the options."""
-    return _Reader(Archive(path), options).scores()
+    archive = Archive(path)
+    return Reader(archive, reid_layout(archive, options)).scores()
 
 
-class _Reader:
+class Reader:
     """Finds out what a file holds, and makes scores of it."""
 
-    def __init__(self, archive: Archive, options: Options):
+    def __init__(self, archive: Arrays, options: Options):
         self.file, self.options = archive, options
         self.used: set[str] = set()
         self._check_schema()
@@ -67,6 +76,9 @@ class _Reader:
     def scores(self) -> Scores:
         """Read scores, a pair list or embeddings, whichever it is."""
         options = self.options
+        if options.indices_key is not None or self._holds_lists_alone():
+            return self._from_lists()
+        self._refuse("what is no top-K list", "first_index")
         if options.embeddings_key is not None and options.scores_key is not None:
             raise DataError(
                 f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
@@ -96,7 +108,9 @@ class _Reader:
     # ------------------------------------------------------------ the three contents
 
     def _from_matrix(self, key: str) -> Scores:
-        self._refuse("scores", "metric", "gallery_embeddings_key", "genuine_key")
+        self._refuse(
+            "scores", "metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key"
+        )
         m, n = self.file.headers[key].shape
         gallery = self._labels("gallery_labels", n, "gallery templates", "gallery_labels")
         mask = self._key("mask_key", "mask")
@@ -132,11 +146,64 @@ class _Reader:
         a, b, same = self._pairs(m, n)
         return scores.at_pairs(a, b, same)
 
+    def _holds_lists_alone(self) -> bool:
+        named = self.options.scores_key or self.options.embeddings_key
+        others = ("scores", "embeddings")
+        return "indices" in self.file and not named and not any(x in self.file for x in others)
+
+    def _from_lists(self) -> TopKScores:
+        self._refuse(
+            "top-K lists",
+            *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
+            *("metric", "nan", "labels", "labels_key"),
+        )
+        key = self._key("indices_key", "indices") or ""
+        lists = self.file.read(key)
+        if lists.ndim != 2 or lists.dtype.kind not in "iu":
+            raise DataError(
+                f"{self.file.path}: {key!r} is {lists.shape} {lists.dtype}; expected integers "
+                "(queries, K), the nearest gallery entries of each query"
+            )
+        distances = self._key("scores_key", "distances")
+        side = self.options.gallery_labels or self.options.gallery_labels_key or "gallery_labels"
+        n = self._count_of(str(side))
+        probe = self._labels("probe_labels", len(lists), "queries", "probe_labels")
+        gallery = self._labels("gallery_labels", n, "gallery entries", "gallery_labels")
+        if probe is None or gallery is None:
+            raise DataError(self._no_labels(len(lists), n))
+        probe_meta, gallery_meta = self._meta(probe, gallery, len(lists), n, False)
+        return TopKScores(
+            from_zero(lists, n, self.options.first_index, f"{self.file.path}: {key!r}"),
+            probe.label,
+            gallery.label,
+            distances=None if distances is None else self.file.read(distances),
+            kind=self._word("kind", "distance", ("distance", "similarity")),
+            probe_meta=probe_meta,
+            gallery_meta=gallery_meta,
+            name=self.file.path.stem,
+        )
+
+    def _count_of(self, side: str) -> int:
+        """Return how many gallery entries there are, which of all arrays the labels alone tell."""
+        options = self.options
+        if options.gallery_labels is not None:
+            return len(read_side(options.gallery_labels, options).label)
+        if side not in self.file:
+            if options.gallery_labels_key is not None:
+                self.file.require("gallery_labels_key", side)
+            raise DataError(
+                f"{self.file.path}: no gallery_labels; top-K lists need the identity of every "
+                f"gallery entry, listed or not, as {say('gallery_labels_key')} or a CSV file by "
+                f"{say('gallery_labels')}. It holds: {self.file.listing()}"
+            )
+        return int(np.prod(self.file.headers[side].shape))
+
     def _from_pair_list(self, key: str) -> PairScores:
         self._refuse(
             "a list of pairs",
             *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
-            *("gallery_labels", "mask_key", "meta", "metric", "pairs_key"),
+            *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "names_of"),
+            "gallery_embeddings",
         )
         genuine = self._key("genuine_key", "genuine")
         if genuine is None:
@@ -157,7 +224,7 @@ class _Reader:
     def _from_embeddings(self) -> Scores:
         from bioeval.embeddings import METRICS, as_embeddings, pair_distances
 
-        self._refuse("embeddings", "genuine_key")
+        self._refuse("embeddings in one file", "genuine_key", "gallery_embeddings")
         kind = self.options.kind
         if kind not in (None, "distance"):
             raise DataError(
@@ -244,7 +311,8 @@ class _Reader:
         if len(given) > 1:
             raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
         if given and not given[0].endswith("_key"):
-            labels = read_labels(getattr(options, given[0]), options.meta if square else None)
+            path = getattr(options, given[0])
+            labels = read_side(path, options, options.meta if square else None)
             labels.expect(count, what)
             return labels
         key = self._key(given[0] if given else f"{side}_key", *native)
@@ -256,7 +324,11 @@ class _Reader:
                 f"{self.file.path}: the labels {key!r} have shape {shape}; expected ({count},), "
                 f"one for each of the {count} {what}. It holds: {self.file.listing()}"
             )
-        return Labels(self.file.path, self.file.read(key), {}, True)
+        array = self.file.read(key)
+        if options.names_of is not None:
+            where = f"{self.file.path}: {key!r}"
+            return labels_of_names(array, options.names_of, where, self.file.path)
+        return Labels(self.file.path, array, {}, True)
 
     def _meta(
         self,

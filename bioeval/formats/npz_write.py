@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.errors import DataError
 from bioeval.formats.archive import ArchiveWriter, row_blocks
 from bioeval.formats.npz import RESERVED, SCHEMA
+from bioeval.ranked_lists import TopKScores
 from bioeval.scores import PairScores, Scores
 
 
@@ -31,6 +32,11 @@ def write_npz(scores: Scores, target: Path, named: Path) -> None:
             return
         for key, array in _sides(scores).items():
             out.add(key, storable(array, key, named))
+        if isinstance(scores, TopKScores):
+            if scores.distances is not None:
+                out.add("distances", scores.distances)
+            out.add("indices", scores.indices)
+            return
         m, n = scores.shape
         if scores.mask is not None:
             out.add_blocks("mask", (m, n), np.dtype(np.uint8), row_blocks(scores.read_mask, m, n))

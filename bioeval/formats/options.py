@@ -14,12 +14,16 @@ FLAGS = {
     "genuine_key": "--genuine",
     "embeddings_key": "--embeddings",
     "gallery_embeddings_key": "--gallery-embeddings",
+    "gallery_embeddings": "--gallery-embeddings",
+    "indices_key": "--indices",
+    "first_index": "--first-index",
     "labels_key": "--labels",
     "probe_labels_key": "--probe-labels",
     "gallery_labels_key": "--gallery-labels",
     "labels": "--labels",
     "probe_labels": "--probe-labels",
     "gallery_labels": "--gallery-labels",
+    "names_of": "--names-of",
     "mask_key": "--mask",
     "pairs_key": "--pairs",
     "meta": "--meta",
@@ -38,12 +42,16 @@ class Options:
     genuine_key: str | None = None
     embeddings_key: str | None = None
     gallery_embeddings_key: str | None = None
+    gallery_embeddings: Path | None = None
+    indices_key: str | None = None
+    first_index: int | None = None
     labels_key: str | None = None
     probe_labels_key: str | None = None
     gallery_labels_key: str | None = None
     labels: str | Path | None = None
     probe_labels: str | Path | None = None
     gallery_labels: str | Path | None = None
+    names_of: str | None = None
     mask_key: str | None = None
     pairs_key: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
@@ -71,8 +79,18 @@ class Options:
                 )
 
 
-def say(name: str, value: str | None = None) -> str:
+def say(name: str, value: str | int | None = None) -> str:
     """Name an option in both ways: ``labels_key='id' (--labels id)``."""
     if value is None:
         return f"{name}= ({FLAGS[name]})"
     return f"{name}={value!r} ({FLAGS[name]} {value})"
+
+
+def side_meta(options: Options, prefix: str) -> dict[str, str]:
+    """Return the metadata asked for on one side: by its prefix, or on both by a plain name."""
+    other = {"probe_": "gallery_", "gallery_": "probe_"}[prefix]
+    return {
+        name.removeprefix(prefix): column
+        for name, column in options.meta.items()
+        if not name.startswith(other)
+    }

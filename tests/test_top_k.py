@@ -1,0 +1,423 @@
+"""Top-K lists: what they tell is exact, and what they do not tell is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bioeval as be
+from bioeval.errors import BioevalWarning, DataError, ProtocolError
+
+
+def naive(distances, query, gallery, q_cam, g_cam, k, removed, junk, unmatched, rank_k, over):
+    """CMC, rank-K mAP, mAP and mINP of whole rankings, by the definitions."""
+    cmc, aps, wholes, inps, skipped = [], [], [], [], 0
+    for i, row in enumerate(distances):
+        order = sorted(range(len(row)), key=lambda j: (row[j], j))
+        seen = []
+        for j in order:
+            same, camera = gallery[j] == query[i], g_cam[j] == q_cam[i]
+            if removed == "same-camera" and camera:
+                continue
+            if removed == "same-id-same-camera" and same and camera:
+                continue
+            if junk == "remove" and gallery[j] == -1:
+                continue
+            seen.append(same)
+        matches = sum(seen)
+        if matches == 0:
+            skipped += 1
+            if unmatched == "zero":
+                cmc.append([0] * k)
+                aps.append(0.0)
+                wholes.append(0.0)
+                inps.append(0.0)
+            continue
+        cmc.append([int(any(seen[: r + 1])) for r in range(k)])
+        precisions = [sum(seen[: r + 1]) / (r + 1) if hit else 0 for r, hit in enumerate(seen)]
+        divisor = min(matches, rank_k) if over == "smaller" else matches
+        aps.append(sum(precisions[:rank_k]) / divisor)
+        wholes.append(sum(precisions) / matches)
+        inps.append(matches / (max(r for r, hit in enumerate(seen) if hit) + 1))
+    mean = [float(np.mean(x)) if x else np.nan for x in (aps, wholes, inps)]
+    return (np.mean(cmc, axis=0) if cmc else np.full(k, np.nan)), *mean, skipped
+
+
+def lists_of(distances, k) -> np.ndarray:
+    return np.argsort(distances, axis=1, kind="stable")[:, :k]
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.errors.BioevalWarning")
+@given(
+    seed=st.integers(0, 2**32),
+    k=st.integers(1, 12),
+    removed=st.sampled_from(["none", "same-camera", "same-id-same-camera"]),
+    junk=st.sampled_from(["keep", "remove"]),
+    unmatched=st.sampled_from(["skip", "zero"]),
+    over=st.sampled_from(["positives", "smaller"]),
+    text=st.booleans(),
+)
+def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatched, over, text):
+    rng = np.random.default_rng(seed)
+    q, n = 7, 12
+    query, gallery = rng.integers(-1, 5, q), rng.integers(-1, 5, n)
+    q_cam, g_cam = rng.integers(0, 3, q), rng.integers(0, 3, n)
+    distances = rng.integers(0, 9, (q, n)) / 8
+    labels = [x.astype(str) if text else x for x in (query, gallery)]
+    lists = be.TopKScores(
+        lists_of(distances, k),
+        *labels,
+        distances=np.sort(distances, axis=1)[:, :k],
+        probe_meta={"camera": q_cam},
+        gallery_meta={"camera": g_cam},
+    )
+    options = {"removed": removed, "junk": junk, "unmatched": unmatched, "rank_k_over": over}
+    try:
+        found = be.top_k(lists, **options)
+    except ProtocolError as error:
+        assert "tells no rank at all" in str(error)  # some list is emptied by what is removed
+        assert removed != "none" or junk == "remove"
+        return
+    args = (distances, query, gallery, q_cam, g_cam)
+    ranks, rank_k = found.sizes["rank"], int(found.rank_k)
+    cmc, ap, whole, inp, skipped = naive(*args, ranks, removed, junk, unmatched, rank_k, over)
+    np.testing.assert_allclose(found.cmc, cmc, atol=1e-12)
+    np.testing.assert_allclose(found.rank_k_mean_ap, ap, atol=1e-12)
+    assert int(found.skipped) == skipped
+    assert int(found.queries) == (q if unmatched == "zero" else q - skipped)
+    if not np.isnan(found.mean_ap):
+        np.testing.assert_allclose(found.mean_ap, whole, atol=1e-12)
+        np.testing.assert_allclose(found.mean_inp, inp, atol=1e-12)
+    if k == n and not np.isnan(whole):  # the whole gallery is listed
+        assert not np.isnan(found.mean_ap)
+    if removed == "none" and junk == "keep":
+        assert ranks >= k or ranks == 12
+
+
+def test_by_hand():
+    """Three of ann's are in the gallery, at ranks 1 and 3 of a list of three."""
+    gallery = ["ann", "bob", "ann", "ann", "eve"]
+    lists = be.TopKScores([[0, 1, 2], [4, 0, 1]], ["ann", "bob"], gallery)
+    found = be.top_k(lists, per_query=True)
+    assert found.cmc.values.tolist() == [0.5, 0.5, 1.0]
+    assert found.average_precision.values.tolist() == pytest.approx([(1 + 2 / 3) / 3, 1 / 3])
+    assert found.match_rank.values.tolist() == [1, 3]
+    assert np.isnan(found.mean_ap) and np.isnan(found.mean_inp)
+    assert "beyond the lists" in found.attrs["warnings"]
+    smaller = be.top_k(lists, rank_k=2, rank_k_over="smaller", per_query=True)
+    assert smaller.average_precision.values.tolist() == [0.5, 0.0]
+
+
+def test_more_matches_than_places():
+    lists = be.TopKScores([[0, 2]], ["ann"], ["ann", "bob", "ann", "ann"])
+    with pytest.warns(BioevalWarning, match="1 of 1 queries have more matches .* 2 places"):
+        found = be.top_k(lists)
+    assert float(found.rank_k_mean_ap) == pytest.approx(2 / 3)
+    assert int(found.beyond_lists) == 1
+
+
+def test_what_is_removed_shortens_what_a_list_tells():
+    meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2, 2, 2]}}
+    lists = be.TopKScores([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
+    found = be.top_k(lists, removed="same-id-same-camera")
+    assert found.sizes["rank"] == 2 and int(found.rank_k) == 2
+    with pytest.raises(ProtocolError, match="rank_k is 3, and some list tells 2 ranks only"):
+        be.top_k(lists, removed="same-id-same-camera", rank_k=3)
+    with pytest.raises(ProtocolError, match="max_rank is 3"):
+        be.top_k(lists, removed="same-id-same-camera", max_rank=3)
+    assert be.top_k(lists, max_rank=9).cmc.values.tolist() == [1.0] * 9  # found at rank 1
+
+
+def test_a_shorter_list_tells_less_unless_the_gallery_ends():
+    lists = be.TopKScores([[1, 2], [0, -1]], ["ann", "bob"], ["ann", "bob", "eve"])
+    assert be.top_k(lists).sizes["rank"] == 1
+    whole = be.TopKScores([[0, 1]], ["ann"], ["bob", "ann"])
+    found = be.top_k(whole)
+    assert (float(found.mean_ap), float(found.mean_inp)) == (0.5, 0.5)
+
+
+def test_nobody_is_matched():
+    lists = be.TopKScores([[0]], ["ann"], ["bob"])
+    found = be.top_k(lists)
+    assert np.isnan(found.cmc).all() and int(found.queries) == 0 and int(found.skipped) == 1
+    assert float(be.top_k(lists, unmatched="zero").rank_k_mean_ap) == 0
+
+
+def test_results_survive_a_file(tmp_path):
+    import xarray as xr
+
+    found = be.top_k(be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann"]), per_query=True)
+    found.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as back:
+        assert back.identical(found)
+        assert {k: type(v) for k, v in found.attrs.items()} == {
+            k: v.item().__class__ if isinstance(v, np.generic) else type(v)
+            for k, v in back.attrs.items()
+        }
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.errors.BioevalWarning")
+@pytest.mark.parametrize("k", [5, 20, 100])
+@pytest.mark.parametrize("case", ["many_positives", "multi_camera"])
+def test_the_reference_programs(shared, case, k):
+    """Rank-K mAP of a participant's program, and trec_eval's on the same lists."""
+    data = np.load(shared / "reid" / f"{case}.npz")
+    expected = f"ref/voc_reid/eval_results/K={k}"
+    if f"{expected}/mAP" not in data:
+        pytest.skip(f"{case} has no figures at K = {k}")
+    lists = be.TopKScores(lists_of(data["distmat"], k), data["q_pids"], data["g_pids"])
+    found = be.top_k(lists)
+    np.testing.assert_allclose(found.rank_k_mean_ap, data[f"{expected}/mAP"], rtol=1e-12)
+    cmc = data[f"{expected}/cmc"]
+    np.testing.assert_allclose(found.cmc, cmc[: found.sizes["rank"]], rtol=1e-12)
+    zero = be.top_k(lists, unmatched="zero")
+    trec = data[f"ref/trec_eval/top_K_run/K={k}/map_per_query"]
+    np.testing.assert_allclose(zero.rank_k_mean_ap, trec.mean(), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------ what is refused
+
+
+LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        be.verification,
+        be.open_set,
+        be.closed_set,
+        be.ranks,
+        be.evaluate,
+        be.tally,
+        lambda x: x.values,
+        lambda x: x.base,
+        lambda x: x.select(gallery=[0]),
+        lambda x: x.at_pairs([0], [0]),
+        lambda x: x.read_rows(0, 1),
+    ],
+)
+def test_what_needs_the_whole_gallery(call):
+    with pytest.raises(ProtocolError, match="all 3 gallery entries.*the 2 nearest.*bioeval.top_k"):
+        call(LISTS)
+
+
+def test_a_part_of_the_queries():
+    part = LISTS.select(probes=[1])
+    assert part.shape == (1, 3) and part.probe_labels.tolist() == ["bob"]
+    assert float(be.top_k(part).rank_k_mean_ap) == 1.0
+    assert LISTS.select() is LISTS
+
+
+@pytest.mark.parametrize(
+    ("indices", "options", "message"),
+    [
+        (
+            [[0, 3]],
+            {},
+            "1 indices are outside of 0..2, the first is 3 in list 0; .* begin with 1",
+        ),
+        ([[0, -2]], {}, "the first is -2 in list 0$"),
+        ([[1, 1]], {}, "1 lists hold an entry twice, the first is list 0 with 1"),
+        ([[-1, 1]], {}, "list 0 goes on after a -1"),
+        ([0, 1], {}, r"shape \(2,\) and dtype int64; expected integers \(queries, K\)"),
+        ([[0.5, 1]], {}, "dtype float64; expected integers"),
+        ([[0, 1]], {"distances": [[1.0]]}, r"shape \(1, 1\); expected \(1, 2\)"),
+        ([[0, 1]], {"distances": [[1.0, 0.5]]}, "decrease along the list.*kind='similarity'"),
+        ([[0, 1]], {"distances": [[0.5, np.nan]]}, "query 0 hold NaN"),
+        ([[0, 1]], {"distances": [[1, 2]], "kind": "similarity"}, "increase along .*kind='dist"),
+        ([[0, 1]], {"kind": "order"}, "kind is 'order'"),
+        ([[0, 1], [1, 2]], {}, "probe_labels has 1 labels for 2 lists"),
+    ],
+)
+def test_lists_that_are_none(indices, options, message):
+    with pytest.raises(DataError, match=message):
+        be.TopKScores(indices, ["ann"], ["ann", "bob", "ann"], **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"removed": "camera"}, "removed is 'camera'; expected one of"),
+        ({"removed": "same-camera"}, "probe_meta has no 'camera'"),
+        ({"junk": "drop"}, "junk is 'drop'"),
+        ({"unmatched": "nan"}, "unmatched is 'nan'"),
+        ({"rank_k_over": "all"}, "rank_k_over is 'all'"),
+        ({"rank_k": 0}, "rank_k is 0; expected an integer >= 1"),
+    ],
+)
+def test_options_that_are_none(options, message):
+    with pytest.raises(DataError, match=message):
+        be.top_k(LISTS, **options)
+    with pytest.raises(DataError, match="scores is Scores; expected bioeval.TopKScores"):
+        be.top_k(be.Scores(np.eye(2), [1, 2]))
+
+
+# ------------------------------------------------------------------------ files
+
+
+def same(a: be.TopKScores, b: be.TopKScores) -> None:
+    assert isinstance(a, be.TopKScores) and isinstance(b, be.TopKScores)
+    np.testing.assert_array_equal(a.indices, b.indices)
+    assert (a.distances is None) == (b.distances is None)
+    if a.distances is not None:
+        np.testing.assert_array_equal(a.distances, b.distances)
+    for name in ("probe_labels", "gallery_labels"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    assert a.kind == b.kind
+    assert {k: v.tolist() for k, v in a.gallery_meta.items()} == {
+        k: v.tolist() for k, v in b.gallery_meta.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        LISTS,
+        be.TopKScores(
+            [[2, 0], [1, -1]],
+            [1, 2],
+            [1, 2, 1],
+            distances=[[0.9, 0.5], [0.7, np.nan]],
+            kind="similarity",
+            probe_meta={"camera": [1, 2]},
+            gallery_meta={"camera": ["a", "b", "a"]},
+        ),
+    ],
+)
+def test_npz_keeps_lists(tmp_path, lists):
+    be.save(lists, tmp_path / "x.npz")
+    same(be.load(tmp_path / "x.npz"), lists)
+    with pytest.raises(DataError, match="top-K lists are no matrix; save them as .npz"):
+        be.save(lists, tmp_path / "x.npy")
+
+
+def test_lists_under_other_names(tmp_path):
+    np.savez(
+        tmp_path / "x.npz",
+        top=[[3, 1], [2, 3]],
+        far=[[0.1, 0.2], [0.3, 0.4]],
+        who=["ann", "bob"],
+        whom=["ann", "bob", "ann"],
+        scores=np.eye(2),
+    )
+    keys = {"probe_labels_key": "who", "gallery_labels_key": "whom", "indices_key": "top"}
+    found = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
+    same(found, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
+                              distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
+    with pytest.raises(DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
+        be.load(tmp_path / "x.npz", scores_key="far", **keys)
+    with pytest.raises(DataError, match="no gallery_labels; top-K lists need .* every gallery"):
+        be.load(tmp_path / "x.npz", indices_key="top", probe_labels_key="who")
+    with pytest.raises(DataError, match=r"first_index= \(--first-index\) has no meaning"):
+        be.load(tmp_path / "x.npz", scores_key="far", first_index=1)
+    with pytest.raises(DataError, match="'who'.*expected integers"):
+        be.load(tmp_path / "x.npz", **{**keys, "indices_key": "who"})
+
+
+@pytest.fixture
+def sides(tmp_path):
+    (tmp_path / "q.csv").write_text("label,camera\nann,1\nbob,1\n")
+    (tmp_path / "g.csv").write_text("label,camera\nann,1\nbob,2\nann,2\n")
+    return {"probe_labels": tmp_path / "q.csv", "gallery_labels": tmp_path / "g.csv"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "indices"),
+    [
+        ("2 0\n1 2\n", {}, [[2, 0], [1, 2]]),
+        ("3 1\n2 3\n", {}, [[2, 0], [1, 2]]),
+        ("0003,0001\n0002\n\n", {}, [[2, 0], [1, -1]]),
+        ("2 1\n1\n", {"first_index": 0}, [[2, 1], [1, -1]]),
+        ("2 1\n1\n", {"first_index": 1}, [[1, 0], [0, -1]]),
+    ],
+)
+def test_lists_as_text(tmp_path, sides, text, options, indices):
+    (tmp_path / "track2.txt").write_text(text)
+    found = be.load(tmp_path / "track2.txt", **options, **sides)
+    assert found.indices.tolist() == indices
+    assert found.gallery_meta["camera"].tolist() == ["1", "2", "2"]
+    assert found.name == "track2"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("2 1\n1 2\n", {}, r"do not tell whether .* say first_index=0 \(--first-index 0\)"),
+        ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
+        ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
+        ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected 0 or 1"),
+        ("2 0\n", {}, "2 labels for 1 lists, one a query"),
+        ("2 0\n\n1 2\n", {}, "line 2: is blank"),
+        ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
+        ("0.5 0.1 0.2\n0.5 0.1 0.3\n", {}, "line 1: expected whole.*matrix of scores must be"),
+        ("2 0\n1 -1\n", {}, "line 2: holds -1; expected entries from 0"),
+        ("\n", {}, "nothing but blank lines"),
+        ("2 0\n1 2\n", {"metric": "l2"}, "metric= .*no meaning for a text file"),
+    ],
+)
+def test_text_that_is_no_list(tmp_path, sides, text, options, message):
+    (tmp_path / "x.txt").write_text(text)
+    with pytest.raises(DataError, match=message) as error:
+        be.load(tmp_path / "x.txt", **options, **sides)
+    assert "x" in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(DataError, match="top-K lists need probe_labels= .* gallery_labels="):
+        be.load(tmp_path / "x.txt")
+
+
+# ------------------------------------------------------------------------ features in .npy
+
+
+def test_features_as_npy(tmp_path):
+    rng = np.random.default_rng(3)
+    query, gallery = rng.normal(size=(2, 4)), rng.normal(size=(3, 4))
+    np.save(tmp_path / "q.npy", query)
+    np.save(tmp_path / "g.npy", gallery)
+    (tmp_path / "q.labels.csv").write_text("id,camera\n7,1\n8,2\n")
+    (tmp_path / "g.labels.csv").write_text("id,camera\n7,1\n8,2\n7,2\n")
+    found = be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy", metric="l2")
+    expected = be.Scores.from_embeddings(query, [7, 8], gallery, [7, 8, 7], metric="l2")
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert found.gallery_labels.tolist() == ["7", "8", "7"]
+    assert found.gallery_meta["camera"].tolist() == ["1", "2", "2"]
+
+    itself = be.load(tmp_path / "q.npy", metric="cosine")
+    assert itself.layout == "all-against-all"
+
+    np.save(tmp_path / "g.npy", gallery[:, :3])
+    with pytest.raises(DataError, match="4 features a row and .*g.npy 3"):
+        be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy")
+    with pytest.raises(DataError, match="3 labels for 2 rows"):
+        be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "g.labels.csv")
+    (tmp_path / "q.labels.csv").unlink()
+    with pytest.raises(DataError, match="labels of its 2 rows are missing; expected q.labels.csv"):
+        be.load(tmp_path / "q.npy", metric="l2")
+    with pytest.raises(DataError, match="q.csv: no such file"):
+        be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "q.csv")
+    with pytest.raises(DataError, match="metric is 'l3'"):
+        be.load(tmp_path / "q.npy", metric="l3")
+    with pytest.raises(DataError, match="kind= .*no meaning for embeddings in .npy"):
+        be.load(tmp_path / "q.npy", metric="l2", kind="distance")
+    (tmp_path / "t.csv").write_text("label\na\n")
+    with pytest.raises(DataError, match="t.csv: is text; expected a .npy file of embeddings"):
+        be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "t.csv")
+
+
+def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
+    from bioeval.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    np.save("q.npy", np.eye(2))
+    np.save("g.npy", np.eye(3)[:, :2] + 0.1)
+    args = ["run", "q.npy", "--gallery-embeddings", "g.npy", "--json"]
+    args += ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    assert main(args) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
+    (tmp_path / "l.txt").write_text("2 0\n1 2\n")
+    labels = ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
+    assert main(["run", "l.txt", *labels]) == 2
+    assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
