@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.blocks import BlockReader, Progress, threads_for
+from bioeval.comparisons import with_pairs
 from bioeval.counting import (
     IdentificationJob,
     ImpostorBlock,
@@ -163,9 +164,10 @@ class _Plan:
         auc: bool = True,
     ):
         self.auc = auc
-        self.scores, self.reader = scores, BlockReader(scores)
         self.automatic = protocol == "auto"
         self.card = card = _resolve(scores, protocol)
+        self.scores = scores = _compared(scores, card)
+        self.reader = BlockReader(scores)
         if thresholds is None:
             thresholds = _card_thresholds(card.settings["thresholds"])
         thresholds = check_thresholds(thresholds)
@@ -173,6 +175,8 @@ class _Plan:
         if far_targets is None:
             far_targets = card.settings["report"]["far_targets"]
         self.far_targets = check_far_targets(far_targets)
+        priors = card.settings["report"].get("priors") or ()
+        self.costs = check_costs([(prior, 1.0, 1.0) for prior in priors])
         self.extends = self.automatic and given_targets is None
         self.jobs: dict[str, tuple[Any, dict[str, Any]]] = {}
         shared: dict[tuple[str, str], IdentificationJob] = {}
@@ -233,9 +237,7 @@ class _Plan:
                 own = found.impostor.total / (2 if symmetric else 1)
                 more = [x for x in RARE_TARGETS if own >= 30 / x and x not in targets]
                 targets = np.append(targets, more)
-            finder = PointFinder(
-                found, targets, check_costs(COSTS), symmetric=symmetric, auc=self.auc
-            )
+            finder = PointFinder(found, targets, self.costs, symmetric=symmetric, auc=self.auc)
             finder.prepare(functools.partial(job.sweep, self.reader))
             finders.append((found, job, finder))
         waiting = [(job, finder) for _, job, finder in finders if finder.waits]
@@ -319,6 +321,7 @@ def _resolve(scores: Scores, protocol: str | Protocol) -> Protocol:
             f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
             "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
         )
+    scores.require_matrix()
     if isinstance(protocol, Protocol):
         card = protocol
     elif protocol == "auto":
@@ -331,6 +334,20 @@ def _resolve(scores: Scores, protocol: str | Protocol) -> Protocol:
             f"{scores.layout}; use {for_layout(scores.layout).name}, or a card of this layout"
         )
     return card
+
+
+def _compared(scores: Scores, card: Protocol) -> Scores:
+    """Leave out what the card's verification does not compare."""
+    given = card.tasks.get("verification", {})
+    rule = given.get("pairs") or "ordered"
+    if rule == "ordered":
+        return scores
+    if len(card.tasks) > 1 or given["templates"] != ("single",):
+        raise ProtocolError(
+            f'protocol {card.name} has [verification] pairs = "{rule}", which leaves comparisons '
+            'out: it goes with templates = ["single"] alone, and with no other task'
+        )
+    return with_pairs(scores, rule)
 
 
 def _supports(scores: Scores, task: str) -> bool:

@@ -52,6 +52,8 @@ class Protocol:
         The same for the sections that are no tasks: ``source``, ``thresholds``, ``report``.
     not_said
         What the card leaves open, one sentence each.
+    not_expressed
+        What the protocol's source fixes and the card cannot say.
     path
         The file it was read from, or None.
     """
@@ -63,6 +65,7 @@ class Protocol:
     tasks: Mapping[str, Mapping[str, Any]]
     settings: Mapping[str, Mapping[str, Any]]
     not_said: tuple[str, ...] = ()
+    not_expressed: tuple[str, ...] = ()
     path: str | None = field(default=None, compare=False)
 
     @property
@@ -77,7 +80,7 @@ class Protocol:
 
     @property
     def report(self) -> Mapping[str, Any]:
-        """``far_targets`` and ``ranks``."""
+        """``far_targets``, ``priors`` and ``ranks``."""
         return self.settings["report"]
 
     def __hash__(self) -> int:

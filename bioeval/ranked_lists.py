@@ -81,6 +81,7 @@ class TopKScores(Scores):
         self.origin = ""
         self.labelled = True
         self._mask = None
+        self.exclude = ()
         self.gallery_labels = as_labels(gallery_labels, "gallery_labels")
         n = len(self.gallery_labels)
         if n == 0:
@@ -172,6 +173,13 @@ class TopKScores(Scores):
             probe_meta={k: v[index] for k, v in self.probe_meta.items()},
             gallery_meta=self.gallery_meta,
             name=self.name,
+        )
+
+    def excluding(self, *columns: str) -> NoReturn:
+        """Refuse: :func:`bioeval.top_k` says with ``removed=`` what a query does not see."""
+        raise ProtocolError(
+            "exclude has no meaning for top-K lists; bioeval.top_k says with removed= what a query "
+            "does not see"
         )
 
     # ---------------------------------------------------------------- what it is not

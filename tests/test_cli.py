@@ -246,7 +246,7 @@ def test_protocols_in_a_narrow_terminal_stand_one_below_the_other(capsys, monkey
     assert run("protocols") == 0
     lines = capsys.readouterr().out.splitlines()
     place = lines.index("pairs")
-    assert lines[place + 1 :] == ["  for pairs", "  Fixed pair list"]
+    assert lines[place + 1 : place + 3] == ["  for pairs", "  Fixed pair list"]
 
 
 def test_json(scores, capsys):

@@ -34,6 +34,7 @@ LAYERS = [
         "cards",
         "scores",
         "ranked_lists",
+        "comparisons",
         "score_input",
         "embeddings",
         "thresholds",

@@ -23,6 +23,7 @@ from bioeval.errors import BioevalError, CardError
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
+FIELD = ["fvc2004", "frte-11", "frte-1n", "ijbc-11", "ijbc-1n", "voxceleb"]
 
 CARD = """\
 schema = 1
@@ -63,13 +64,15 @@ def changed(old: str, new: str, card: str = CARD) -> str:
 
 
 def test_the_shipped_cards():
-    assert protocol.available() == [*COURSE, "pairs"]
+    assert {*COURSE, "pairs", *FIELD} <= set(protocol.available())
     for name in protocol.available():
         card = protocol.load(name)
         assert card.name == name
         assert card.path.endswith(f"{name}.toml")
-        assert protocol.for_layout(card.layout) is card
-    assert {protocol.load(name).layout for name in protocol.available()} == set(LAYOUTS)
+        assert card.not_said
+    own = [protocol.for_layout(layout) for layout in LAYOUTS]
+    assert {card.name for card in own} == {*COURSE, "pairs"}
+    assert [card.layout for card in own] == list(LAYOUTS)
 
 
 def test_the_shipped_cards_are_the_files_of_the_repository():
@@ -118,6 +121,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
     assert card.tasks["verification"] == {
         "templates": ("single",),
         "fusion": "min",
+        "pairs": "ordered",
         "unenrolled_claims": "raise",
     }
     assert card.tasks["open_set"] == {
@@ -128,7 +132,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "max_rank": None,
     }
     assert card.thresholds == {"count": 1000, "values": None}
-    assert card.report == {"far_targets": (0.5,), "ranks": (1, 5, 10)}
+    assert card.report == {"far_targets": (0.5,), "priors": (0.5,), "ranks": (1, 5, 10)}
 
 
 def test_an_empty_section_is_a_task_with_its_defaults():
@@ -167,7 +171,7 @@ def test_a_protocol_travels(text):
     assert hash(copy.deepcopy(card)) == hash(card)
     assert protocol.parse(card.to_toml()) == card
     plain = json.loads(json.dumps(card.as_dict()))
-    assert plain["tasks"]["verification"]["templates"][0] == "single"
+    assert list(plain["tasks"]) == list(card.tasks) and plain["not_said"] == list(card.not_said)
     assert protocol.parse(CARD.replace('"mine"', '"other"')) != card
 
 
@@ -607,7 +611,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("name", [*COURSE, "pairs"])
+@pytest.mark.parametrize("name", [*COURSE, "pairs", *FIELD])
 def test_an_explanation_has_all_that_matters(name):
     card = protocol.load(name)
     lines = protocol.explain(card)
@@ -617,8 +621,9 @@ def test_an_explanation_has_all_that_matters(name):
     assert words(card.summary) in text
     assert f"{card.layout}: {LAYOUTS[card.layout]}" in text
     assert card.source["text"] in text
-    for said in card.not_said:
+    for said in (*card.not_said, *card.not_expressed):
         assert words(said) in text
+    assert ("What the source fixes beyond this card" in text) == bool(card.not_expressed)
     for task in card.tasks:
         assert SECTIONS[task].doc in text
         for rate, formula in SECTIONS[task].rates.items():

@@ -42,6 +42,10 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
     if protocol.not_said:
         said = [line for text in protocol.not_said for line in _item(text, width)]
         blocks.append([*wrap("What this card does not say:"), *said])
+    if protocol.not_expressed:
+        said = [line for text in protocol.not_expressed for line in _item(text, width)]
+        lead = "What the source fixes beyond this card, and whoever prepares the data has to do:"
+        blocks.append([*wrap(lead), *said])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 

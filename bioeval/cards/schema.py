@@ -52,6 +52,19 @@ RANK_UNITS = {
     "subject": Choice("the candidate list holds each subject once, at its fused score"),
 }
 
+PAIRS_RULES = {
+    "ordered": Choice("(i, j) and (j, i) are two attempts"),
+    "unordered": Choice(
+        "each pair of templates is one attempt, with the later one in the file as the probe and "
+        "the earlier one enrolled: TG and TI are half of the above"
+    ),
+    "first-impostors": Choice(
+        "each pair of templates of one subject is one genuine attempt, so TG is half of the above; "
+        "only the first templates in the file of two subjects make an impostor attempt, once: "
+        "TI = N(N - 1)/2 for N subjects"
+    ),
+}
+
 TIES = {
     "pessimistic": Choice("a non-mate exactly as close as the mate ranks before it"),
     "optimistic": Choice("a non-mate exactly as close as the mate ranks after it"),
@@ -93,6 +106,13 @@ HEAD = Section(
             default=(),
             may_be_empty=True,
         ),
+        "not_expressed": Field(
+            "text",
+            "what the protocol's source fixes and this card cannot say, one sentence each",
+            many=True,
+            default=(),
+            may_be_empty=True,
+        ),
     },
 )
 
@@ -112,7 +132,8 @@ SINGLE = Choice(
     says={
         SQUARE: {
             "An attempt": "every ordered pair (i, j) of two different templates: i claims to be "
-            "the subject of j. (i, j) and (j, i) are two attempts",
+            "the subject of j. (i, j) and (j, i) are two attempts, unless 'pairs' says otherwise "
+            "below",
             "Genuine": "the two templates are of one subject. TG = the sum over subjects of "
             "S(S - 1), for a subject with S templates",
             "Impostor": "the two templates are of two subjects. TI = n^2 - the sum over subjects "
@@ -180,6 +201,15 @@ VERIFICATION = Section(
             default="min",
             layouts=SEARCHABLE,
             only_if=("templates", "multi"),
+        ),
+        "pairs": Field(
+            "text",
+            "which comparisons of a square matrix are attempts; all but ordered go with templates "
+            "= single and with no other task",
+            choices=PAIRS_RULES,
+            default="ordered",
+            layouts=(SQUARE,),
+            only_if=("templates", "single"),
         ),
         "unenrolled_claims": Field(
             "text",
@@ -345,6 +375,15 @@ REPORT = Section(
             distinct=True,
             interval=Interval(0, 1, low_open=True),
             default=(0.1, 0.01, 0.001, 0.0001),
+        ),
+        "priors": Field(
+            "number",
+            "the least expected cost of decisions (minDCF) of verification is given for each of "
+            "these shares of genuine attempts, both errors costing 1",
+            many=True,
+            distinct=True,
+            interval=Interval(0, 1, low_open=True),
+            default=(0.5,),
         ),
         "ranks": Field(
             "integer",

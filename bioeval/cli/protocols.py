@@ -84,7 +84,17 @@ class _Cards:
 
 def _plain(card: Any) -> dict[str, Any]:
     """Return a card as plain values."""
-    names = ("name", "title", "summary", "layout", "tasks", "settings", "not_said", "path")
+    names = (
+        "name",
+        "title",
+        "summary",
+        "layout",
+        "tasks",
+        "settings",
+        "not_said",
+        "not_expressed",
+        "path",
+    )
     return {name: _thaw(getattr(card, name)) for name in names}
 
 

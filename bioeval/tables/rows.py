@@ -224,6 +224,7 @@ def _verification(dataset: xr.Dataset) -> Iterator[Row]:
         yield Row("FMR at FNMR = 0 (ZeroFNMR)", zero, over.both, threshold_0, decimals=finer)
     if (auc := _scalar(dataset, "auc")) is not None:
         yield Row("AUC", auc, over.both, unit="", decimals=5)
+    yield from _costs(dataset, over)
     if (d_prime := _scalar(dataset, "d_prime")) is not None:
         why = "the scores of both classes have no spread"
         yield Row("d'", d_prime, over.both, unit="", decimals=3, undefined=why, is_share=False)
@@ -248,6 +249,20 @@ def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
         name, far = "DIR, rank 1", float(dataset["far"][i])
         yield Row(name, float(first[i]), over.genuine, threshold, decimals=fine)
         yield Row("FAR", far, over.impostor, threshold, decimals=finer)
+
+
+def _costs(dataset: xr.Dataset, over: Classes) -> Iterator[Row]:
+    """Return the least cost at each prior but one half, over that of accepting or rejecting all."""
+    if "min_cost" not in dataset:
+        return
+    names = ("min_cost", "min_cost_threshold", "cost_prior", "cost_miss", "cost_false_accept")
+    for least, threshold, prior, miss, false in zip(
+        *(dataset[name].values.tolist() for name in names), strict=True
+    ):
+        blind = min(prior * miss, (1 - prior) * false)
+        if prior != 0.5 and blind > 0:
+            what = f"minDCF at prior {prior:g}"
+            yield Row(what, least / blind, over.both, threshold, "", 4, is_share=False)
 
 
 def _closed_set(dataset: xr.Dataset) -> Iterator[Row]:

@@ -1,0 +1,176 @@
+"""Cards of the field: FVC, IJB-C, FRTE, VoxCeleb. They count what their sources count."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval import protocol
+from bioeval.comparisons import with_pairs
+from bioeval.errors import ProtocolError
+from bioeval.tables import as_text
+
+RNG = np.random.default_rng(11)
+
+
+def naive_pairs(labels, rule):
+    """(probe, enrolled, genuine) of each attempt, from the definition."""
+    first = {label: labels.index(label) for label in labels}
+    for i, j in itertools.permutations(range(len(labels)), 2):
+        same = labels[i] == labels[j]
+        if rule == "ordered":
+            yield i, j, same
+        elif i > j:
+            firsts = first[labels[i]] == i and first[labels[j]] == j
+            if same or rule == "unordered" or firsts:
+                yield i, j, same
+
+
+@pytest.mark.parametrize("rule", ["ordered", "unordered", "first-impostors"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_the_pairs_of_a_rule(rule, dtype, kind):
+    labels = ["b", "a", "b", "c", "a", "b", "d"]
+    values = RNG.integers(0, 9, (7, 7)).astype(dtype)
+    scores = be.Scores(values, labels, kind=kind)
+    thresholds = np.arange(-1.0, 10.0)
+    found = be.verification(with_pairs(scores, rule), thresholds=thresholds)
+    expected = list(naive_pairs(labels, rule))
+    for name, wanted in (("genuine", True), ("impostor", False)):
+        cells = [values[i, j] for i, j, same in expected if same == wanted]
+        assert int(found[f"{name}_attempts"]) == len(cells)
+        for t, count in zip(thresholds, found["ga" if wanted else "fa"].values, strict=True):
+            passed = [v >= t if kind == "similarity" else v <= t for v in cells]
+            assert sum(passed) == count
+
+
+def test_pairs_of_a_selection_in_another_order_and_with_a_mask():
+    labels = ["b", "a", "b", "c", "a", "b", "d"]
+    values = RNG.random((7, 7))
+    mask = (np.array(labels)[:, None] == labels) + 1
+    mask[5, 0] = mask[0, 5] = 0
+    chosen = [5, 0, 4, 1, 6]
+    part = be.Scores(values, labels, mask=mask).select(probes=chosen, gallery=chosen)
+    found = be.verification(with_pairs(part, "unordered"), thresholds=[0.5])
+    cells = [(chosen[i], chosen[j]) for i in range(5) for j in range(i)]
+    cells = [(i, j) for i, j in cells if {i, j} != {0, 5}]
+    genuine = [values[i, j] for i, j in cells if labels[i] == labels[j]]
+    assert int(found.genuine_attempts) == len(genuine) == 1
+    assert int(found.impostor_attempts) == len(cells) - 1
+    assert int(found.ga[0]) == sum(x <= 0.5 for x in genuine)
+    plain = be.Scores(values, labels, mask=mask)
+    assert int(be.verification(plain).genuine_attempts) == 6  # the scores given are as they were
+
+
+def test_fvc_counts_what_the_competition_counts():
+    """100 fingers of 8 impressions: 2,800 genuine and 4,950 impostor attempts."""
+    fingers = np.repeat(np.arange(100), 8)
+    features = RNG.normal(size=(100, 3))[fingers] + 0.4 * RNG.normal(size=(800, 3))
+    scores = be.Scores.from_embeddings(features, fingers, metric="l2")
+    dataset = be.evaluate(scores, "fvc2004")["verification/single"].to_dataset()
+    assert int(dataset.genuine_attempts) == 2800
+    assert int(dataset.impostor_attempts) == 4950
+    assert dataset.attrs["protocol"] == "fvc2004"
+    d = scores.values
+    own = [(i, j) for i in range(800) for j in range(i - i % 8, i)]
+    genuine = [d[cell] for cell in own]
+    impostor = [d[8 * f, 8 * g] for f in range(100) for g in range(f)]
+    points = np.unique([*genuine, *impostor])
+    far = np.searchsorted(np.sort(impostor), points, side="right") / 4950
+    frr = 1 - np.searchsorted(np.sort(genuine), points, side="right") / 2800
+    for target, name in ((0.01, "FMR100"), (0.001, "FMR1000")):
+        expected = frr[far <= target].min(initial=1.0)
+        np.testing.assert_allclose(dataset.frr_at_far.sel(far_target=target), expected, atol=1e-12)
+        assert name in as_text(be.evaluate(scores, "fvc2004"), 100)
+    np.testing.assert_allclose(dataset.zero_far, frr[far == 0].min(initial=1.0), atol=1e-12)
+    np.testing.assert_allclose(dataset.zero_frr, far[frr == 0].min(initial=1.0), atol=1e-12)
+    flags = np.arange(2800 + 4950) < 2800
+    listed = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags))
+    for name in ("eer", "eer_low", "eer_high", "auc"):
+        assert float(dataset[name]) == float(listed[name])
+
+
+def test_rules_that_do_not_go_with_the_rest(tmp_path):
+    square = be.Scores(np.eye(4), [1, 1, 2, 2])
+    rectangle = be.Scores(np.eye(4), [1, 1, 2, 2], [1, 1, 2, 2])
+    with pytest.raises(ProtocolError, match="these scores are probe-against-gallery, 4 x 4"):
+        with_pairs(rectangle, "unordered")
+    with pytest.raises(ProtocolError, match="all-against-all, 2 x 4"):
+        with_pairs(square.select(probes=[0, 3]), "unordered")
+    with pytest.raises(ProtocolError, match="needs labels"):
+        with_pairs(be.Scores(np.eye(2), mask=[[0, 2], [2, 0]]), "unordered")
+    text = protocol.load("fvc2004").to_toml()
+    for old, new in (
+        ('templates = ["single"]', 'templates = ["multi"]'),
+        ("[thresholds]", "[closed_set]\n\n[thresholds]"),
+    ):
+        assert text.count(old) == 1
+        with pytest.raises(ProtocolError, match='pairs = "first-impostors".*and with no other'):
+            be.evaluate(square, protocol.parse(text.replace(old, new)))
+
+
+def test_each_pair_once_is_not_both_ways():
+    """A symmetric matrix counts each pair twice; the rule of support must not halve these."""
+    from bioeval.counting import is_symmetric
+
+    values = RNG.random((30, 30))
+    scores = be.Scores(values + values.T, np.repeat(np.arange(10), 3))
+    assert is_symmetric(scores)
+    assert not is_symmetric(with_pairs(scores, "unordered"))
+
+
+def test_voxceleb_has_its_cost():
+    """The least of p FRR + (1 - p) FAR over all thresholds, over min(p, 1 - p)."""
+    genuine = RNG.random(400) < 0.3
+    values = RNG.normal(size=400) + 1.5 * genuine
+    pairs = be.Scores.from_pairs(values, genuine, kind="similarity")
+    tree = be.evaluate(pairs, "voxceleb")
+    dataset = tree["verification/single"].to_dataset()
+    assert dataset.cost_prior.values.tolist() == [0.01, 0.05]
+    text = as_text(tree, 100)
+    for p, least in zip((0.01, 0.05), dataset.min_cost.values, strict=True):
+        costs = [
+            p * np.mean(values[genuine] < t) + (1 - p) * np.mean(values[~genuine] >= t)
+            for t in [*values, np.inf]
+        ]
+        np.testing.assert_allclose(least, min(costs), atol=1e-12)
+        (line,) = [row for row in text.splitlines() if f"minDCF at prior {p:g}" in row]
+        assert f"{min(costs) / p:.4f}" in line
+    assert "minDCF" not in as_text(be.evaluate(pairs), 100)
+
+
+@pytest.mark.parametrize("name", ["ijbc-11", "frte-11"])
+def test_cards_of_pairs(name):
+    genuine = np.arange(3000) < 300
+    pairs = be.Scores.from_pairs(RNG.random(3000) + genuine, genuine, kind="similarity")
+    dataset = be.evaluate(pairs, name)["verification/single"].to_dataset()
+    assert dataset.far_target.values.tolist() == list(protocol.load(name).report["far_targets"])
+    assert 1e-6 in dataset.far_target.values
+
+
+@pytest.mark.parametrize("name", ["ijbc-1n", "frte-1n"])
+def test_cards_of_searches(name):
+    """Mated and non-mated searches; a person counts once, whatever the number of templates."""
+    gallery = np.repeat(np.arange(20), 2)
+    probes = np.arange(40)  # 20 of them are enrolled
+    d = RNG.random((40, 40))
+    tree = be.evaluate(be.Scores(d, probes, gallery), name)
+    open_set = tree["open_set"].to_dataset()
+    assert int(open_set.genuine_attempts) == int(open_set.impostor_attempts) == 20
+    assert int(tree["closed_set"].to_dataset().skipped) == 20
+    fused = d.reshape(40, 20, 2).min(axis=2)
+    ranks = np.array([1 + np.sum(fused[i] < fused[i, i]) for i in range(20)])
+    cms = tree["closed_set"].to_dataset().cms
+    np.testing.assert_allclose(cms, [(ranks <= k).mean() for k in cms["rank"].values])
+    nearest = np.sort(fused[20:].min(axis=1))
+    target = float(protocol.load(name).report["far_targets"][0])
+    allowed = int(np.floor(target * 20))
+    limit = nearest[allowed]  # thresholds below it accept no more than are allowed
+    mates = fused[np.arange(20), np.arange(20)]
+    for k in (1, 10):
+        expected = np.mean((mates < limit) & (ranks <= k))
+        found = open_set.dir_at_far.sel(far_target=target, rank=k)
+        np.testing.assert_allclose(found, expected)
