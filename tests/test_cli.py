@@ -624,7 +624,7 @@ def test_similarities_of_simulate(capsys):
 # ------------------------------------------------------------------------ words
 
 
-@pytest.mark.parametrize("command", ["run", "simulate"])
+@pytest.mark.parametrize("command", ["run", "convert", "simulate"])
 def test_every_option_that_a_message_may_name_is_there(command):
     from importlib import import_module
 

@@ -718,7 +718,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("scores", "name", "message"),
     [
-        (rectangle(), "x.mat", "suffix '.mat'; expected '.npz' or '.npy'"),
+        (rectangle(), "x.mat", "suffix '.mat'; expected '.npz', '.npy' or '.csv'"),
         (rectangle(), "x.npx", "Did you mean '.npz'"),
         (rectangle(), "nowhere/x.npz", "there is no folder"),
         ("scores", "x.npz", "save was given str; expected Scores"),

@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
     "protocols": "List, explain and check protocol cards.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
+    "convert": "Write what a file holds in another format.",
     "simulate": "Make scores of a population with known truth.",
     "bench": "Measure speed and memory, as ratios from one run.",
 }

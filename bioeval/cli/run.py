@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import Numbers, Whole, card, labels, metadata, thresholds
+from bioeval.cli.arguments import Numbers, Whole, card, thresholds
+from bioeval.cli.reading import reading, reading_options
 
 HELP = """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
 
@@ -51,64 +52,7 @@ KEY names an array in a .npz or .mat file whose arrays have names of their own.
     help="Print one JSON document, not a table: rates are fractions, null is what is not defined, "
     'and infinite thresholds are the words "inf" and "-inf".',
 )
-@click.option(
-    "--kind",
-    type=click.Choice(["distance", "similarity", "order"]),
-    help="What the scores are.  [what the file says, else distance]",
-)
-@click.option(
-    "--nan",
-    type=click.Choice(["raise", "reject", "exclude"]),
-    help="What a failed comparison (NaN) means.  [what the file says, else raise]",
-)
-@click.option("--scores", metavar="KEY", help="Array of scores.")
-@click.option("--genuine", metavar="KEY", help="Array of 0 and 1 beside a list of scores.")
-@click.option("--embeddings", metavar="KEY", help="Array of embeddings, one a row.")
-@click.option(
-    "--gallery-embeddings",
-    metavar="KEY|NPY",
-    help="Array, or beside a .npy file another one, of the gallery's embeddings.",
-)
-@click.option("--indices", metavar="KEY", help="Array of top-K lists: gallery entries a query.")
-@click.option(
-    "--first-index",
-    type=click.IntRange(0, 1),
-    help="How top-K lists number the first gallery entry.",
-)
-@click.option(
-    "--metric",
-    metavar="M",
-    help="How to compare embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]",
-)
-@click.option(
-    "--labels",
-    "both_labels",
-    metavar="KEY|CSV",
-    help="Subjects of the templates that stand on both sides.",
-)
-@click.option("--probe-labels", metavar="KEY|CSV", help="Subjects of the rows.")
-@click.option("--gallery-labels", metavar="KEY|CSV", help="Subjects of the columns.")
-@click.option(
-    "--names-of",
-    metavar="DATASET",
-    help="The labels are names of images: market1501, dukemtmc-reid, msmt17, veri776, vehicleid; "
-    "or label-xml lists.",
-)
-@click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine.")
-@click.option(
-    "--meta",
-    multiple=True,
-    metavar="NAME=KEY",
-    help="Metadata, as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; repeatable.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="NAME",
-    help="Leave out pairs of one subject that agree in this metadata column, as session; "
-    "repeatable.",
-)
-@click.option("--pairs", metavar="KEY", help="Array of pairs to evaluate: index a, index b, same.")
+@reading_options
 @click.option(
     "--thresholds",
     "given_thresholds",
@@ -132,11 +76,6 @@ def command(
     plots: bool,
     plot_formats: tuple[str, ...],
     as_json: bool,
-    both_labels: str | None,
-    probe_labels: str | None,
-    gallery_labels: str | None,
-    meta: tuple[str, ...],
-    exclude: tuple[str, ...],
     given_thresholds: str | None,
     max_rank: int | None,
     far: tuple[tuple[float, ...], ...],
@@ -146,19 +85,7 @@ def command(
     """Evaluate a file and show, or write, the results."""
     if (plots or plot_formats) and out is None:
         raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
-    reading = {
-        **{name: options[name] for name in ("kind", "nan", "metric", "names_of", "first_index")},
-        **{
-            f"{name}_key": options[name]
-            for name in ("scores", "genuine", "embeddings", "indices", "mask", "pairs")
-        },
-        **labels("gallery_embeddings", options["gallery_embeddings"], data),
-        **labels("labels", both_labels, data),
-        **labels("probe_labels", probe_labels, data),
-        **labels("gallery_labels", gallery_labels, data),
-        "meta": metadata(meta),
-        "exclude": exclude,
-    }
+    given = reading(data, options)
     asked = {
         "thresholds": thresholds(given_thresholds),
         "max_rank": max_rank,
@@ -179,7 +106,7 @@ def command(
 
     with Stages() as tell:
         tell(f"reading {data}")
-        scores = load(data, **reading)
+        scores = load(data, **given)
         tree = evaluate(scores, protocol, **asked, progress=tell.counting)
         document = summary(tree, data)
         if folder is not None:

@@ -22,6 +22,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
             "columns",
         )
     },
+    "convert": {**FLAGS},
     "simulate": {
         **{
             name: f"--{name.replace('_', '-')}"

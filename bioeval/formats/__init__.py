@@ -9,13 +9,17 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from bioeval.errors import DataError, nearest_name
 from bioeval.formats.csv_tables import matrix_advice
 from bioeval.formats.files import HDF5, content, existing_file, replacing
 from bioeval.formats.options import Options, say
-from bioeval.scores import Scores
+from bioeval.scores import PairScores, Scores
 
-__all__ = ["load", "save"]
+__all__ = ["load", "losses", "save"]
+
+WRITTEN = (".npz", ".npy", ".csv")
 
 _SUFFIXES = {".npz": "zip", ".npy": "npy", ".csv": "text", ".mat": "mat"}
 _WORDS = {"zip": "a zip file", "npy": "a NumPy array", "text": "text", "mat": "a MATLAB file"}
@@ -216,8 +220,9 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     path
         ``x.npz``: everything in one file. ``x.npy``: the matrix, with ``x.labels.csv`` or
         ``x.probe.csv`` and ``x.gallery.csv`` beside it, and ``x.json`` that says what they are;
-        labels then become text. Files are written under another name and renamed, so that they
-        are never half there.
+        labels then become text. ``x.csv``: a list of pairs; a matrix becomes its single
+        comparisons. :func:`bioeval.formats.losses` says what is lost. Files are written under
+        another name and renamed, so that they are never half there.
 
     Raises
     ------
@@ -246,8 +251,76 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         from bioeval.formats.npy import write_npy_with_csv
 
         write_npy_with_csv(scores, place)
+    elif place.suffix == ".csv":
+        from bioeval.formats.pairs import write_pair_csv
+
+        scores.require_matrix()
+        with replacing(place) as part:
+            write_pair_csv(scores, part, place)
     else:
         raise DataError(
-            f"{place}: has the suffix {place.suffix!r}; expected '.npz' or '.npy'."
-            f"{nearest_name(place.suffix, ['.npz', '.npy'])}"
+            f"{place}: has the suffix {place.suffix!r}; expected '.npz', '.npy' or '.csv'."
+            f"{nearest_name(place.suffix, WRITTEN)}"
         )
+
+
+def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
+    """Say what a file of this name cannot hold of the scores; each is one sentence.
+
+    Parameters
+    ----------
+    scores : Scores
+    path
+        The name of the file: its suffix decides.
+
+    Returns
+    -------
+    list of str
+        Empty where everything is kept.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> from bioeval.formats import losses
+    >>> scores = be.Scores([[0.1, 0.9]], ["ann"], ["ann", "bob"], kind="similarity")
+    >>> losses(scores, "x.npz")
+    []
+    >>> losses(scores, "x.csv")[-1]
+    'that these are similarities is not said in a CSV file: read it with kind="similarity"'
+    """
+    suffix = Path(path).suffix
+    lost = []
+    if scores.origin and not isinstance(scores, PairScores):
+        lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
+    pairs = isinstance(scores, PairScores)
+    columns = []
+    if isinstance(scores, PairScores):
+        columns = [] if scores.pair_subjects is None else [scores.pair_subjects]
+    elif scores.labelled:
+        columns = [scores.probe_labels, scores.gallery_labels]
+    if suffix == ".npy" and not pairs:
+        columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
+    if suffix != ".npz" and not all(_is_text(column) for column in columns):
+        lost.append(f"labels{' and metadata' if suffix == '.npy' else ''} become text")
+    if suffix == ".csv":
+        if not pairs:
+            lost.append("the matrix becomes a list of pairs, which has no identification")
+            names = sorted({*scores.probe_meta, *scores.gallery_meta})
+            if names:
+                lost.append(f"the metadata {', '.join(names)} are left out")
+        if scores.kind != "distance":
+            plural = {"similarity": "similarities", "order": "orders"}[scores.kind]
+            lost.append(
+                f"that these are {plural} is not said in a CSV file: read it with "
+                f'kind="{scores.kind}"'
+            )
+        if scores.nan != "raise":
+            lost.append(
+                "what a failed comparison means is not said in a CSV file: read it with "
+                f'nan="{scores.nan}"'
+            )
+    return lost
+
+
+def _is_text(column: np.ndarray) -> bool:
+    return column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())

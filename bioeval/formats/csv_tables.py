@@ -196,6 +196,17 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
     return Labels(table.path, np.array(table.columns[key]), columns, has_header)
 
 
+def check_cells(values: np.ndarray, what: str, named: Path) -> None:
+    """Raise where a cell of CSV would not be read back as the text it is."""
+    for row, value in enumerate(np.asarray(values).tolist()):
+        text = str(value)
+        if not text or text != text.strip() or "\x00" in text or "\r" in text:
+            raise DataError(
+                f"{named}: {what} {row} is {text!r}, which CSV would not give back as it is; "
+                "save to a .npz file"
+            )
+
+
 def write_labels(
     target: Path, label: np.ndarray, meta: Mapping[str, np.ndarray], *, named: Path | None = None
 ) -> None:
@@ -206,13 +217,7 @@ def write_labels(
     named = named or target
     columns = {"label": label, **meta}
     for name, values in columns.items():
-        for row, value in enumerate(np.asarray(values).tolist()):
-            text = str(value)
-            if not text or text != text.strip() or "\x00" in text or "\r" in text:
-                raise DataError(
-                    f"{named}: {name} {row} is {text!r}, which CSV would not give back as it is; "
-                    "save to a .npz file"
-                )
+        check_cells(values, name, named)
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from bioeval.errors import DataError
-from bioeval.formats.csv_tables import Table, matrix_advice, read_table
+from bioeval.formats.csv_tables import Table, check_cells, matrix_advice, read_table
 from bioeval.formats.options import Options, say
+from bioeval.score_input import GENUINE, IGNORE
 from bioeval.scores import PairScores, Scores
+
+_BLOCK_CELLS = 1 << 20
 
 #: What may stand in the column ``genuine``.
 TRUTH = {
@@ -140,3 +145,65 @@ def _number(cell: str, table: Table, row: int, name: str) -> float:
         pass
     hint = " (decimals have a point, not a comma)" if "," in cell else ""
     raise DataError(f"{table.at(row)}: {name} is {cell!r}; expected a number{hint}")
+
+
+def write_pair_csv(scores: Scores, target: Path, named: Path) -> None:
+    """Write attempts of single-template verification, one a line, as `read_pair_csv` reads them.
+
+    Of a matrix, each cell that is an attempt is a line, row by row; the probe is a, the enrolled
+    subject b. `named` is the final name of the file, for messages.
+    """
+    if isinstance(scores, PairScores):
+        if scores.pair_subjects is not None:
+            for i, side in enumerate("ab"):
+                check_cells(scores.pair_subjects[:, i], f"subject_{side}", named)
+    elif scores.labelled:
+        check_cells(scores.probe_labels, "probe label", named)
+        check_cells(scores.gallery_labels, "gallery label", named)
+    with open(target, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if isinstance(scores, PairScores):
+            flags = scores.genuine.astype(int).tolist()
+            values = scores.values.tolist()
+            if scores.pair_subjects is None:
+                writer.writerow(("score", "genuine"))
+                writer.writerows(zip(values, flags, strict=True))
+                return
+            writer.writerow(("score", "genuine", "subject_a", "subject_b"))
+            who = scores.pair_subjects.tolist()
+            writer.writerows((v, f, a, b) for v, f, (a, b) in zip(values, flags, who, strict=True))
+            return
+        names = ("score", "genuine", "subject_a", "subject_b")
+        writer.writerow(names if scores.labelled else names[:2])
+        gallery = scores.gallery_labels.tolist()
+        for row, columns, values, genuine in _attempts(scores):
+            lines = zip(values.tolist(), genuine.astype(int).tolist(), strict=True)
+            if not scores.labelled:
+                writer.writerows(lines)
+                continue
+            probe = scores.probe_labels[row]
+            writer.writerows(
+                (*line, probe, gallery[j]) for line, j in zip(lines, columns.tolist(), strict=True)
+            )
+
+
+def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield each row with the columns of its attempts, their values, and which are genuine."""
+    m, n = scores.shape
+    step = max(1, _BLOCK_CELLS // n)
+    places = np.arange(n)
+    for low in range(0, m, step):
+        high = min(m, low + step)
+        block = scores.read_rows(low, high)
+        mask = scores.read_mask(low, high) if scores.has_mask else None
+        for row in range(low, high):
+            kept = scores.gallery_ids != scores.probe_ids[row]
+            kept &= ~scores.excluded(np.full(n, row), places)
+            if mask is not None:
+                kept &= mask[row - low] != IGNORE
+            if scores.labelled or mask is None:
+                genuine = scores.codes.gallery == scores.codes.probe[row]
+            else:
+                genuine = mask[row - low] == GENUINE
+            columns = np.nonzero(kept)[0]
+            yield row, columns, block[row - low][columns], genuine[columns]

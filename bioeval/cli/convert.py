@@ -1,0 +1,71 @@
+"""``bioeval convert``: write what a file holds in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval.cli.reading import reading, reading_options
+
+HELP = """Read DATA, any file that bioeval run reads, and write it to OUT.
+
+OUT is a .npz file (everything in one), a .npy file (the matrix, with CSV files of labels beside
+it), or a .csv file (a list of pairs). What OUT cannot hold is said.
+
+\b
+Examples:
+  bioeval convert features.mat scores.npz
+  bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
+  bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
+"""
+
+
+@click.command("convert", help=HELP, short_help="Write what a file holds in another format.")
+@click.argument("data")
+@click.argument("out")
+@click.option("--force", is_flag=True, help="Replace OUT where it is there.")
+@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+@reading_options
+def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> None:
+    """Read a file and write another."""
+    given = reading(data, options)
+    from bioeval.cli.console import Stages, note, put, show_json
+    from bioeval.cli.words import rewording
+    from bioeval.errors import DataError, nearest_name
+    from bioeval.formats import WRITTEN, load, losses, save
+    from bioeval.formats.files import check_target
+
+    place = Path(out)
+    if place.suffix not in WRITTEN:
+        raise DataError(
+            f"{out}: has the suffix {place.suffix!r}; expected one of {', '.join(WRITTEN)}."
+            f"{nearest_name(place.suffix, WRITTEN)}"
+        )
+    check_target(place)
+    there = [path for path in written(place) if path.exists()]
+    if there and not force:
+        names = " and ".join(str(path) for path in there)
+        raise DataError(f"{names} would be replaced; say --force, or another name")
+    with Stages() as tell:
+        tell(f"reading {data}")
+        scores = load(data, **given)
+        tell(f"writing {out}")
+        save(scores, place)
+    lost = [rewording("convert")(text) for text in losses(scores, place)]
+    if as_json:
+        about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
+        show_json({"file": data, "out": out, **about, "not_kept": lost})
+        return
+    put(f"wrote {out}: {scores!r}\n")
+    for text in lost:
+        note(f"bioeval: note: {text}")
+
+
+def written(place: Path) -> list[Path]:
+    """Return the files that saving under this name may write."""
+    if place.suffix != ".npy":
+        return [place]
+    beside = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
+    return [place, *(place.with_name(f"{place.stem}.{ending}") for ending in beside)]

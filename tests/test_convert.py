@@ -1,0 +1,181 @@
+"""Converting files: nothing changes but what the other format cannot hold, and that is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.cli.convert import written
+from bioeval.formats import losses
+
+RNG = np.random.default_rng(2)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+CASES = {
+    "square": be.Scores(RNG.random((5, 5)), list("aabbc"), probe_meta={"day": list("12123")}),
+    "rectangle": be.Scores(RNG.random((3, 4)), list("abc"), list("aabd"), kind="similarity"),
+    "float32": be.Scores(RNG.random((3, 3)).astype("f4"), list("aab")),
+    "integers": be.Scores(RNG.integers(0, 9, (4, 4)), [7, 7, 8, 9], nan="reject"),
+    "masked": be.Scores(np.arange(6.0).reshape(2, 3), mask=[[2, 1, 0], [1, 2, 1]]),
+    "failed": be.Scores([[0.0, np.nan], [np.inf, 1.0]], ["a", "b"], ["a", "b"], nan="reject"),
+    "excluding": be.Scores(
+        RNG.random((4, 4)), list("aaab"), probe_meta={"day": [1, 1, 2, 1]}, exclude=["day"]
+    ),
+    "pairs": be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1]),
+    "subjects": be.Scores.from_pairs([1, 2], [1, 0], subjects=[["a", "a"], ["a", "b, c"]]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_list_of_pairs_has_the_same_verification(name):
+    """Single-template verification of the list is that of the scores it was made of."""
+    scores = CASES[name]
+    be.save(scores, "x.csv")
+    back = be.load("x.csv", kind=scores.kind, nan=scores.nan)
+    ours, theirs = be.verification(back), be.verification(scores)
+    for variable in ("genuine_attempts", "impostor_attempts", "eer", "auc", "zero_far"):
+        np.testing.assert_array_equal(ours[variable], theirs[variable])
+    assert (back.pair_subjects is None) == (name in ("masked", "pairs"))
+
+
+def test_a_cell_is_written_as_it_is():
+    be.save(CASES["rectangle"], "x.csv")
+    back = be.load("x.csv", kind="similarity")
+    np.testing.assert_array_equal(back.values, CASES["rectangle"].values.reshape(-1))
+    assert back.pair_subjects[:2].tolist() == [["a", "a"], ["a", "a"]]
+    be.save(CASES["square"], "x.csv")
+    off = CASES["square"].values[~np.eye(5, dtype=bool)]
+    np.testing.assert_array_equal(be.load("x.csv").values, off)
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix", "said"),
+    [
+        ("square", ".npz", []),
+        ("square", ".npy", []),
+        ("square", ".csv", ["a list of pairs", "metadata day"]),
+        ("rectangle", ".csv", ["a list of pairs", 'kind="similarity"']),
+        ("integers", ".npy", ["become text"]),
+        ("integers", ".csv", ["labels become text", "a list of pairs", 'nan="reject"']),
+        ("pairs", ".csv", []),
+    ],
+)
+def test_what_is_lost(name, suffix, said):
+    found = losses(CASES[name], f"x{suffix}")
+    assert len(found) == len(said)
+    for text, part in zip(found, said, strict=True):
+        assert part in text
+
+
+def test_embeddings_become_distances():
+    scores = be.Scores.from_embeddings(np.eye(3), list("aab"), metric="l2")
+    assert losses(scores, "x.npz")[0].startswith("the embeddings are not kept, only their")
+
+
+def test_top_k_lists():
+    lists = be.TopKScores([[0, 1]], ["a"], ["a", "b"])
+    assert losses(lists, "x.npz") == []
+    with pytest.raises(be.ProtocolError, match="a matrix all others"):
+        be.save(lists, "x.csv")
+    assert not list(Path().iterdir())
+
+
+# ------------------------------------------------------------------------ the command
+
+
+def test_from_matlab_to_the_rest(here, capsys):
+    features = {"query_f": RNG.random((2, 3)), "gallery_f": RNG.random((4, 3))}
+    features |= {"query_label": [1.0, 2.0], "gallery_label": [1.0, 2.0, 1.0, -1.0]}
+    features |= {"query_cam": [1.0, 1.0], "gallery_cam": [2.0, 2.0, 1.0, 1.0]}
+    scipy.io.savemat("f.mat", features)
+    original = be.load("f.mat")
+    assert main(["convert", "f.mat", "s.npz"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("wrote s.npz: <Scores probe-against-gallery, 2 x 4")
+    assert "note: the embeddings are not kept, only their distances (3-dim" in said.err
+    assert main(["convert", "s.npz", "m.npy"]) == 0
+    assert "labels and metadata become text" in capsys.readouterr().err
+    assert main(["convert", "m.npy", "p.csv", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["out"] == "p.csv" and "metadata camera" in document["not_kept"][1]
+    for name in ("s.npz", "m.npy"):
+        np.testing.assert_array_equal(be.load(name).values, original.values)
+        cameras = be.load(name).gallery_meta["camera"].astype(int)
+        assert cameras.tolist() == [2, 2, 1, 1]
+    np.testing.assert_array_equal(be.load("p.csv").values, original.values.reshape(-1))
+
+
+def test_options_are_those_of_run(here, capsys):
+    np.savez("x.npz", far=np.arange(4.0).reshape(2, 2), who=["a", "b"])
+    args = ["--scores", "far", "--labels", "who", "--kind", "similarity"]
+    assert main(["convert", "x.npz", "y.csv", *args]) == 0
+    assert "read it with --kind similarity" in capsys.readouterr().err
+    assert main(["convert", "x.npz", "z.npz"]) == 2
+    assert "--scores far" in capsys.readouterr().err
+
+
+def test_what_is_there_stays_unless_forced(here, capsys):
+    be.save(CASES["square"], "a.npz")
+    (here / "b.npz").write_bytes(b"precious")
+    (here / "c.gallery.csv").write_bytes(b"precious")
+    before = files(here)
+    assert main(["convert", "a.npz", "b.npz"]) == 2
+    assert "b.npz would be replaced; say --force" in capsys.readouterr().err
+    assert main(["convert", "a.npz", "c.npy"]) == 2
+    assert "c.gallery.csv would be replaced" in capsys.readouterr().err
+    assert files(here) == before
+    assert main(["convert", "a.npz", "b.npz", "--force"]) == 0
+    assert be.load("b.npz").layout == "all-against-all"
+    assert main(["convert", "b.npz", "b.npz", "--force"]) == 0
+    np.testing.assert_array_equal(be.load("b.npz").values, CASES["square"].values)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["a.npz", "b.mat"], "suffix '.mat'; expected one of .npz, .npy, .csv"),
+        (["a.npz", "b.npx"], "Did you mean '.npz'"),
+        (["a.npz", "nowhere/b.npz"], "there is no folder"),
+        (["none.npz", "b.npz"], "no such file"),
+        (["p.npz", "b.npy"], "a list of pairs is no matrix"),
+        (["odd.npz", "b.csv"], "probe label 0 is '', which CSV would not give back"),
+        (["oddp.npz", "b.csv"], "subject_b 1 is ' c', which CSV would not give back"),
+        (["a.npz"], "Missing argument 'OUT'"),
+    ],
+)
+def test_what_cannot_be_converted(here, capsys, args, message):
+    be.save(CASES["square"], "a.npz")
+    be.save(CASES["pairs"], "p.npz")
+    be.save(be.Scores(np.eye(2), ["", "a"]), "odd.npz")
+    who = [["a", "b"], ["b", " c"]]
+    be.save(be.Scores.from_pairs([1, 2], [1, 0], subjects=who), "oddp.npz")
+    before = files(here)
+    assert main(["convert", *args]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert files(here) == before
+
+
+def test_all_files_that_saving_writes_are_looked_at(here):
+    be.save(CASES["rectangle"], "x.npy")
+    be.save(CASES["masked"], "y.npy")
+    be.save(CASES["square"], "z.npy")
+    for stem in "xyz":
+        there = {path.name for path in here.iterdir() if path.name.startswith(stem)}
+        assert there <= {path.name for path in written(Path(f"{stem}.npy"))}
