@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -214,3 +216,9 @@ def test_tracks(tmp_path):
     (tmp_path / "t.txt").write_text("000001.jpg\n000002.jpg 000001.jpg\n")
     with pytest.raises(DataError, match="line 2: '000001.jpg' stands in track 1 as well"):
         read_tracks(tmp_path / "t.txt")
+
+
+def test_the_page_on_files_has_every_pattern():
+    page = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text("utf-8")
+    for name, known in PATTERNS.items():
+        assert f"| `{name}` | `{known.example}` |" in page
