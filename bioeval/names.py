@@ -209,6 +209,6 @@ TOP_K = {
     "queries": Name("queries in the means", "queries"),
     "skipped": Name("queries without a match in the gallery", "queries"),
     "beyond_lists": Name("queries with more matches than a list has places", "queries"),
-    "average_precision": Name("average precision of the list cut at K; NaN without a match"),
-    "match_rank": Name("rank of the first match; NaN where none is listed"),
+    "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
+    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }

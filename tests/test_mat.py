@@ -180,6 +180,41 @@ def test_what_is_no_matrix_is_refused(tmp_path, value, message):
         MatArchive(tmp_path / "r.mat").read("who")
 
 
+@every_version
+def test_features_of_three_dimensions(tmp_path, write):
+    write(tmp_path / "r.mat", {**LAYOUT, "query_f": np.zeros((4, 3, 2))})
+    with pytest.raises(DataError, match=r"'query_f' has shape \(4, 3, 2\); expected one embedding"):
+        be.load(tmp_path / "r.mat")
+
+
+def test_labels_in_a_cell(tmp_path):
+    """They are named, and so is what to save in their place."""
+    place = tmp_path / "r.mat"
+    cell = np.array(["ann", "ann", "bob", "c"], dtype=object)
+    matlab_5(place, {**LAYOUT, "query_label": cell})
+    with pytest.raises(DataError, match=r"'query_label' is a MATLAB cell.*char\(x\)"):
+        be.load(place)
+    matlab_73(place, LAYOUT)
+    with h5py.File(place, "r+") as file:
+        del file["query_label"]
+        cell = file.create_dataset("query_label", (4, 1), dtype=h5py.ref_dtype)
+        cell.attrs["MATLAB_class"] = np.bytes_(b"cell")
+    with pytest.raises(DataError, match=r"'query_label' is a MATLAB cell.*char\(x\)"):
+        be.load(place)
+
+
+def test_characters_of_any_width(tmp_path):
+    """A damaged file may claim more columns than text can have."""
+    matlab_5(tmp_path / "x.mat", {"c": np.array(["ab", "cd"])})
+    raw = (tmp_path / "x.mat").read_bytes()
+    wide = raw.replace(struct.pack("<ii", 2, 2), struct.pack("<ii", 2, 2**30))
+    assert wide != raw
+    (tmp_path / "x.mat").write_bytes(wide)
+    archive = MatArchive(tmp_path / "x.mat")
+    with pytest.raises(DataError, match="4 characters; its shape"):
+        archive.read("c")
+
+
 def test_what_is_no_matrix_is_refused_in_73(tmp_path):
     (tmp_path / "secret").write_bytes(b"12345678" * 8)
     place = tmp_path / "r.mat"

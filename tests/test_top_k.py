@@ -104,12 +104,12 @@ def test_by_hand():
     lists = be.TopKScores([[0, 1, 2], [4, 0, 1]], ["ann", "bob"], gallery)
     found = be.top_k(lists, per_query=True)
     assert found.cmc.values.tolist() == [0.5, 0.5, 1.0]
-    assert found.average_precision.values.tolist() == pytest.approx([(1 + 2 / 3) / 3, 1 / 3])
-    assert found.match_rank.values.tolist() == [1, 3]
+    assert found.rank_k_average_precision.values.tolist() == pytest.approx([(1 + 2 / 3) / 3, 1 / 3])
+    assert found.first_match_rank.values.tolist() == [1, 3]
     assert np.isnan(found.mean_ap) and np.isnan(found.mean_inp)
     assert "beyond the lists" in found.attrs["warnings"]
     smaller = be.top_k(lists, rank_k=2, rank_k_over="smaller", per_query=True)
-    assert smaller.average_precision.values.tolist() == [0.5, 0.0]
+    assert smaller.rank_k_average_precision.values.tolist() == [0.5, 0.0]
 
 
 def test_more_matches_than_places():

@@ -95,7 +95,7 @@ class _Mat5:
             plain = None if variable.is_complex else mat5.NUMERIC.get(variable.kind)
             dtype = np.dtype(plain or object)
             if variable.kind == "char":
-                shape, dtype = shape[:1], np.dtype(f"U{math.prod(shape[1:])}")
+                shape, dtype = shape[:1], _text(math.prod(shape[1:]))
             found[name] = (shape, np.dtype(bool) if variable.is_logical else dtype)
         return found
 
@@ -131,19 +131,19 @@ class _Mat73:
         elif item.is_virtual or item.external:
             self._refuse(name, "is stored in another file, which bioeval does not follow")
         elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
-            self._refuse(name, mat5.refusal(kind or "struct"))
+            self._refuse(name, mat5.refusal(kind or "struct"), item.shape[::-1])
         elif item.attrs.get("MATLAB_empty", 0):
             self._found[name] = ((0, 0), item.dtype)
         else:
             shape = item.shape[::-1] if kind else item.shape
             dtype = item.dtype
             if kind == "char":
-                shape, dtype = shape[:1], np.dtype(f"U{math.prod(shape[1:])}")
+                shape, dtype = shape[:1], _text(math.prod(shape[1:]))
             self._found[name] = (shape, np.dtype(bool) if kind == "logical" else dtype)
 
-    def _refuse(self, name: str, why: str) -> None:
+    def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
         self._refused[name] = why
-        self._found[name] = ((), np.dtype(object))
+        self._found[name] = (shape, np.dtype(object))
 
     def described(self) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
         return self._found
@@ -181,6 +181,11 @@ class _Mat73:
             ) from None
 
 
+def _text(width: int) -> np.dtype:
+    """Return the dtype to describe text by; a damaged file may claim any width."""
+    return np.dtype(f"U{min(width, 1 << 16)}")
+
+
 def _class_of(item: Any) -> str:
     """Return MATLAB's class of an HDF5 item; ``""`` where MATLAB did not write it."""
     found = item.attrs.get("MATLAB_class", b"")
@@ -209,16 +214,15 @@ def _orient(archive: MatArchive, options: Options) -> None:
     Programs disagree on which dimension is the templates'. The number of labels tells, and where
     it fits both ways (as many features as templates) the other side's matrix does.
     """
-    counts = [
-        archive.headers[key].shape[0] if key in archive and archive.headers[key].shape else None
-        for key in (options.probe_labels_key or "", options.gallery_labels_key or "")
-    ]
-    if None in counts:
+    keys = (options.probe_labels_key or "", options.gallery_labels_key or "")
+    labels = [archive.headers[key].shape for key in keys if key in archive]
+    if [len(shape) for shape in labels] != [1, 1]:
         return
+    counts = [shape[0] for shape in labels]
     features = (options.embeddings_key or "", options.gallery_embeddings_key or "")
     if all(key in archive for key in features):
         shapes = [archive.headers[key].shape for key in features]
-        as_is = all(s[0] == n for s, n in zip(shapes, counts, strict=True))
+        as_is = all(s[:1] == (n,) for s, n in zip(shapes, counts, strict=True))
         turned = all(len(s) == 2 and s[1] == n for s, n in zip(shapes, counts, strict=True))
         if turned and not as_is:
             for key in features:

@@ -57,7 +57,7 @@ def top_k(
     max_rank : int, optional
         The last rank of the CMC; None takes every rank that all lists tell.
     per_query : bool
-        Whether to add ``average_precision`` and ``match_rank`` over ``probe``.
+        Whether to add ``rank_k_average_precision`` and ``first_match_rank`` over ``probe``.
 
     Returns
     -------
@@ -147,8 +147,8 @@ def top_k(
     coordinates = {"rank": np.arange(1, last + 1)}
     if per_query:
         ranks = np.where(found.first > 0, found.first, np.nan)
-        variables["average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
-        variables["match_rank"] = (("probe",), ranks)
+        variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
+        variables["first_match_rank"] = (("probe",), ranks)
         coordinates["probe"] = np.arange(len(valid))
     attrs = about_attrs(describe(scores), "top-K lists", notes)
     attrs |= {
