@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.cli import main
 from bioeval.errors import DataError
 from bioeval.formats.file_names import PATTERNS
 from bioeval.formats.listings import read_names, read_tracks
@@ -113,6 +115,20 @@ def test_lists_of_names_label_embeddings(features, gallery):
     assert scores.probe_meta["camera"].tolist() == [1, 2]
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
     assert ("weather" in scores.gallery_meta) == gallery["gallery_labels"].endswith(".csv")
+
+
+def test_lists_of_names_on_the_command_line(features, capsys):
+    sides = ["--probe-labels", str(features.with_name("q.txt"))]
+    sides += ["--gallery-labels", str(features.with_name("g.txt"))]
+    keys = ["--embeddings", "x", "--gallery-embeddings", "g", "--metric", "l2", "--json"]
+    assert main(["run", str(features), *keys, *sides, "--names-of", "market1501"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["gallery_templates"], found["gallery_subjects"]) == (3, 2)
+    assert main(["run", str(features), *keys, *sides]) == 2
+    assert "say --names-of market1501 to read the identities" in capsys.readouterr().err
+    assert main(["run", str(features), *keys, *sides, "--names-of", "veri776"]) == 2
+    error = capsys.readouterr().err
+    assert "2 of 2 names are not of the form of veri776" in error and "form of market1501" in error
 
 
 def test_names_in_the_file_itself(features):

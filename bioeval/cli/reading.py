@@ -42,11 +42,11 @@ _OPTIONS = (
     click.option(
         "--labels",
         "both_labels",
-        metavar="KEY|CSV",
+        metavar="KEY|FILE",
         help="Subjects of the templates that stand on both sides.",
     ),
-    click.option("--probe-labels", metavar="KEY|CSV", help="Subjects of the rows."),
-    click.option("--gallery-labels", metavar="KEY|CSV", help="Subjects of the columns."),
+    click.option("--probe-labels", metavar="KEY|FILE", help="Subjects of the rows."),
+    click.option("--gallery-labels", metavar="KEY|FILE", help="Subjects of the columns."),
     click.option(
         "--names-of",
         metavar="DATASET",
