@@ -128,7 +128,7 @@ def test_lists_of_names_on_the_command_line(features, capsys):
     assert "say --names-of market1501 to read the identities" in capsys.readouterr().err
     assert main(["run", str(features), *keys, *sides, "--names-of", "veri776"]) == 2
     error = capsys.readouterr().err
-    assert "2 of 2 names are not of the form of veri776" in error and "form of market1501" in error
+    assert "3 of 3 names are not of the form of veri776" in error and "form of market1501" in error
 
 
 def test_names_in_the_file_itself(features):
