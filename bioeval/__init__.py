@@ -71,9 +71,9 @@ if TYPE_CHECKING:
         ProtocolError,
     )
     from bioeval.formats import load, save
-    from bioeval.mot import tracking
     from bioeval.formats.file_names import parse_names
     from bioeval.metrics.ranked_lists import top_k
+    from bioeval.mot import tracking
     from bioeval.pipeline import evaluate, refine_tally, tally
     from bioeval.protocol import Protocol
     from bioeval.ranked_lists import TopKScores
