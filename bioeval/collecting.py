@@ -11,7 +11,7 @@ from bioeval.kernels import count as kernel_count
 from bioeval.kernels import refine as kernel_refine
 from bioeval.points import Gaps
 from bioeval.tallies import CellCounts
-from bioeval.thresholds import cell_of, edge_of, exact_window, window_scalars
+from bioeval.thresholds import cell_of, edge_of, exact_window, rounded_down, window_scalars
 
 # Scores looked at together for windows, and scores of a row that are expected in windows.
 PIECE = 64
@@ -74,19 +74,8 @@ class Collector:
             )  # fmt: skip
             return
         ends = zip(*self.windows, strict=True)
-        lows, highs = (_rounded_down(np.array(x), dtype) for x in ends)
+        lows, highs = (rounded_down(np.array(x), dtype) for x in ends)
         kernel_refine.collect_windows(values, start, stop, lows, highs, PIECE, found, out)
-
-
-def _rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return the largest numbers of a dtype that are not above the ends.
-
-    A score of the dtype is above the one exactly when it is above the other, so that windows
-    keep their meaning.
-    """
-    with np.errstate(over="ignore"):
-        near = ends.astype(dtype)
-    return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
 
 
 class GapCounter:

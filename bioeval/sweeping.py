@@ -15,23 +15,16 @@ import numba
 import numpy as np
 
 from bioeval.blocks import BlockReader, Progress, threads_for
-from bioeval.counting import (
-    IdentificationJob,
-    ThresholdCounter,
-    VerificationJob,
-    run_blocks,
-)
+from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
+from bioeval.divisions import Division
 from bioeval.kernels import sweep as kernel
 from bioeval.scores import PairScores, Scores
 from bioeval.tallies import CellCounts
-from bioeval.thresholds import CELLS, exact_window, window_scalars
+from bioeval.thresholds import CELLS, exact_window
 
 # Scores in one call of the kernel, and rows looked at beforehand to place its cells.
 SWEEP_VALUES = 1 << 24
 SAMPLE_ROWS = 32
-
-# Thresholds in one place of their guide, for the kernel to look at each without a search.
-STEPS = 4
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
 # and the last two are for all that lies outside.
@@ -83,14 +76,7 @@ def _same_thresholds(jobs: Sequence[Any]) -> bool:
     none = np.empty(0)
     given = [job.given for job in jobs if isinstance(job, VerificationJob)]
     grids = [none if counter is None else counter.thresholds for counter in given]
-    return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids)) and all(
-        counter is None or _steps(counter) <= STEPS for counter in given
-    )
-
-
-def _steps(counter: ThresholdCounter) -> int:
-    """Return the largest number of thresholds in one place of the guide."""
-    return int(np.diff(counter.guide).max())
+    return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids))
 
 
 def run_sweep(
@@ -141,13 +127,16 @@ class _Sweep:
         self.fused = np.empty((chunks, len(gallery.starts) - 1), dtype=self.dtype)
         self.limits = np.iinfo(self.key_dtype)
         given = [j.given for j in (*self.single, *self.multi) if j.given is not None]
-        self.given: ThresholdCounter | None = given[0] if given else None
+        self.thresholds = given[0].thresholds if given else None
+        self.divisions: dict[Window, Division] = {}
 
     def count(self, low: int, high: int) -> bool:
         """Count rows ``low:high`` for all jobs; False if some score has no place."""
-        single, multi = self._windows(low, high)
-        if (self.single and single is None) or (self.multi and multi is None):
+        windows = self._windows(low, high)
+        asked = (self.single, self.multi)
+        if any(jobs and window is None for jobs, window in zip(asked, windows, strict=True)):
             return False
+        divisions = [self._divided(window) for window in windows]
         gallery, dtype = self.reader.gallery, self.dtype
         rows = slice(low, high)
         if self.scores.streams:
@@ -158,15 +147,9 @@ class _Sweep:
         offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
         genuine = np.empty(offsets[-1], dtype=dtype)
         tables = [
-            np.zeros((len(self.cells), 2, WINDOW if jobs else 0), dtype=np.int32)
-            for jobs in (self.single, self.multi)
+            np.zeros((len(self.cells), 2, division.entries if jobs else 0), dtype=np.int32)
+            for jobs, division in zip(asked, divisions, strict=True)
         ]
-        between = [self._between(jobs) for jobs in (self.single, self.multi)]
-        guide: tuple[Any, ...] = (np.zeros(1), 0.0, 0.0, np.zeros(2, dtype=np.int64), 0)
-        if self.given is not None:
-            guarded = np.append(self.given.thresholds, np.inf)
-            places = self.given.guide
-            guide = (guarded, self.given.base, self.given.scale, places, _steps(self.given))
         facts = self._facts(self.templates, rows)
         subject_facts = self._facts(self.subjects, rows)
         kernel.sweep_rows(  # type: ignore[call-arg]
@@ -174,29 +157,24 @@ class _Sweep:
             self.scores.kind == "similarity", gallery.starts, gallery.own[rows],
             gallery.self_position[rows], dtype.type(np.inf),
             self.key_dtype.type(self.limits.max), self.key_dtype.type(self.limits.bits - 1),
-            bool(self.single), _scalars(single, dtype), bool(self.multi), _scalars(multi, dtype),
-            bool(self.subjects), self.given is not None, *guide,
+            bool(self.single), divisions[0].scalars, bool(self.multi), divisions[1].scalars,
+            bool(self.subjects), divisions[0].parts, divisions[1].parts,
             self.buffer, self.buffer.view(self.key_dtype), self.cells, self.fused,
-            *tables, *between, genuine, offsets, *facts, *subject_facts,
+            *tables, genuine, offsets, *facts, *subject_facts,
         )  # fmt: skip
         counts = [table.sum(axis=(0, 1), dtype=np.int64) for table in tables]
-        if any(len(c) and (c[0] or c[-2] or c[-1]) for c in counts):
+        cells = [d.cells(c) if len(c) else c for d, c in zip(divisions, counts, strict=True)]
+        if any(len(c) and (c[0] or c[-2] or c[-1]) for c in cells):
             return False
         mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
         others = self.scores.shape[1] - self.own_size[rows]
         if (facts[5] != mates).any() or (facts[7] != others).any():
             return False
-        for jobs, window, counted in zip(
-            (self.single, self.multi), (single, multi), counts, strict=True
-        ):
+        for i, jobs in enumerate(asked):
             for job in jobs:
-                assert window is not None
-                cells = CellCounts(window[0], window[1] + 1, counted[1:-2]).fitted()
-                job.cells.include(cells)
-        for jobs, counted in zip((self.single, self.multi), between, strict=True):
-            for job in jobs:
+                job.cells.include(divisions[i].counts(cells[i]))
                 if job.given is not None:
-                    job.given.counts += counted.sum(axis=0)
+                    job.given.counts += divisions[i].between(counts[i])
         for job in self.single:
             job.genuine.append(genuine[~np.isnan(genuine)])
         for job in self.multi:
@@ -207,10 +185,14 @@ class _Sweep:
                     job.facts[name][rows] = alike[0].facts[name][rows]
         return True
 
-    def _between(self, jobs: list[VerificationJob]) -> np.ndarray:
-        """Return the tables between given thresholds, one a chunk."""
-        width = len(self.given.thresholds) + 1 if self.given is not None and jobs else 0
-        return np.zeros((len(self.cells), width), dtype=np.int64)
+    def _divided(self, window: Window | None) -> Division:
+        """Return the cells of a window, divided at the given thresholds."""
+        exponent, first = window or (0, 0)
+        if (exponent, first) not in self.divisions:
+            self.divisions[exponent, first] = Division.of(
+                exponent, first, WINDOW, self.thresholds, self.dtype
+            )
+        return self.divisions[exponent, first]
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> list[np.ndarray]:
         """Return the arrays that the facts are written to: the first job's, or spare ones."""
@@ -257,11 +239,6 @@ def _window(cells: CellCounts, dtype: np.dtype) -> Window | None:
     first = cells.first - (WINDOW - len(cells.counts)) // 2
     exact = exact_window(cells.exponent, first, WINDOW, dtype)
     return (cells.exponent, first) if exact else None
-
-
-def _scalars(window: Window | None, dtype: np.dtype) -> tuple[Any, ...]:
-    exponent, first = window or (0, 0)
-    return window_scalars(exponent, first, WINDOW, dtype)
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

@@ -161,6 +161,17 @@ def window_scalars(exponent: int, first: int, cells: int, dtype: np.dtype) -> tu
     return tuple(dtype.type(x) for x in numbers)
 
 
+def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the largest numbers of a dtype that are not above the ends.
+
+    A score of the dtype is above the one exactly when it is above the other, so that windows
+    keep their meaning.
+    """
+    with np.errstate(over="ignore"):
+        near = ends.astype(dtype)
+    return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
+
+
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
     """Return about `count` evenly spaced thresholds that lie on cell edges.
 

@@ -24,7 +24,7 @@ LAYERS = [
     ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
     ["collecting"],
-    ["counting"],
+    ["counting", "divisions"],
     ["blocks"],
     ["describing"],
     ["tally_check"],

@@ -5,9 +5,10 @@ identification, over a matrix of floats without failed comparisons. Scores that 
 (NaN, infinities, values outside the cells) are counted in the outermost cells, or as missing
 others, and the caller, who sees them there, counts the block again by the general kernels.
 
-Loops are kept apart and plain so that the compiler can vectorise them: comparisons are counted in
-32 bits, cells are found without branches and kept in 16 bits, and counted alternately in two
-tables, so that two equal scores in a row do not wait for each other.
+Each step is a plain loop of its own over one row, so that the compiler can vectorise it: scores
+are compared as integers of the same width, cells are found without branches and kept in 16 bits,
+and counted alternately in two tables, so that two equal scores in a row do not wait for each
+other. ``tests/test_vectorised.py`` looks at the instructions.
 """
 
 from __future__ import annotations
@@ -16,13 +17,172 @@ import numpy as np
 from numba import njit, prange
 
 
+@njit
+def count_closer(bits, key, low):
+    """Count the scores below `key`, and at most `key`, and find the least, all by their bits.
+
+    The bits of floats are ordered as the floats are, as long as none has a sign.
+    """
+    below = np.int32(0)
+    within = np.int32(0)
+    for j in range(len(bits)):
+        below += np.int32(bits[j] < key)
+        within += np.int32(bits[j] <= key)
+        low = bits[j] if bits[j] < low else low
+    return below, within, low
+
+
+@njit
+def count_closer_signed(line, bits, best, low, key_mask, key_shift):
+    """Do the same where some score is negative; `low` is of bits that are ordered."""
+    below = np.int32(0)
+    within = np.int32(0)
+    for j in range(len(line)):
+        below += np.int32(line[j] < best)
+        within += np.int32(line[j] <= best)
+    for j in range(len(bits)):
+        key = bits[j] ^ ((bits[j] >> key_shift) & key_mask)
+        low = key if key < low else low
+    return below, within, low
+
+
+@njit
+def find_cells(line, index, window):
+    """Write the cell of each score; those beyond the window into its outermost ones."""
+    width, inverse, low, high, first = window
+    shift = np.int32(first)
+    if inverse >= 1:  # the product is exact
+        for p in range(len(line)):
+            y = line[p] * inverse
+            y = y if y > low else low
+            y = y if y < high else high
+            index[p] = np.uint16(np.int32(np.ceil(y)) - shift)
+    else:
+        for p in range(len(line)):
+            x = line[p]
+            y = x * inverse
+            y = y if y > low else low
+            y = y if y < high else high
+            z = np.ceil(y)
+            k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed
+            index[p] = np.uint16(k - shift)
+
+
+@njit
+def find_nearest(line, starts, nearest):
+    """Write the least score of each group; four groups of one size at a time."""
+    groups = len(starts) - 1
+    g = 0
+    while g < groups:
+        first = starts[g]
+        size = starts[g + 1] - first
+        alike = g + 4 <= groups
+        if alike:
+            second = starts[g + 1]
+            third = starts[g + 2]
+            fourth = starts[g + 3]
+            alike = (
+                third - second == size and fourth - third == size and starts[g + 4] - fourth == size
+            )
+        if alike:
+            part0 = line[first : first + size]
+            part1 = line[second : second + size]
+            part2 = line[third : third + size]
+            part3 = line[fourth : fourth + size]
+            least0 = part0[0]
+            least1 = part1[0]
+            least2 = part2[0]
+            least3 = part3[0]
+            for p in range(1, size):
+                least0 = part0[p] if part0[p] < least0 else least0
+                least1 = part1[p] if part1[p] < least1 else least1
+                least2 = part2[p] if part2[p] < least2 else least2
+                least3 = part3[p] if part3[p] < least3 else least3
+            nearest[g] = least0
+            nearest[g + 1] = least1
+            nearest[g + 2] = least2
+            nearest[g + 3] = least3
+            g += 4
+        else:
+            part = line[first : first + size]
+            least = part[0]
+            for p in range(1, size):
+                least = part[p] if part[p] < least else least
+            nearest[g] = least
+            g += 1
+
+
+@njit
+def slot_of(x, cell, limits, firsts, bounds):
+    """Return the entry of a table that is divided at given thresholds too.
+
+    With `limits`, one a cell, the cell has an entry for the scores up to its limit and one for
+    those above. Otherwise ``firsts[cell]`` is the first of the cell's `bounds`, of which the last
+    is its edge.
+    """
+    if len(limits) > 0:
+        return np.uint32(2) * np.uint32(cell) + np.uint32(x > limits[cell])
+    low = firsts[cell]
+    high = firsts[cell + 1] - np.uint32(1)
+    while low < high:
+        middle = (low + high) >> np.uint32(1)
+        if bounds[middle] < x:
+            low = middle + np.uint32(1)
+        else:
+            high = middle
+    return low
+
+
+@njit
+def count_cells(line, index, tables, limits, firsts, bounds):
+    """Count each score in one of two tables, in its cell or in its part of the cell."""
+    table0 = tables[0]
+    table1 = tables[1]
+    one = np.int32(1)
+    n = len(line)
+    half = n // 2
+    front = index[:half]
+    back = index[half : 2 * half]
+    if len(limits) > 0:
+        start = line[:half]
+        end = line[half : 2 * half]
+        two = np.uint32(2)
+        for p in range(half):
+            a = front[p]
+            b = back[p]
+            table0[two * np.uint32(a) + np.uint32(start[p] > limits[a])] += one
+            table1[two * np.uint32(b) + np.uint32(end[p] > limits[b])] += one
+        if 2 * half < n:
+            table0[slot_of(line[n - 1], index[n - 1], limits, firsts, bounds)] += one
+    elif len(bounds) > 0:
+        for p in range(n):
+            table0[slot_of(line[p], index[p], limits, firsts, bounds)] += one
+    else:
+        for p in range(half):
+            table0[front[p]] += one
+            table1[back[p]] += one
+        if 2 * half < n:
+            table0[index[n - 1]] += one
+
+
+@njit
+def uncount_cells(line, index, table, limits, firsts, bounds):
+    """Take scores out again: those of the probe's own subject."""
+    divided = len(limits) > 0 or len(bounds) > 0
+    for p in range(len(line)):
+        if divided:
+            table[slot_of(line[p], index[p], limits, firsts, bounds)] -= np.int32(1)
+        else:
+            table[index[p]] -= np.int32(1)
+
+
 @njit(parallel=True, cache=True)
 def sweep_rows(
     base, keys, rows, order, places, gathered, negated, starts, own, self_position, infinity,
     key_mask, key_shift,
     want_single, single_window, want_multi, multi_window, want_subject,
-    want_given, thresholds, lowest, scale, guide, steps,
-    buffer, key_buffer, cells, fused, single, multi, single_given, multi_given, genuine, offsets,
+    single_parts, multi_parts,
+    buffer, key_buffer, cells, fused, single, multi, genuine, offsets,
     mate, closer, tied, before, mates_tied, mates, other, others,
     s_mate, s_closer, s_tied, s_before, s_mates_tied, s_mates, s_other, s_others,
 ):  # fmt: skip
@@ -52,16 +212,9 @@ def sweep_rows(
         is table entry 0; in the dtype of `base`.
     buffer, key_buffer : shape (chunks, n + 1), the same memory; cells : uint16, shape (chunks, n)
     fused : float array, shape (chunks, g)
-    want_given : bool
-        Whether scores are also counted between given thresholds.
-    thresholds : float64 array, shape (t + 1,)
-        The last one infinite, as a guard.
-    lowest, scale, guide
-        As for ``count_thresholds``.
-    steps : int
-        The largest number of thresholds in one place of the guide.
+    single_parts, multi_parts : (limits, firsts, bounds)
+        How given thresholds divide the cells, see ``slot_of``; all empty for none.
     single, multi : int32 arrays, shape (chunks, 2, width), added to
-    single_given, multi_given : int64 arrays, shape (chunks, t + 1), added to
     genuine : float array, written at ``offsets[i]`` on; NaN for the probe itself
     mate ... others : as for ``rank_facts``; ``s_...`` the same over subjects
     """
@@ -69,7 +222,6 @@ def sweep_rows(
     n = len(places)
     groups = len(starts) - 1
     chunks = cells.shape[0]
-    places_last = len(guide) - 2
     zero = np.int32(0)
     one = np.int32(1)
     for c in prange(chunks):
@@ -120,26 +272,20 @@ def sweep_rows(
                     best_place = min(best_place, places[p])
                 count += one
 
-            # Then the others: how many are closer, and exactly as close; and the nearest, by
-            # its bits, which are ordered as floats are that have no sign.
-            n_closer = zero
-            n_within = zero
-            low_key = key_mask
-            for side in range(2):
-                part = line[:start] if side == 0 else line[stop:n]
-                for j in range(len(part)):
-                    n_closer += np.int32(part[j] < best)
-                    n_within += np.int32(part[j] <= best)
-                word = bits[:start] if side == 0 else bits[stop:n]
-                for j in range(len(word)):
-                    low_key = word[j] if word[j] < low_key else low_key
-            if low_key < 0:  # some score is negative, and those are ordered the other way round
-                low_key = key_mask
-                for side in range(2):
-                    word = bits[:start] if side == 0 else bits[stop:n]
-                    for j in range(len(word)):
-                        key = word[j] ^ ((word[j] >> key_shift) & key_mask)
-                        low_key = key if key < low_key else low_key
+            # Then the others: how many are closer, and exactly as close; and the nearest.
+            buffer[c, n] = best
+            key = key_buffer[c, n]
+            below0, within0, low_key = count_closer(bits[:start], key, key_mask)
+            below1, within1, low_key = count_closer(bits[stop:n], key, low_key)
+            if low_key < 0 or key < 0:  # those with a sign are ordered the other way round
+                below0, within0, low_key = count_closer_signed(
+                    line[:start], bits[:start], best, key_mask, key_mask, key_shift
+                )
+                below1, within1, low_key = count_closer_signed(
+                    line[stop:n], bits[stop:n], best, low_key, key_mask, key_shift
+                )
+            n_closer = below0 + below1
+            n_within = within0 + within1
             key_buffer[c, n] = low_key ^ ((low_key >> key_shift) & key_mask)
             n_before = zero
             if count > 0 and n_within > n_closer:
@@ -163,100 +309,19 @@ def sweep_rows(
             mates_tied[i] = same
 
             if want_single:
-                table0 = single[c, 0]
-                table1 = single[c, 1]
-                width, inverse, low, high, first = single_window
-                shift = np.int32(first)
-                for p in range(n):
-                    x = line[p]
-                    y = x * inverse
-                    y = y if y > low else low
-                    y = y if y < high else high
-                    z = np.ceil(y)
-                    k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed
-                    index[p] = np.uint16(k - shift)
-                half = n // 2
-                front = index[:half]
-                back = index[half : 2 * half]
-                for p in range(half):
-                    table0[front[p]] += one
-                    table1[back[p]] += one
-                if 2 * half < n:
-                    table0[index[n - 1]] += one
-                for p in range(start, stop):
-                    table0[index[p]] -= one
-                if want_given:
-                    between = single_given[c]
-                    for p in range(n):
-                        value = np.float64(line[p])
-                        at_place = (value - lowest) * scale
-                        place = np.int64(0)
-                        if at_place > 0:
-                            place = places_last if at_place >= places_last else np.int64(at_place)
-                        # Thresholds of later places are not below the score: nothing is
-                        # counted too far, however many steps are taken.
-                        lower = guide[place]
-                        for _ in range(steps):
-                            lower += np.int64(thresholds[lower] < value)
-                        between[lower] += 1
-                    for p in range(start, stop):
-                        value = np.float64(line[p])
-                        at_place = (value - lowest) * scale
-                        place = np.int64(0)
-                        if at_place > 0:
-                            place = places_last if at_place >= places_last else np.int64(at_place)
-                        # Thresholds of later places are not below the score: nothing is
-                        # counted too far, however many steps are taken.
-                        lower = guide[place]
-                        for _ in range(steps):
-                            lower += np.int64(thresholds[lower] < value)
-                        between[lower] -= 1
+                find_cells(line[:n], index, single_window)
+                count_cells(line[:n], index, single[c], *single_parts)
+                uncount_cells(line[start:stop], index[start:stop], single[c, 0], *single_parts)
 
             if want_multi or want_subject:
-                for g in range(groups):
-                    part = line[starts[g] : starts[g + 1]]
-                    least = part[0]
-                    for p in range(1, len(part)):
-                        least = part[p] if part[p] < least else least
-                    nearest[g] = least
+                find_nearest(line, starts, nearest)
 
             if want_multi:
-                table0 = multi[c, 0]
-                table1 = multi[c, 1]
-                width, inverse, low, high, first = multi_window
-                shift = np.int32(first)
-                for g in range(groups):
-                    x = nearest[g]
-                    y = x * inverse
-                    y = y if y > low else low
-                    y = y if y < high else high
-                    z = np.ceil(y)
-                    k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed
-                    index[g] = np.uint16(k - shift)
-                half = groups // 2
-                for g in range(half):
-                    table0[index[g]] += one
-                    table1[index[g + half]] += one
-                if 2 * half < groups:
-                    table0[index[groups - 1]] += one
+                find_cells(nearest, index, multi_window)
+                count_cells(nearest, index, multi[c], *multi_parts)
                 if own[i] >= 0:
-                    table0[index[own[i]]] -= one
-                if want_given:
-                    between = multi_given[c]
-                    for g in range(groups):
-                        if g == own[i]:
-                            continue
-                        value = np.float64(nearest[g])
-                        at_place = (value - lowest) * scale
-                        place = np.int64(0)
-                        if at_place > 0:
-                            place = places_last if at_place >= places_last else np.int64(at_place)
-                        # Thresholds of later places are not below the score: nothing is
-                        # counted too far, however many steps are taken.
-                        lower = guide[place]
-                        for _ in range(steps):
-                            lower += np.int64(thresholds[lower] < value)
-                        between[lower] += 1
+                    mine = slice(own[i], own[i] + 1)
+                    uncount_cells(nearest[mine], index[mine], multi[c, 0], *multi_parts)
 
             if want_subject:
                 s_nearer = zero
