@@ -207,13 +207,13 @@ class _Sweep:
         if any(not len(job.cells.cells.counts) for job in jobs):
             block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
             windows: list[Window | None] = []
-            for wanted, sample in ((self.single, block), (self.multi, None)):
+            for wanted in (self.single, self.multi):
                 if not wanted:
                     windows.append(None)
                     continue
                 counter = type(wanted[0].cells)()
-                sample = sample or block.fused("min")
-                counter.add(sample.values, sample.own_start, sample.own_stop)
+                for sample in wanted[0].impostors(block):
+                    counter.add(*sample)
                 windows.append(_window(counter.result(), self.dtype))
             return windows[0], windows[1]
         return (

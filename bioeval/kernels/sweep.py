@@ -26,8 +26,9 @@ def count_closer(bits, key, low):
     below = np.int32(0)
     within = np.int32(0)
     for j in range(len(bits)):
-        below += np.int32(bits[j] < key)
-        within += np.int32(bits[j] <= key)
+        # The sum of two numbers of 32 bits is one of 64 unless told otherwise.
+        below = np.int32(below + np.int32(bits[j] < key))
+        within = np.int32(within + np.int32(bits[j] <= key))
         low = bits[j] if bits[j] < low else low
     return below, within, low
 
@@ -38,8 +39,8 @@ def count_closer_signed(line, bits, best, low, key_mask, key_shift):
     below = np.int32(0)
     within = np.int32(0)
     for j in range(len(line)):
-        below += np.int32(line[j] < best)
-        within += np.int32(line[j] <= best)
+        below = np.int32(below + np.int32(line[j] < best))
+        within = np.int32(within + np.int32(line[j] <= best))
     for j in range(len(bits)):
         key = bits[j] ^ ((bits[j] >> key_shift) & key_mask)
         low = key if key < low else low
@@ -68,48 +69,54 @@ def find_cells(line, index, window):
             index[p] = np.uint16(k - shift)
 
 
-@njit
-def find_nearest(line, starts, nearest):
-    """Write the least score of each group; four groups of one size at a time."""
-    groups = len(starts) - 1
-    g = 0
-    while g < groups:
-        first = starts[g]
-        size = starts[g + 1] - first
-        alike = g + 4 <= groups
-        if alike:
-            second = starts[g + 1]
-            third = starts[g + 2]
-            fourth = starts[g + 3]
-            alike = (
-                third - second == size and fourth - third == size and starts[g + 4] - fourth == size
-            )
-        if alike:
-            part0 = line[first : first + size]
-            part1 = line[second : second + size]
-            part2 = line[third : third + size]
-            part3 = line[fourth : fourth + size]
-            least0 = part0[0]
-            least1 = part1[0]
-            least2 = part2[0]
-            least3 = part3[0]
-            for p in range(1, size):
-                least0 = part0[p] if part0[p] < least0 else least0
-                least1 = part1[p] if part1[p] < least1 else least1
-                least2 = part2[p] if part2[p] < least2 else least2
-                least3 = part3[p] if part3[p] < least3 else least3
-            nearest[g] = least0
-            nearest[g + 1] = least1
-            nearest[g + 2] = least2
-            nearest[g + 3] = least3
-            g += 4
-        else:
-            part = line[first : first + size]
+def _least_of(size):
+    """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
+
+    @njit
+    def least_of(line, nearest):
+        for g in range(len(nearest)):
+            part = line[g * size : (g + 1) * size]
             least = part[0]
             for p in range(1, size):
                 least = part[p] if part[p] < least else least
             nearest[g] = least
-            g += 1
+
+    return least_of
+
+
+least_of_2 = _least_of(2)
+least_of_3 = _least_of(3)
+least_of_4 = _least_of(4)
+least_of_5 = _least_of(5)
+least_of_6 = _least_of(6)
+least_of_8 = _least_of(8)
+least_of_10 = _least_of(10)
+
+
+@njit
+def find_nearest(line, starts, size, nearest):
+    """Write the least score of each group; `size` is that of all groups, 0 if they differ."""
+    if size == 2:
+        least_of_2(line, nearest)
+    elif size == 3:
+        least_of_3(line, nearest)
+    elif size == 4:
+        least_of_4(line, nearest)
+    elif size == 5:
+        least_of_5(line, nearest)
+    elif size == 6:
+        least_of_6(line, nearest)
+    elif size == 8:
+        least_of_8(line, nearest)
+    elif size == 10:
+        least_of_10(line, nearest)
+    else:
+        for g in range(len(nearest)):
+            part = line[starts[g] : starts[g + 1]]
+            least = part[0]
+            for p in range(1, len(part)):
+                least = part[p] if part[p] < least else least
+            nearest[g] = least
 
 
 @njit
@@ -222,6 +229,11 @@ def sweep_rows(
     n = len(places)
     groups = len(starts) - 1
     chunks = cells.shape[0]
+    size = starts[1] - starts[0]
+    for g in range(groups):
+        if starts[g + 1] - starts[g] != size:
+            size = 0
+            break
     zero = np.int32(0)
     one = np.int32(1)
     for c in prange(chunks):
@@ -314,7 +326,7 @@ def sweep_rows(
                 uncount_cells(line[start:stop], index[start:stop], single[c, 0], *single_parts)
 
             if want_multi or want_subject:
-                find_nearest(line, starts, nearest)
+                find_nearest(line, starts, size, nearest)
 
             if want_multi:
                 find_cells(nearest, index, multi_window)
