@@ -1,15 +1,15 @@
-"""What refinement looks for in a sweep: scores in windows, gaps between genuine scores, moments."""
+"""What refinement looks for in a sweep: scores in windows, moments, distinct scores."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numba
 import numpy as np
 
-from bioeval.counting import guide_to
-from bioeval.errors import MergeError
+from bioeval.gaps import GapCounter
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import refine as kernel_refine
-from bioeval.points import Gaps
 from bioeval.tallies import CellCounts
 from bioeval.thresholds import cell_of, edge_of, exact_window, rounded_down, window_scalars
 
@@ -17,95 +17,114 @@ from bioeval.thresholds import cell_of, edge_of, exact_window, rounded_down, win
 PIECE = 64
 ROOM = 64
 
+# Sums of a row that are added to side by side.
+LANES = 128
+
 
 def collect(
     values: np.ndarray, start: np.ndarray, stop: np.ndarray, windows: list[tuple[float, float]]
 ) -> np.ndarray:
-    """Return the impostor scores of a block that lie in any of the windows, in float64."""
+    """Return the impostor scores of a block that lie in any of the windows."""
     return Collector(windows)(values, start, stop)
 
 
 class Collector:
-    """Collects the impostor scores of blocks that lie in any of some windows, in float64.
+    """Collects the impostor scores of blocks that lie in any of some windows.
 
     Where the windows are cells of a count, the cell of each score says whether it is wanted;
     otherwise each score is compared with the windows.
+
+    Parameters
+    ----------
+    windows : list of (float, float)
+        Each without its lower end and with its upper one.
+    cells : CellCounts, optional
+        That the windows may be cells of.
+    gaps : GapCounter, optional
+        Counts the scores on the way.
     """
 
-    def __init__(self, windows: list[tuple[float, float]], cells: CellCounts | None = None):
-        self.windows = windows
-        self.exponent = self.first = 0
-        self.wanted = np.empty(0, dtype=np.uint8)
-        if windows and cells is not None and len(cells.counts):
+    def __init__(
+        self,
+        windows: list[tuple[float, float]],
+        cells: CellCounts | None = None,
+        gaps: GapCounter | None = None,
+    ):
+        self.windows, self.gaps, self.cells = windows, gaps, cells
+        self.room = ROOM
+        wanted = np.empty(0, dtype=np.int64)
+        self.by_cell = False
+        if cells is not None and len(cells.counts):
             numbers = [cell_of(high, cells.exponent) for _, high in windows]
             edges = [(edge_of(k - 1, cells.exponent), edge_of(k, cells.exponent)) for k in numbers]
             if edges == windows:
-                self.exponent, self.first = cells.exponent, cells.first - 1
-                self.wanted = np.zeros(len(cells.counts) + 3, dtype=np.uint8)
-                self.wanted[np.array(numbers) - self.first] = 1
+                self.by_cell = True
+                wanted = np.array(numbers, dtype=np.int64) - cells.first
+            self.flags = _flags(cells, wanted)
+        if gaps is not None:
+            gaps.prepare(wanted)
 
     def __call__(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """Return the scores of a block."""
-        found = np.empty(len(values), dtype=np.int64)
-        room = min(values.shape[1], ROOM)
+        gaps = self.gaps
+        if gaps is not None and not gaps.by_cell:
+            gaps.add(values, start, stop)
+            gaps = None
+        elif gaps is not None and not (self._exact(values.dtype) and gaps.fits(values.dtype)):
+            values = values.astype(np.float64)
+        found = np.zeros(len(values), dtype=np.int64)
+        by_cell = self.by_cell and self._exact(values.dtype)
         while True:
+            room = min(values.shape[1], self.room)
             out = np.empty((len(values), room), dtype=values.dtype)
-            self._fill(values, start, stop, found, out)
+            if by_cell or gaps is not None:
+                self._look(values, start, stop, found, out, gaps)
+                gaps = None  # these are counted now, though there be too little room for the rest
+            if self.windows and not by_cell:
+                ends = zip(*self.windows, strict=True)
+                lows, highs = (rounded_down(np.array(x), values.dtype) for x in ends)
+                kernel_refine.collect_windows(values, start, stop, lows, highs, PIECE, found, out)
             most = int(found.max(initial=0))
             if most <= room:
-                return out[np.arange(room) < found[:, None]].astype(np.float64)
-            room = most
+                return out[np.arange(room) < found[:, None]]
+            self.room = most + most // 4  # other blocks are likely to need as much
 
-    def _fill(
+    def _exact(self, dtype: np.dtype) -> bool:
+        cells = self.cells
+        if cells is None or not len(cells.counts):
+            return False
+        return exact_window(cells.exponent, cells.first - 1, len(self.flags), dtype)
+
+    def _look(
         self,
         values: np.ndarray,
         start: np.ndarray,
         stop: np.ndarray,
         found: np.ndarray,
         out: np.ndarray,
+        gaps: GapCounter | None,
     ) -> None:
-        dtype, size = values.dtype, len(self.wanted)
-        if size and exact_window(self.exponent, self.first, size, dtype):
-            scalars = window_scalars(self.exponent, self.first, size, dtype)
-            room = np.empty((numba.get_num_threads(), values.shape[1]), dtype=np.uint16)
-            kernel_refine.collect_cells(  # type: ignore[call-arg]
-                values, start, stop, *scalars[:4], np.int32(self.first), self.wanted, room,
-                found, out,
+        cells, dtype = self.cells, values.dtype
+        assert cells is not None
+        flags = self.flags if gaps is None else _flags(cells, np.nonzero(gaps.looked_at)[0])
+        scalars = window_scalars(cells.exponent, cells.first - 1, len(flags), dtype)
+        room = np.empty((numba.get_num_threads(), values.shape[1]), dtype=np.uint16)
+        if gaps is None:
+            places, none = np.empty(0, dtype=np.uint32), np.empty(0, dtype=dtype)
+            given: tuple[Any, ...] = (
+                scalars, places, flags[:0], none, none[None], places[None],
+                np.empty((1, 0), dtype=np.int32),
             )  # fmt: skip
-            return
-        ends = zip(*self.windows, strict=True)
-        lows, highs = (rounded_down(np.array(x), dtype) for x in ends)
-        kernel_refine.collect_windows(values, start, stop, lows, highs, PIECE, found, out)
+        else:
+            given = gaps.arguments(values)
+        kernel_refine.look_rows(values, start, stop, scalars, flags, room, found, out, *given)
 
 
-class GapCounter:
-    """Counts impostor scores between the distinct genuine scores."""
-
-    def __init__(self, genuine: np.ndarray):
-        self.marks, self.repeats = np.unique(genuine, return_counts=True)
-        self.base, self.scale, self.guide = guide_to(self.marks)
-        chunks = numba.get_num_threads()
-        self.below = np.zeros((chunks, len(self.marks) + 1), dtype=np.int64)
-        self.equal = np.zeros((chunks, len(self.marks)), dtype=np.int64)
-
-    def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
-        """Count the impostor scores of a block."""
-        kernel_refine.count_gaps(
-            values, start, stop, self.marks, self.base, self.scale, self.guide,
-            self.below, self.equal,
-        )  # fmt: skip
-
-    def result(self, impostor: int) -> Gaps:
-        """Return the counts."""
-        under, at = self.below.sum(axis=0), self.equal.sum(axis=0)
-        seen = int(under.sum() + at.sum())
-        if seen != impostor:
-            raise MergeError(
-                f"the scores hold {seen} impostor attempts, but the tally counted {impostor}; "
-                "refine a tally with the very scores that it counted"
-            )
-        below = np.cumsum(under[:-1]) + np.concatenate([[0], np.cumsum(at)[:-1]])
-        return Gaps(self.marks, below, at, self.repeats.astype(np.int64), impostor)
+def _flags(cells: CellCounts, chosen: np.ndarray) -> np.ndarray:
+    """Return a flag for each cell, for the one before them and for two behind them."""
+    flags = np.zeros(len(cells.counts) + 3, dtype=np.uint8)
+    flags[chosen + 1] = 1
+    return flags
 
 
 class MomentCounter:
@@ -118,7 +137,7 @@ class MomentCounter:
         """Take in the impostor scores of a block."""
         count = np.empty(len(values), dtype=np.int64)
         mean, squares = np.empty(len(values)), np.empty(len(values))
-        kernel_count.row_moments(values, start, stop, count, mean, squares)
+        kernel_count.row_moments(values, start, stop, LANES, count, mean, squares)
         self.rows.append((count, mean, squares))
 
     def result(self) -> tuple[float, float]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,15 +16,15 @@ from bioeval.bins import Bins
 from bioeval.collecting import (
     Collector,
     DistinctCounter,
-    GapCounter,
     MomentCounter,
     collect,
 )
 from bioeval.counting import CellCounter, ImpostorBlock
-from bioeval.errors import MergeError
+from bioeval.gaps import GapCounter, require_same
 from bioeval.points import (
     Curve,
     EqualError,
+    Gaps,
     VerificationPoints,
     allowed_false_accepts,
     crossed,
@@ -104,10 +103,11 @@ class PointFinder:
             every_score=auc,
         )
         self._search: _Search | None = None
-        self._counters: list[Any] = []
+        self._moments: MomentCounter | None = None
         if len(self._genuine) and tally.impostor.total:
-            self._search = _Search(self._genuine, tally.impostor, targets)
-            self._counters = [GapCounter(self._genuine), MomentCounter()] if auc else []
+            gaps = GapCounter(self._genuine, tally.impostor) if auc else None
+            self._search = _Search(self._genuine, tally.impostor, targets, gaps)
+            self._moments = MomentCounter() if auc else None
 
     def prepare(self, sweep: Sweep) -> None:
         """Narrow crowded cells, in sweeps of their own; most often there are none."""
@@ -117,14 +117,14 @@ class PointFinder:
     @property
     def waits(self) -> bool:
         """Whether a sweep is needed."""
-        return self._search is not None and bool(self._search.windows or self._counters)
+        return self._search is not None and bool(self._search.windows or self._search.gaps)
 
     def take(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
         """Look at a block of impostor scores."""
         if self._search is None:
             return
-        for counter in self._counters:
-            counter.add(values, start, stop)
+        if self._moments is not None:
+            self._moments.add(values, start, stop)
         self._search.take(values, start, stop)
 
     def points(self) -> VerificationPoints:
@@ -139,13 +139,13 @@ class PointFinder:
         points.zero_far, points.zero_far_threshold = search.at_far(0.0)
         points.zero_frr = search.far_at_most(float(genuine[-1]))
         points.zero_frr_threshold = float(genuine[-1])
-        if self._counters:
-            self._add_every_score(points, search)
+        if search.gaps is not None and self._moments is not None:
+            self._add_every_score(points, search, search.gaps.result(), self._moments)
         return points
 
-    def _add_every_score(self, points: VerificationPoints, search: _Search) -> None:
-        counted, moments = self._counters
-        gaps = counted.result(search.total)
+    def _add_every_score(
+        self, points: VerificationPoints, search: _Search, gaps: Gaps, moments: MomentCounter
+    ) -> None:
         finite = self._genuine[np.isfinite(self._genuine)]
         points.d_prime = d_prime(_moments(finite), moments.result())
         points.auc = gaps.auc()
@@ -154,6 +154,12 @@ class PointFinder:
         points.min_cost, points.min_cost_threshold = min_costs(
             gaps, points.costs, search.reject_all()
         )
+
+
+def _distinct(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct values of sorted scores, and how many there are of each."""
+    starts = np.nonzero(np.diff(scores, prepend=np.nan) != 0)[0]
+    return scores[starts], np.diff(starts, append=len(scores))
 
 
 def _moments(scores: np.ndarray) -> tuple[float, float]:
@@ -171,8 +177,14 @@ def _moments(scores: np.ndarray) -> tuple[float, float]:
 class _Search:
     """Finds the bins where points fall, narrows and collects them, and reads off the points."""
 
-    def __init__(self, genuine: np.ndarray, cells: CellCounts, targets: np.ndarray):
-        self.genuine = genuine
+    def __init__(
+        self,
+        genuine: np.ndarray,
+        cells: CellCounts,
+        targets: np.ndarray,
+        gaps: GapCounter | None = None,
+    ):
+        self.genuine, self.gaps = genuine, gaps
         self.cells = cells
         self.total = cells.total
         self.bins = Bins.of(cells)
@@ -228,24 +240,22 @@ class _Search:
             self._narrow(sweep, crowded)
         self.windows = [(self.bins.low(b), float(self.bins.edges[b])) for b in missing]
         self.expected = sum(int(self.bins.counts[b]) for b in missing)
-        self.collect = Collector(self.windows, self.cells)
+        self.collect = Collector(self.windows, self.cells, self.gaps)
 
     def take(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
         """Collect what is wanted of a block."""
-        if self.windows:
+        if self.windows or self.gaps is not None:
             self.collected.append(self.collect(values, start, stop))
 
     def finish(self) -> None:
         """Sort what was collected into its bins."""
-        scores = np.sort(np.concatenate([np.empty(0), *self.collected]))
-        if len(scores) != self.expected:
-            raise MergeError(
-                f"the scores hold {len(scores)} impostor attempts where the tally counted "
-                f"{self.expected}; refine a tally with the very scores that it counted"
-            )
+        none = np.empty(0, dtype=np.float16)  # gives way to the dtype of the scores
+        scores = np.sort(np.concatenate([none, *self.collected])).astype(np.float64)
+        self.collected = []
+        require_same(len(scores), self.expected)
         for low, high in self.windows:
             first, last = np.searchsorted(scores, [low, high], side="right")
-            self.found[low, high] = np.unique(scores[first:last], return_counts=True)
+            self.found[low, high] = _distinct(scores[first:last])
 
     def _single(self, b: int) -> bool:
         """Note the score of a bin that can hold only one value, and say if it does."""

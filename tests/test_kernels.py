@@ -92,18 +92,39 @@ def test_finite_range(seed, dtype):
 
 
 @each_case
-def test_row_moments(seed, dtype):
+@pytest.mark.parametrize("lanes", [1, 2, 128])
+def test_row_moments(seed, dtype, lanes):
     case = Case(seed, dtype)
     case.tame()
     number = np.empty(len(case.block), dtype=np.int64)
     mean, squares = np.empty(len(case.block)), np.empty(len(case.block))
-    count.row_moments(case.block, case.own_start, case.own_stop, number, mean, squares)
+    with np.errstate(invalid="ignore"):
+        count.row_moments(case.block, case.own_start, case.own_stop, lanes, number, mean, squares)
     for i in case.rows:
         finite = [x for x in case.impostors(i) if math.isfinite(x)]
         assert number[i] == len(finite)
         middle = math.fsum(finite) / len(finite) if finite else 0.0
         assert mean[i] == pytest.approx(middle, abs=1e-15)
         assert squares[i] == pytest.approx(sum((x - middle) ** 2 for x in finite), abs=1e-14)
+
+
+@pytest.mark.parametrize("first", [0.0, 1e9, -1e9, 1e200])
+def test_moments_keep_their_digits(first):
+    """Whatever the first score is, from which the others are told apart."""
+    row = np.concatenate([[first], np.linspace(0.5, 0.501, 300)])
+    number, mean, squares = np.empty(1, dtype=np.int64), np.empty(1), np.empty(1)
+    none = np.zeros(1, dtype=np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        count.row_moments(row[None], none, none, 128, number, mean, squares)
+        middle = math.fsum(row) / 301
+        expected = math.fsum((x - middle) ** 2 for x in row) if first < 1e100 else INF
+    assert number[0] == 301
+    assert mean[0] == pytest.approx(middle, rel=1e-11)
+    assert squares[0] == pytest.approx(expected, rel=1e-12)
+    row[:] = first
+    with np.errstate(over="ignore"):
+        count.row_moments(row[None], none, none, 128, number, mean, squares)
+    assert (mean[0], squares[0]) == (first, 0.0)
 
 
 @each_case
@@ -313,27 +334,51 @@ def test_collect_windows(seed, dtype, piece, room, windows):
 @each_case
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize("room", [1, 9])
-def test_collect_cells(seed, dtype, chunks, room):
+@pytest.mark.parametrize("marks", [[], [0.25], [-1.0, 0.0, 0.1], list(np.linspace(-0.9, 0.5, 15))])
+def test_look_rows(seed, dtype, chunks, room, marks):
+    """Some cells are collected, and those that hold marks are counted between these."""
     case = Case(seed, dtype)
     case.tame()
     kind = np.dtype(dtype).type
-    for exponent in (-2, 0):
-        width, shift = 2.0**exponent, -20
-        wanted = np.zeros(41, dtype=np.uint8)  # cells -20 to 20, the outermost for what lies beyond
-        wanted[[18, 20, 21, 22, 24]] = 1
-        cells = np.zeros((chunks, case.block.shape[1]), dtype=np.uint16)
+    exact = np.append(np.array(marks, dtype=dtype), kind(INF))
+    for exponent, finer in ((-2, 1), (0, 3), (0, 0)):
+        width, first = 2.0**exponent, -20
+        window = tuple(map(kind, (width, 1 / width, first, first + 39, first)))
+        chosen = {-2, 0, 1, 2, 4}  # cells whose scores are wanted
+        marked = {math.ceil(x / width) for x in exact[:-1].tolist()} if marks else set()
+        flags = np.zeros(41, dtype=np.uint8)  # cells -20 to 20, the outermost for what lies beyond
+        flags[[k - first for k in chosen | marked]] = 1
+        # From the first such cell to the last, each in 2 ** finer narrower ones.
+        low, high = min(chosen | marked), max(chosen | marked)
+        fine_first = ((low - 1) << finer) + 1
+        narrow = 2.0 ** (exponent - finer)
+        fine_window = tuple(map(kind, (narrow, 1 / narrow, 0, 0, fine_first)))
+        edges = (fine_first - 1 + np.arange(((high - low + 1) << finer) + 1)) * narrow
+        places = np.searchsorted(exact[:-1], edges, side="right").astype(np.uint32)
+        wanted = np.repeat([k in chosen for k in range(low, high + 1)], 1 << finer).astype(np.uint8)
+        n = case.block.shape[1]
+        cells = np.zeros((chunks, n), dtype=np.uint16)
+        kept = np.empty((chunks, n + 1), dtype=dtype)
+        fine = np.empty((chunks, n + 1), dtype=np.uint32)
+        tables = np.zeros((chunks, 2 * len(exact)), dtype=np.int32)
         found = np.empty(len(case.block), dtype=np.int64)
         out = np.full((len(case.block), room), 77.0, dtype=dtype)
         with np.errstate(all="ignore"):
-            refine.collect_cells(
-                case.block, case.own_start, case.own_stop, kind(width), kind(1 / width),
-                kind(shift), kind(shift + 39), shift, wanted, cells, found, out,
+            refine.look_rows(
+                case.block, case.own_start, case.own_stop, window, flags, cells, found, out,
+                fine_window, places if marks else places[:0], wanted, exact, kept, fine, tables,
             )  # fmt: skip
-        expected = []
+        expected, seen = [], []
         for i in case.rows:
             inside = [x for x in case.impostors(i) if abs(x) <= 19 * width]
-            expected.append([x for x in inside if wanted[math.ceil(x / width) - shift]])
+            expected.append([x for x in inside if math.ceil(x / width) in chosen])
+            seen += [x for x in inside if marks and math.ceil(x / width) in chosen | marked]
         assert_collected(found, out, expected)
+        ends = [-INF, *exact.tolist()]
+        gaps = [sum(a < x < b for x in seen) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        counted = tables.sum(axis=0)
+        assert counted[::2].tolist() == gaps
+        assert counted[1::2].tolist() == [seen.count(x) for x in exact.tolist()]
 
 
 @each_case

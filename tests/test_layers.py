@@ -23,7 +23,7 @@ LAYERS = [
     ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
     ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
-    ["collecting"],
+    ["collecting", "gaps"],
     ["counting", "divisions"],
     ["blocks"],
     ["describing"],

@@ -30,34 +30,86 @@ def finite_range(block, own_start, own_stop, low, high):
         high[i] = largest
 
 
+@njit
+def add_powers(part, origin, sums, squares):
+    """Add differences from an origin, and their squares, into as many sums as there are."""
+    lanes = len(sums)
+    for start in range(0, len(part), lanes):
+        some = part[start : start + lanes]
+        for j in range(len(some)):
+            x = np.float64(some[j]) - origin
+            sums[j] += x
+            squares[j] += x * x
+
+
+@njit
+def careful_moments(row, start, stop):
+    """Return number, mean and sum of squared deviations of the finite scores of a row."""
+    n = np.int64(0)
+    total = 0.0
+    origin = 0.0
+    for side in range(2):
+        part = row[:start] if side == 0 else row[stop:]
+        for j in range(len(part)):
+            x = np.float64(part[j])
+            if abs(x) < np.inf:
+                if n == 0:
+                    origin = x
+                n += 1
+                total += x - origin
+    middle = origin + total / n if n > 0 else 0.0
+    spread = 0.0
+    for side in range(2):
+        part = row[:start] if side == 0 else row[stop:]
+        for j in range(len(part)):
+            x = np.float64(part[j])
+            if abs(x) < np.inf:
+                spread += (x - middle) * (x - middle)
+    return n, middle, spread
+
+
 @njit(parallel=True, cache=True)
-def row_moments(block, own_start, own_stop, count, mean, squares):
-    """Write number, mean and sum of squared deviations of each row's finite impostor scores."""
+def row_moments(block, own_start, own_stop, lanes, count, mean, squares):
+    """Write number, mean and sum of squared deviations of each row's finite impostor scores.
+
+    They are summed as differences from one score of the row, so that equal scores have no
+    deviation at all, in many sums side by side: the order is the same on any number of threads
+    and on any processor. Where that loses digits, or some score is not finite, the row is summed
+    again, with care.
+
+    Parameters
+    ----------
+    lanes : int
+        How many sums there are.
+    """
     for i in prange(block.shape[0]):
         row = block[i]
-        n = np.int64(0)
+        start = own_start[i]
+        stop = own_stop[i]
+        n = np.int64(start + len(row) - stop)
+        if n == 0:
+            count[i] = 0
+            mean[i] = 0.0
+            squares[i] = 0.0
+            continue
+        origin = np.float64(row[0] if start > 0 else row[stop])
+        first = np.zeros(lanes)
+        second = np.zeros(lanes)
+        add_powers(row[:start], origin, first, second)
+        add_powers(row[stop:], origin, first, second)
         total = 0.0
-        origin = 0.0  # a score of the row: equal scores then have a mean without rounding
-        for side in range(2):
-            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
-            for j in range(len(part)):
-                x = np.float64(part[j])
-                if abs(x) < np.inf:
-                    if n == 0:
-                        origin = x
-                    n += 1
-                    total += x - origin
-        middle = origin + total / n if n > 0 else 0.0
-        spread = 0.0
-        for side in range(2):
-            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
-            for j in range(len(part)):
-                x = np.float64(part[j])
-                if abs(x) < np.inf:
-                    spread += (x - middle) * (x - middle)
-        count[i] = n
-        mean[i] = middle
-        squares[i] = spread
+        square = 0.0
+        for j in range(lanes):
+            total += first[j]
+            square += second[j]
+        spread = square - total / n * total
+        # At most ten binary digits may be lost; NaN and infinities fail the comparison too.
+        if square == 0.0 or spread >= square / 1024 and square < np.inf:
+            count[i] = n
+            mean[i] = origin + total / n
+            squares[i] = spread
+        else:
+            count[i], mean[i], squares[i] = careful_moments(row, start, stop)
 
 
 @njit(parallel=True, cache=True)

@@ -104,52 +104,157 @@ def collect_windows(block, own_start, own_stop, lows, highs, piece, found, out):
         found[i] = filled
 
 
+@njit
+def find_cells(line, index, window):
+    """Write the cell of each score; those beyond the window into its outermost ones."""
+    width, inverse, low, high, first = window
+    shift = np.int32(first)
+    for p in range(len(line)):
+        x = line[p]
+        y = x * inverse
+        y = y if y > low else low
+        y = y if y < high else high
+        z = np.ceil(y)
+        k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed
+        index[p] = np.uint16(k - shift)
+
+
+@njit
+def collect_flagged(line, index, flags, out, filled):
+    """Append the scores of flagged cells, which are rare, as far as there is room."""
+    for p in range(len(line)):
+        if flags[index[p]]:
+            if filled < len(out):
+                out[filled] = line[p]
+            filled += 1
+    return filled
+
+
+@njit
+def keep_flagged(line, index, flags, kept, filled):
+    """Append the scores of flagged cells, which are many; without branches."""
+    for p in range(len(line)):
+        kept[filled] = line[p]
+        filled += np.uint64(flags[index[p]])
+    return filled
+
+
+@njit
+def count_kept(kept, fine, window, places, wanted, marks, table, out):
+    """Count scores between, and exactly at, marks that their narrow cells lead to.
+
+    Return how many lie in wanted cells; those are written as far as there is room.
+    """
+    width, inverse, _, _, first = window
+    shift = np.int32(first)
+    filled = np.int64(0)
+    for p in range(len(kept)):
+        x = kept[p]
+        z = np.ceil(x * inverse)
+        k = np.int32(z) + np.int32(z * width < x)
+        fine[p] = np.uint32(k - shift)
+    for p in range(len(kept)):
+        x = kept[p]
+        cell = fine[p]
+        if wanted[cell]:
+            if filled < len(out):
+                out[filled] = x
+            filled += 1
+        low = places[cell]
+        high = places[cell + np.uint32(1)]
+        while high - low > 4:
+            middle = (low + high) >> np.uint32(1)
+            if marks[middle] < x:
+                low = np.uint32(middle + np.uint32(1))
+            else:
+                high = np.uint32(middle)
+        while marks[low] < x:
+            low = np.uint32(low + np.uint32(1))
+        table[np.uint32(2) * low + np.uint32(marks[low] == x)] += np.int32(1)
+    return filled
+
+
 @njit(parallel=True, cache=True)
-def collect_cells(
-    block, own_start, own_stop, width, inverse, low, high, shift, wanted, cells, found, out
+def look_rows(
+    block, own_start, own_stop, window, flags, cells, found, out,
+    fine_window, places, wanted, marks, kept, fine, tables,
 ):  # fmt: skip
-    """Collect the impostor scores of each row that lie in wanted cells.
+    """Collect the impostor scores of some cells, or count those of some cells between marks.
 
     Parameters
     ----------
-    width, inverse, low, high : floats of the dtype of `block`
-        Of the cells, and the numbers of the outermost ones, beyond which nothing is wanted.
-    shift : int
-        Number of the cell that is entry 0 of `wanted`.
-    wanted : uint8 array
+    window : floats of the dtype of `block`, shape (5,)
+        Width and inverse of the cells, the numbers of the outermost ones, beyond which there is
+        nothing to look for, and the number that is entry 0 of `flags`.
+    flags : uint8 array
+        1 for cells to look at.
     cells : uint16 array, shape (chunks, n)
         Room for the cells of a row.
     found, out
-        As for :func:`collect_windows`.
+        As for :func:`collect_windows`; of all flagged cells, or of the wanted ones among these.
+    fine_window : floats, shape (5,)
+        Narrower cells, that hold few marks each: from the first flagged cell to the last.
+    places : uint32 array
+        The first mark that is not below each narrow cell, and after all; empty to count nothing.
+    wanted : uint8 array
+        1 for narrow cells whose scores are also collected.
+    marks : array of the dtype of `block`, shape (u + 1,), increasing
+        The last one infinite, as a guard.
+    kept, fine : arrays, shape (chunks, n + 1)
+        Room for the scores of a row, and for their narrow cells.
+    tables : int32 array, shape (chunks, 2 u + 2), added to
+        Entry ``2 i`` gets the scores with ``marks[i - 1] < x < marks[i]``, ``2 i + 1`` those at
+        ``marks[i]``.
     """
     b = block.shape[0]
     chunks = cells.shape[0]
-    room = out.shape[1]
     for c in prange(chunks):
         index = cells[c]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
             row = block[i]
-            n = len(row)
-            for p in range(n):
-                x = row[p]
-                y = x * inverse
-                y = y if y > low else low
-                y = y if y < high else high
-                z = np.ceil(y)
-                k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed
-                index[p] = np.uint16(k - shift)
-            filled = np.int64(0)
-            for side in range(2):
-                first = np.int64(0) if side == 0 else own_stop[i]
-                last = own_start[i] if side == 0 else np.int64(n)
-                part = row[first:last]
-                place = index[first:last]
-                for p in range(len(part)):
-                    if wanted[place[p]]:
-                        if filled < room:
-                            out[i, filled] = part[p]
-                        filled += 1
-            found[i] = filled
+            find_cells(row, index, window)
+            start = own_start[i]
+            stop = own_stop[i]
+            if len(places) == 0:
+                filled = collect_flagged(row[:start], index[:start], flags, out[i], 0)
+                found[i] = collect_flagged(row[stop:], index[stop:], flags, out[i], filled)
+            else:
+                held = np.uint64(0)
+                held = keep_flagged(row[:start], index[:start], flags, kept[c], held)
+                held = keep_flagged(row[stop:], index[stop:], flags, kept[c], held)
+                found[i] = count_kept(
+                    kept[c, :held], fine[c], fine_window, places, wanted, marks, tables[c], out[i]
+                )
+
+
+def _least_of(size):
+    """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
+
+    @njit
+    def least_of(line, nearest):
+        for g in range(len(nearest)):
+            part = line[g * size : (g + 1) * size]
+            least = part[0]
+            for p in range(1, size):
+                least = part[p] if part[p] < least else least
+            nearest[g] = least
+
+    return least_of
+
+
+least_of_4 = _least_of(4)
+least_of_5 = _least_of(5)
+least_of_10 = _least_of(10)
+
+
+@njit
+def least_but(part, left_out):
+    """Return the least of a few scores that are not NaN, one place left out; NaN if none is."""
+    least = np.nan
+    for p in range(len(part)):
+        if p != left_out and (part[p] < least or least != least):
+            least = part[p]
+    return least
 
 
 @njit(parallel=True, cache=True)
@@ -165,22 +270,35 @@ def fuse_nearest(block, starts, self_position, fused):
     fused : float array, shape (b, g), written
     """
     groups = len(starts) - 1
+    size = starts[1] - starts[0]
+    for g in range(groups):
+        if starts[g + 1] - starts[g] != size:
+            size = 0
+            break
     for i in prange(block.shape[0]):
         row = block[i]
+        nearest = fused[i]
+        if size == 10:  # known sizes are several times faster; any other is found as well
+            least_of_10(row, nearest)
+        elif size == 5:
+            least_of_5(row, nearest)
+        elif size == 4:
+            least_of_4(row, nearest)
+        else:
+            for g in range(groups):
+                part = row[starts[g] : starts[g + 1]]
+                least = part[0]
+                for p in range(1, len(part)):
+                    least = part[p] if part[p] < least else least
+                nearest[g] = least
+        # A NaN is never smaller, nor is anything smaller than a NaN: those groups again.
+        for g in range(groups):
+            if nearest[g] != nearest[g]:
+                nearest[g] = least_but(row[starts[g] : starts[g + 1]], -1)
         own = self_position[i]
         for g in range(groups):
-            part = row[starts[g] : starts[g + 1]]
-            least = part[0]
-            for p in range(1, len(part)):
-                # Also takes the place of a NaN; a NaN itself is never smaller.
-                least = part[p] if part[p] < least or least != least else least
-            fused[i, g] = least
-            if own >= starts[g] and own < starts[g + 1]:
-                least = np.nan
-                for p in range(starts[g], starts[g + 1]):
-                    if p != own and (row[p] < least or least != least):
-                        least = row[p]
-                fused[i, g] = least
+            if starts[g] <= own < starts[g + 1]:
+                nearest[g] = least_but(row[starts[g] : starts[g + 1]], own - starts[g])
 
 
 @njit(cache=True)
