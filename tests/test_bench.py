@@ -60,16 +60,20 @@ def test_ratios_are_positive_and_finite(report):
         for value in (row.low, row.ratio, row.high, row.seconds, row.ns_per_cell):
             assert value is not None, row
             assert math.isfinite(value), row
-        if row.section != "growth":  # an exponent of tiny sizes may be anything
+        if row.section not in (
+            "growth",
+            "extrapolation",
+        ):  # an exponent of tiny sizes may be anything
             assert 0 < row.low <= row.ratio <= row.high, row
 
 
 def test_only_what_is_missing_here_has_no_ratio(report):
-    may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "auc", "threads"}
+    may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "auc", "threads", "million"}
     for row in report.rows:
         if row.ratio is None:
             assert row.part in may_miss, row
-            assert row.note.startswith(("skipped: ", "not offered", "failed: ", "too little"))
+            says = ("skipped: ", "not offered", "failed: ", "too little", "about ")
+            assert row.note.startswith(says)
 
 
 def test_json_lines_parse(report):
@@ -108,6 +112,36 @@ def test_what_is_not_reached_is_explained(report):
     text = plain(BenchTable(fine), 100)
     assert "at most 3.5: yes" in text
     assert "would take" not in text
+
+
+def test_aims_at_least(report):
+    rows = [
+        Row("sort", "counts: sort", "counts", "two sorts", 4.0, 4.0, 4.0, ns_per_cell=4.0),
+        Row("tally", "tally", "read", "be.tally", 3.0, 3.0, 3.0, ns_per_cell=1.0),
+        Row("threads", "speed-up: tally", "speed-up", "be.tally", 1.8, 1.8, 1.8),
+        Row("memory", "memory: tally", "memory", "x", 0.1, 0.1, 0.1, "9 MiB", bytes_per_cell=0.4),
+        Row(
+            "embeddings", "embeddings: be.evaluate float32", "product", "be.evaluate", 2.0, 2.0,
+            2.0, ns_per_cell=20.0,
+        ),
+    ]  # fmt: skip
+    assert [row.reached for row in rows] == [False, True, True, False, False]
+    text = " ".join(plain(BenchTable(Report(report.machine, rows, [])), 100).split())
+    assert "at least 5: no" in text
+    assert "two sorts: 4.00, where 5 is aimed at. be.tally takes 1.00 ns a cell; 0.80 would" in text
+    assert "at least 1.7: yes" in text
+    assert "9 MiB, where 5% is aimed at. That is 0.40 bytes a cell." in text
+    assert "One product takes 10.0 ns a cell, everything 20.0: 10.0 more." in text
+
+
+def test_a_million_is_extrapolated(report):
+    rows = by_key(report)
+    time = rows["million: time"]
+    assert time.figure.endswith(" hours")
+    assert "from 12, 24" in time.note
+    memory_row = rows["million: memory"]
+    assert memory_row.note.startswith(("about ", "not offered"))
+    assert "not measured" in SECTIONS[time.section]
 
 
 def test_the_read_sees_every_value():

@@ -48,7 +48,7 @@ def memory_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
             yield Row(**about, note="not offered: this system does not tell a process's peak")
             continue
         tell(f"peak memory: {key}")
-        found = _elsewhere(key, options)
+        found = elsewhere(key, options)
         if "reason" in found:
             yield Row(**about, note=found["reason"])
             continue
@@ -64,7 +64,8 @@ def memory_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
         )
 
 
-def _elsewhere(key: str, options: Options) -> dict[str, Any]:
+def elsewhere(key: str, options: Options) -> dict[str, Any]:
+    """Measure the peak memory of the work of a key, in a new process."""
     given = {"key": key, "size": options.size, "templates": options.templates}
     given |= {"threads": options.threads, "pairs": options.pairs}
     given["embeddings"] = options.embeddings

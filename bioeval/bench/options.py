@@ -29,6 +29,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "embeddings": "embeddings against the bare matrix product",
         "partitions": "random partitions of one matrix, 100 x 100 each",
         "growth": "time against the number of cells",
+        "million": "1,000,000 embeddings, extrapolated",
         "memory": "peak memory above the matrix",
     }
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bioeval.bench.machine import available
+from bioeval.bench.machine import available, peak_bytes
 from bioeval.bench.matrices import Matrix, features
+from bioeval.bench.memory import elsewhere
 from bioeval.bench.options import Options
 from bioeval.bench.rows import Row, number, timed
 from bioeval.bench.timing import Contender, interleaved, limited, quartiles, seconds
@@ -22,6 +24,9 @@ Tell = Callable[[str], None]
 
 #: Rounds of what takes long.
 _FEW_ROUNDS = 3
+
+#: What is extrapolated to.
+MILLION = 1_000_000
 
 #: Templates on each side of the matrix that partitions are drawn from, at most.
 _POOL = 2_000
@@ -182,6 +187,65 @@ def growth_rows(options: Options, tell: Tell) -> Iterator[Row]:
             figure=f"{number(float(np.median(by_size[-1])))} s the largest",
             note=note,
         )
+
+
+def million_rows(options: Options, tell: Tell) -> Iterator[Row]:
+    """Say what a million embeddings would take, from how smaller numbers grow."""
+    largest, dimensions = options.embeddings
+    sizes = sorted({max(2 * options.templates, largest // part) for part in (4, 2, 1)})
+    work, cells = [], np.array(sizes, dtype=float) ** 2
+    for size in sizes:
+        x, labels = features(size // options.templates, options.templates, dimensions)
+
+        def call(x: np.ndarray = x, labels: np.ndarray = labels) -> object:
+            return tally(streamed(x, labels, "float32"))
+
+        work.append(Contender(f"streamed {size:,}", call, options.threads))
+    times, _ = interleaved(work, min(options.repeat, _FEW_ROUNDS), tell)
+    by_size = np.array([times[w.key] for w in work])
+    # The last of the sizes, grown at the pace of all.
+    slopes = np.polyfit(np.log(cells), np.log(by_size), 1)[0] if len(sizes) > 1 else np.ones(1)
+    low, slope, high = quartiles(slopes)
+    seconds_each = float(np.median(by_size[-1])) * (MILLION**2 / cells[-1]) ** slope
+    note = (
+        f"be.tally of {dimensions} features, streamed in float32 on {options.threads} "
+        f"thread{'s' if options.threads > 1 else ''}; from " + ", ".join(f"{n:,}" for n in sizes)
+    )
+    about: dict[str, Any] = {"part": "million", "section": "extrapolation"}
+    yield Row(
+        **about,
+        key="million: time",
+        name="time of be.tally",
+        ratio=slope,
+        low=low,
+        high=high,
+        seconds=float(np.median(by_size[-1])),
+        ns_per_cell=float(np.median(by_size[-1])) / cells[-1] * 1e9,
+        figure=f"{number(seconds_each / 3600)} hours",
+        note=note,
+    )
+    yield _million_memory(options, sizes, tell, about)
+
+
+def _million_memory(options: Options, sizes: list[int], tell: Tell, about: dict[str, Any]) -> Row:
+    """Return the row of the memory above the embeddings: blocks of one size, and facts a probe."""
+    about = {**about, "key": "million: memory", "name": "memory above the embeddings"}
+    if peak_bytes() is None or len(sizes) < 2:
+        return Row(**about, note="not offered: this system does not tell a process's peak")
+    above = []
+    for size in (sizes[0], sizes[-1]):
+        tell(f"peak memory: {size:,} embeddings")
+        found = elsewhere("embeddings", replace(options, embeddings=(size, options.embeddings[1])))
+        if "reason" in found:
+            return Row(**about, note=found["reason"])
+        above.append(found["above"])
+    each = (above[1] - above[0]) / (sizes[-1] - sizes[0])
+    total = above[1] + each * (MILLION - sizes[-1])
+    return Row(
+        **about,
+        note=f"about {number(max(0.0, total) / 2**30)} GiB: {above[1] / 2**20:,.0f} MiB at "
+        f"{sizes[-1]:,} embeddings, and {number(each / 2**10)} KiB for each one more",
+    )
 
 
 def _of(run: Callable[[Scores], object], scores: Scores) -> Callable[[], object]:

@@ -12,7 +12,13 @@ from bioeval.bench.options import Options
 from bioeval.bench.peers import NotRun
 from bioeval.bench.pieces import Piece, pieces
 from bioeval.bench.rows import Row, timed
-from bioeval.bench.series import embedding_rows, growth_rows, partition_rows, read_pace
+from bioeval.bench.series import (
+    embedding_rows,
+    growth_rows,
+    million_rows,
+    partition_rows,
+    read_pace,
+)
 from bioeval.bench.timing import Contender, Times, interleaved, most_threads, quartiles, wall
 from bioeval.bench.workbench import Work, Workbench
 from bioeval.errors import DataError
@@ -100,6 +106,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
+    more["million"] = million_rows
     for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:
             rows += measure(options, tell)
@@ -162,6 +169,9 @@ def _against_reads(
             skipped[line.key] = str(reason)
     if f"{NO_AUC} @{options.threads}" in queue.contenders:
         queue.add("evaluate", options.threads)
+    others = [line for line in lines if line in OTHERS and line.key not in skipped]
+    if others:
+        queue.add("tally", options.threads)
     if "threads" in options.parts and most_threads() > 1:
         for key in THREADED:
             for threads in (1, 2):
@@ -173,6 +183,11 @@ def _against_reads(
         times, failed = interleaved(list(queue.contenders.values()), options.repeat, tell)
     shown = [line for line in lines if not (line.quiet and line.key in skipped)]
     rows = [_row(line, queue, times, skipped, failed) for line in shown]
+    rows += [
+        _against_counts(line, queue, times)
+        for line in others
+        if f"{line.key} @{options.threads}" in times
+    ]
     if f"{NO_AUC} @{options.threads}" in times:
         rows.append(_auc_apart(queue, times))
     if "threads" in options.parts:
@@ -212,6 +227,15 @@ def _row(
     assert contender.against is not None  # all lines stand beside a read
     read = times[contender.against] / queue.works[contender.against].cells
     return timed(times[name] / work.cells / read, times[name], work.cells, **about, note=work.note)
+
+
+def _against_counts(line: Line, queue: _Queue, times: Times) -> Row:
+    """Return the row of another program against the counts of all tasks, a score each."""
+    name, counts = (f"{key} @{queue.bench.options.threads}" for key in (line.key, "tally"))
+    work, tally = queue.works[name], queue.works[counts]
+    ratios = times[name] / work.cells / (times[counts] / tally.cells)
+    about: dict[str, Any] = {"part": line.part, "key": f"counts: {line.key}", "section": "counts"}
+    return timed(ratios, times[name], work.cells, **about, name=line.name, note=work.note)
 
 
 def _auc_apart(queue: _Queue, times: Times) -> Row:

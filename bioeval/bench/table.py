@@ -73,9 +73,10 @@ def _cells(row: Row) -> tuple[str, str, str]:
 
 def aim(row: Row) -> str:
     """Return what is aimed at, and whether it is reached."""
-    if row.at_most is None:
+    if row.reached is None:
         return ""
-    return f"at most {row.at_most:g}: {'yes' if row.reached else 'no'}"
+    limit = f"at least {row.at_least:g}" if row.at_most is None else f"at most {row.at_most:g}"
+    return f"{limit}: {'yes' if row.reached else 'no'}"
 
 
 def _mark(note: str, notes: list[str]) -> str:
@@ -141,21 +142,58 @@ def _pieces(pieces: list[Piece]) -> Table:
 def missed(report: Report) -> Iterator[str]:
     """Say why each aim that is not reached is not, as far as it was measured."""
     for row in report.rows:
-        if row.reached is not False or row.ratio is None or row.ns_per_cell is None:
-            continue
-        assert row.at_most is not None
-        allowed = row.ns_per_cell / row.ratio * row.at_most
-        line = (
-            f"{row.name}: {number(row.ns_per_cell)} ns a cell, where {row.at_most:g} reads would "
-            f"take {number(allowed)}."
+        if row.reached is False:
+            yield " ".join([f"{row.name}: {_shortfall(row)}", *_reasons(row, report)])
+
+
+def _shortfall(row: Row) -> str:
+    assert row.ratio is not None
+    if row.section == "read" and row.ns_per_cell is not None and row.at_most is not None:
+        allowed = number(row.ns_per_cell / row.ratio * row.at_most)
+        return (
+            f"{number(row.ns_per_cell)} ns a cell, where {row.at_most:g} reads would take "
+            f"{allowed}."
         )
+    if row.section == "memory" and row.at_most is not None:
+        return f"{row.figure}, where {row.at_most:.0%} is aimed at."
+    limit = row.at_least if row.at_most is None else row.at_most
+    return f"{number(row.ratio)}, where {limit:g} is aimed at."
+
+
+def _reasons(row: Row, report: Report) -> Iterator[str]:
+    """Yield what was measured that explains a figure."""
+    by_key = {other.key: other for other in report.rows}
+    if row.section == "read":
         of_row = [piece for piece in report.pieces if piece.key == row.key]
         if of_row:
             dearest = max(of_row, key=lambda piece: piece.ns_per_cell)
-            read = sum(piece.bytes_per_cell for piece in of_row)
-            line += (
-                f" The kernels are handed {number(read)} bytes a cell; the dearest piece, "
+            handed = sum(piece.bytes_per_cell for piece in of_row)
+            yield (
+                f"The kernels are handed {number(handed)} bytes a cell; the dearest piece, "
                 f"{dearest.kernel or 'outside the kernels'}, takes "
                 f"{number(dearest.ns_per_cell)} ns."
             )
-        yield line
+    elif row.section == "counts" and row.ratio and row.at_least and "tally" in by_key:
+        counts = by_key["tally"].ns_per_cell
+        if counts is not None:
+            yield (
+                f"be.tally takes {number(counts)} ns a cell; "
+                f"{number(counts * row.ratio / row.at_least)} would do."
+            )
+    elif row.section == "speed-up" and by_key.get("speed-up: read"):
+        alone = by_key["speed-up: read"].ratio
+        if alone is not None:
+            yield f"The read alone, which the memory bounds, is {number(alone)} times as fast."
+        share = report.machine["processor_share"]
+        if share is not None and share < 0.95:
+            yield "The machine was busy."
+    elif row.section == "product" and row.ratio and row.ns_per_cell is not None:
+        product = row.ns_per_cell / row.ratio
+        yield (
+            f"One product takes {number(product)} ns a cell, everything "
+            f"{number(row.ns_per_cell)}: {number(row.ns_per_cell - product)} more."
+        )
+        if "evaluate" in row.key:
+            yield "The operating points take a second look, which computes the products again."
+    elif row.section == "memory" and row.bytes_per_cell is not None:
+        yield f"That is {number(row.bytes_per_cell)} bytes a cell."

@@ -5,6 +5,15 @@ from __future__ import annotations
 from numba import njit, prange
 
 
+@njit
+def largest_of(words):
+    """Return the largest of a row of words."""
+    found = words[0]
+    for j in range(len(words)):
+        found = max(found, words[j])
+    return found
+
+
 @njit(parallel=True, cache=True)
 def read_rows(words, largest):
     """Write the largest word of each row.
@@ -17,8 +26,4 @@ def read_rows(words, largest):
     largest : int64 array, shape (m,), written
     """
     for i in prange(words.shape[0]):
-        row = words[i]
-        found = row[0]
-        for j in range(len(row)):
-            found = max(found, row[j])
-        largest[i] = found
+        largest[i] = largest_of(words[i])
