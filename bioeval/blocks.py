@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 # Values in one block of rows: large enough to keep all threads busy, small enough to be a
 # fraction of any matrix worth the name.
-BLOCK_VALUES = 1 << 20
+BLOCK_VALUES = 1 << 19
 
 # Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
 STREAM_VALUES = 1 << 22

@@ -113,7 +113,9 @@ class _Sweep:
         order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
         self.gathered = gallery.order is not None or scores.selects_columns
         # A streamed block comes with the columns of a selection already chosen.
-        self.order = order if scores.streams else scores.base_columns(order)
+        order = order if scores.streams else scores.base_columns(order)
+        # Without a sign, so that no index need be checked for being negative.
+        self.order = order.astype(np.uint32)
         self.places = np.ascontiguousarray(gallery.columns[0])
         self.own_size = gallery.own_stop - gallery.own_start
         self.single = [j for j in jobs if _is(j, "single")]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numba
 import numpy as np
 import pytest
@@ -10,6 +13,8 @@ import bioeval as be
 from bioeval import sweeping
 from bioeval.blocks import BlockReader
 from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
+from bioeval.divisions import Division
+from bioeval.kernels import sweep
 
 
 def jobs_for(scores, reader, thresholds=None):
@@ -181,3 +186,58 @@ def test_given_thresholds(dtype, kind, thresholds):
     shuffled = np.random.default_rng(1).permutation(len(labels))
     part = np.ascontiguousarray(values[:, shuffled])
     check_same(be.Scores(part, labels, labels[shuffled], kind=kind), thresholds=grid)
+
+
+# ------------------------------------------------------------------------ divided cells
+
+GRIDS = {
+    "none": None,
+    "one in a cell": [0.30, 1.7, 2.4, 7.9],
+    "at edges": [-1.0, 0.0, 0.5, 1.0, 6.0],
+    "two in a cell": [0.30, 0.40, 3.2],
+    "neighbours": [1.25, 1.25000005, float(np.nextafter(np.float32(1.25), np.float32(2))), 3.0],
+    "closer than float32": [1.25, 1.25 + 1e-12, 1.25 + 2e-12],
+    "crowd": list(np.linspace(0.51, 0.99, 40)),
+    "outside": [-np.inf, -1e9, 1e9, np.inf],
+}
+FINER = {"none": 0, "one in a cell": 0, "at edges": 0, "two in a cell": 2}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("grid", GRIDS)
+def test_divided_cells_count_both(grid, dtype):
+    """The cells as without thresholds, and how many scores lie between these."""
+    kind, exponent, first, count = np.dtype(dtype), -1, -3, 24
+    given = None if GRIDS[grid] is None else np.array(GRIDS[grid])
+    division = Division.of(exponent, first, count, given, kind)
+    assert division.finer == FINER.get(grid, division.finer)
+    rng = np.random.default_rng(3)
+    line = np.concatenate([rng.uniform(-1.4, 8.9, 501), [0.0, -0.0, 0.5, 1.25, 0.75, 2.0]])
+    if given is not None:
+        line = np.concatenate([line, given[np.abs(given) < 8]])
+    line = line.astype(dtype)
+    index = np.empty(len(line), dtype=np.uint16)
+    tables = np.zeros((2, division.entries), dtype=np.int32)
+    sweep.find_cells(line, index, division.scalars)
+    sweep.count_cells(line, index, tables, *division.parts)
+    # Taken out again, as the probe's own subject is.
+    sweep.uncount_cells(line[5:9], index[5:9], tables[0], *division.parts)
+    line = np.delete(line, slice(5, 9)).astype(float)
+    counted = tables.sum(axis=0)
+    expected = [0] * count
+    for x in line:
+        expected[math.ceil(x / 0.5) - first] += 1
+    assert division.cells(counted).tolist() == expected
+    if given is not None:
+        ends = [-math.inf, *given]
+        between = [sum(a < x <= b for x in line) for a, b in itertools.pairwise(ends)]
+        between[0] = sum(x <= given[0] for x in line)
+        assert division.between(counted).tolist() == [*between, sum(x > given[-1] for x in line)]
+
+
+def test_crowded_thresholds_are_searched_for():
+    """Where not even the narrowest cells part them."""
+    for thresholds, searched in (([0.3, 0.31], True), ([0.3, 1.3], False)):
+        division = Division.of(-1, 0, 24, np.array(thresholds), np.dtype(np.float32))
+        assert bool(len(division.bounds)) == searched
+        assert bool(len(division.limits)) != searched

@@ -168,6 +168,9 @@ def count_kept(kept, fine, window, places, wanted, marks, table, out):
                 low = np.uint32(middle + np.uint32(1))
             else:
                 high = np.uint32(middle)
+        # Two steps that take no branch; more are so rare that one costs little.
+        low = np.uint32(low + np.uint32(marks[low] < x))
+        low = np.uint32(low + np.uint32(marks[low] < x))
         while marks[low] < x:
             low = np.uint32(low + np.uint32(1))
         table[np.uint32(2) * low + np.uint32(marks[low] == x)] += np.int32(1)

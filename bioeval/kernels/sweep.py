@@ -69,6 +69,13 @@ def find_cells(line, index, window):
             index[p] = np.uint16(k - shift)
 
 
+@njit
+def gather(source, order, line):
+    """Write scores in another order."""
+    for p in range(len(order)):
+        line[p] = source[order[p]]
+
+
 def _least_of(size):
     """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
 
@@ -202,7 +209,7 @@ def sweep_rows(
         The same memory as integers of the same width.
     rows : int64 array, shape (b,)
         Rows of `base` to count.
-    order, places : int64 arrays, shape (n,)
+    order, places : uint32 and int64 arrays, shape (n,)
         Column of `base`, and place in the gallery, of each position; subjects side by side.
     gathered, negated : bool
         Whether the columns must be put in order, and whether scores are similarities.
@@ -243,9 +250,7 @@ def sweep_rows(
             line = base[rows[i]]
             if gathered:
                 line = buffer[c]
-                source = base[rows[i]]
-                for p in range(n):
-                    line[p] = source[order[p]]
+                gather(base[rows[i]], order, line)
             if negated:
                 if not gathered:
                     line = buffer[c]
