@@ -138,7 +138,7 @@ class _Sweep:
         asked = (self.single, self.multi)
         if any(jobs and window is None for jobs, window in zip(asked, windows, strict=True)):
             return False
-        divisions = [self._divided(window) for window in windows]
+        divisions = self._divided(windows)
         gallery, dtype = self.reader.gallery, self.dtype
         rows = slice(low, high)
         if self.scores.streams:
@@ -187,14 +187,15 @@ class _Sweep:
                     job.facts[name][rows] = alike[0].facts[name][rows]
         return True
 
-    def _divided(self, window: Window | None) -> Division:
-        """Return the cells of a window, divided at the given thresholds."""
-        exponent, first = window or (0, 0)
-        if (exponent, first) not in self.divisions:
-            self.divisions[exponent, first] = Division.of(
-                exponent, first, WINDOW, self.thresholds, self.dtype
-            )
-        return self.divisions[exponent, first]
+    def _divided(self, windows: Sequence[Window | None]) -> list[Division]:
+        """Return the cells of each window, divided at the given thresholds."""
+        used = [window or (0, 0) for window in windows]
+        self.divisions = {
+            window: self.divisions.get(window)
+            or Division.of(*window, WINDOW, self.thresholds, self.dtype)
+            for window in used
+        }  # those of blocks before are not held: their windows may have been many
+        return [self.divisions[window] for window in used]
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> list[np.ndarray]:
         """Return the arrays that the facts are written to: the first job's, or spare ones."""

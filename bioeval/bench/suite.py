@@ -65,7 +65,7 @@ OTHERS = (
 THREADED = {"read": "the vectorised read", "tally": "be.tally", "evaluate": "be.evaluate"}
 
 #: Calls whose kernels are timed one by one.
-TAKEN_APART = ("tally", "evaluate")
+TAKEN_APART = ("tally", "tally, thresholds", "evaluate")
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _against_reads(
     found: list[Piece] = []
     for key in TAKEN_APART:
         work = queue.works.get(f"{key} @{options.threads}")
-        if key in options.parts and work is not None:
+        if work is not None and any(line.key == key for line in lines):
             tell(f"taking apart: {key}")
             found += pieces(key, work.call, work.cells, options.threads)
     return rows, found, _share(queue, times)
