@@ -20,7 +20,7 @@ from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F40
 
 import bioeval as be
 from bioeval.counting import guide_to
-from bioeval.kernels import count, fuse, ranks, refine
+from bioeval.kernels import count, fuse, ranks, refine, sweep
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]
@@ -390,6 +390,28 @@ def test_fuse_nearest(seed, dtype):
         for g in range(fused.shape[1]):
             expected = min((x for x, _ in case.group(i, g)), default=NAN)
             np.testing.assert_equal(float(fused[i, g]) + 0.0, expected + 0.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", range(1, 13))
+def test_groups_of_one_size(size, dtype):
+    """Common sizes have loops of their own; a NaN is no template."""
+    rng = np.random.default_rng(size)
+    block = rng.normal(size=(4, 5, size)).astype(dtype)
+    starts = np.arange(0, 5 * size + 1, size)
+    nearest = np.empty(5, dtype=dtype)
+    for rows in block:
+        sweep.find_nearest(rows.reshape(-1), starts, size, nearest)
+        assert nearest.tolist() == [min(group) for group in rows.tolist()]
+    block[rng.random(block.shape) < 0.4] = NAN
+    own = np.array([-1, 0, 2 * size, 5 * size - 1])
+    fused = np.empty((4, 5), dtype=dtype)
+    refine.fuse_nearest(block.reshape(4, -1), starts, own, fused)
+    for i, row in enumerate(block.reshape(4, -1).tolist()):
+        for g in range(5):
+            places = [p for p in range(g * size, (g + 1) * size) if p != own[i]]
+            expected = min((row[p] for p in places if not math.isnan(row[p])), default=NAN)
+            np.testing.assert_equal(float(fused[i, g]), expected)
 
 
 @pytest.mark.parametrize("seed", range(20))
