@@ -24,6 +24,7 @@ _HOMES = {
     "simulate": "bioeval.simulation",
     "plot": "bioeval",
     "partition": "bioeval",
+    "stats": "bioeval",
     "evaluate": "bioeval.pipeline",
     "tally": "bioeval.pipeline",
     "verification": "bioeval.tasks",
@@ -61,7 +62,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from bioeval import partition, plot
+    from bioeval import partition, plot, stats
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

@@ -7,6 +7,12 @@ from collections.abc import Iterable
 from bioeval.points import EqualError
 from bioeval.thresholds import to_user
 
+#: Without an error in n attempts, a rate of 3 / n is still open at 95 %.
+RULE_OF_3 = 3
+
+#: So many errors make a rate known to within 30 % with 90 % confidence.
+RULE_OF_30 = 30
+
 
 def equal_error_variables(error: EqualError, kind: str) -> dict[str, tuple[tuple, float]]:
     """Return the EER, its threshold and bracket as variables without dimensions."""
@@ -31,11 +37,11 @@ def support_warnings(
     """
     found = []
     for x in targets:
-        if not x > 0 or attempts >= 30 / x:
+        if not x > 0 or attempts >= RULE_OF_30 / x:
             continue
         if attempts < 1 / x:
             why = "not one false accept is allowed: the same as none at all"
-        elif attempts < 3 / x:
+        elif attempts < RULE_OF_3 / x:
             why = "even no false accept would not show it at 95 %, rule of 3"
         else:
             why = f"about {attempts * x:.2g} false accepts expected, rule of 30"

@@ -1,0 +1,39 @@
+"""Uncertainty: intervals of rates, by attempts and by subjects.
+
+============================= ===============================================================
+independent attempts          :func:`wilson`, :func:`clopper_pearson`, :func:`delong` (AUC)
+by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`
+how much data it takes        :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
+============================= ===============================================================
+
+``docs/uncertainty.md`` says which to take. Results have intervals where they are asked for:
+``be.verification(scores, interval="subject-bootstrap")``.
+"""
+
+from __future__ import annotations
+
+from bioeval.stats.analytic import mansfield_wayman
+from bioeval.stats.auc import delong
+from bioeval.stats.binomial import (
+    clopper_pearson,
+    rule_of_3,
+    rule_of_30,
+    wilson,
+    zero_error_bound,
+)
+from bioeval.stats.bootstrap import subject_bootstrap
+from bioeval.stats.options import METHODS
+from bioeval.stats.results import Interval
+
+__all__ = [
+    "METHODS",
+    "Interval",
+    "clopper_pearson",
+    "delong",
+    "mansfield_wayman",
+    "rule_of_3",
+    "rule_of_30",
+    "subject_bootstrap",
+    "wilson",
+    "zero_error_bound",
+]

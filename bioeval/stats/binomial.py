@@ -1,0 +1,209 @@
+"""Intervals of a rate whose attempts are independent, and the rules of 3 and of 30.
+
+Attempts that share a person are not independent. Between all templates of a data set these
+intervals are far too narrow; ``docs/uncertainty.md`` shows by how much.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv, ndtri
+
+from bioeval.errors import DataError, require_choice
+from bioeval.metrics.support import RULE_OF_3, RULE_OF_30
+from bioeval.stats.options import CONFIDENCE, check_confidence
+
+SIDES = ("both", "lower", "upper")
+
+
+def wilson(
+    errors: Any, attempts: Any, confidence: float = CONFIDENCE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Wilson's score interval of a rate of independent attempts.
+
+    Parameters
+    ----------
+    errors, attempts : array_like of int
+        How many attempts were errors, and how many there were; they broadcast.
+    confidence : float
+        Of both sides together.
+
+    Returns
+    -------
+    low, high : ndarray of float64
+        NaN where there was no attempt.
+
+    Raises
+    ------
+    DataError
+        If a count is negative or not finite, or there are more errors than attempts.
+
+    Notes
+    -----
+    Wilson (1927), Journal of the American Statistical Association 22. Assumes that attempts are
+    independent, which those that share a person are not.
+
+    Examples
+    --------
+    >>> from bioeval import stats
+    >>> low, high = stats.wilson(3, 100)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.0103 0.0845
+    """
+    x, n = _counts(errors, attempts)
+    z = ndtri(0.5 + check_confidence(confidence) / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = x / n
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        low, high = np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    low, high = np.where(x == 0, 0.0, low), np.where(x == n, 1.0, high)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+def clopper_pearson(
+    errors: Any, attempts: Any, confidence: float = CONFIDENCE, side: str = "both"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exact interval of Clopper and Pearson of a rate of independent attempts.
+
+    Parameters
+    ----------
+    errors, attempts : array_like of int
+        As for :func:`wilson`.
+    confidence : float
+        Of both sides together, or of the one side.
+    side : {"both", "lower", "upper"}
+        One-sided bounds leave the other end at 0 or 1.
+
+    Returns
+    -------
+    low, high : ndarray of float64
+        NaN where there was no attempt.
+
+    Notes
+    -----
+    Clopper and Pearson (1934), Biometrika 26. Covers at least as often as it says where attempts
+    are independent, which those that share a person are not.
+
+    Examples
+    --------
+    No error in 300 attempts: at 95 % the rate is below one per cent (the rule of 3).
+
+    >>> from bioeval import stats
+    >>> low, high = stats.clopper_pearson(0, 300, side="upper")
+    >>> print(f"{low:.4f} {high:.5f}")
+    0.0000 0.00994
+    """
+    require_choice("side", side, SIDES)
+    x, n = _counts(errors, attempts)
+    miss = 1 - check_confidence(confidence)
+    miss = miss / 2 if side == "both" else miss
+    low, high = np.zeros(x.shape), np.ones(x.shape)
+    if side != "upper":
+        inside = x > 0
+        low[inside] = betaincinv(x[inside], n[inside] - x[inside] + 1, miss)
+    if side != "lower":
+        inside = x < n
+        high[inside] = betaincinv(x[inside] + 1, n[inside] - x[inside], 1 - miss)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
+    """Return the rate above which so many independent trials would have shown an error.
+
+    Parameters
+    ----------
+    trials : array_like of int
+        Independent trials, none of which was an error: subjects, not attempts.
+    confidence : float
+        One-sided.
+
+    Returns
+    -------
+    ndarray of float64
+        ``1 - (1 - confidence) ** (1 / trials)``: about 3 / trials at 95 %. 1 without any trial.
+
+    Examples
+    --------
+    >>> from bioeval import stats
+    >>> print(f"{stats.zero_error_bound(100):.4f}")
+    0.0295
+    """
+    n = np.asarray(trials, dtype=np.float64)
+    if not (n >= 0).all():
+        raise DataError(f"trials is {trials!r}; expected numbers >= 0")
+    with np.errstate(divide="ignore"):
+        return -np.expm1(np.log1p(-check_confidence(confidence)) / n)
+
+
+def rule_of_3(attempts: Any) -> np.ndarray:
+    """Return the largest rate that no error in so many independent attempts leaves open at 95 %.
+
+    Parameters
+    ----------
+    attempts : array_like of int
+
+    Returns
+    -------
+    ndarray of float64
+        ``3 / attempts``, at most 1.
+
+    Notes
+    -----
+    ISO/IEC 19795-1, "rule of 3".
+
+    Examples
+    --------
+    >>> from bioeval import stats
+    >>> float(stats.rule_of_3(3000))
+    0.001
+    """
+    _, n = _counts(0, attempts)
+    with np.errstate(divide="ignore"):
+        return np.minimum(RULE_OF_3 / n, 1.0)
+
+
+def rule_of_30(rate: Any) -> np.ndarray:
+    """Return how many independent attempts it takes to measure a rate to within 30 %.
+
+    Parameters
+    ----------
+    rate : array_like of float
+        The rate that is expected.
+
+    Returns
+    -------
+    ndarray of float64
+        ``30 / rate``: the attempts of which 30 are errors. The rate found is then within 30 % of
+        the true one with 90 % confidence.
+
+    Notes
+    -----
+    Doddington et al. (2000), Speech Communication 31; ISO/IEC 19795-1, "rule of 30".
+
+    Examples
+    --------
+    >>> from bioeval import stats
+    >>> float(stats.rule_of_30(0.001))
+    30000.0
+    """
+    x = np.asarray(rate, dtype=np.float64)
+    if not ((x >= 0) & (x <= 1)).all():
+        raise DataError(f"rate is {rate!r}; expected rates in [0, 1]")
+    with np.errstate(divide="ignore"):
+        return RULE_OF_30 / x
+
+
+def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors and attempts as float64 arrays of one shape, checked."""
+    try:
+        x, n = np.broadcast_arrays(
+            np.asarray(errors, dtype=np.float64), np.asarray(attempts, dtype=np.float64)
+        )
+    except (TypeError, ValueError) as error:
+        raise DataError(f"errors and attempts are not counts that belong together: {error}")
+    if not (np.isfinite(x) & np.isfinite(n) & (x >= 0) & (x <= n)).all():
+        raise DataError("errors and attempts; expected finite counts with 0 <= errors <= attempts")
+    return x, n

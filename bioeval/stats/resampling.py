@@ -1,0 +1,156 @@
+"""Resampling subjects: how often each is drawn, and what the counts become.
+
+A replicate draws as many subjects as there are, with replacement, and a subject that is drawn
+``w`` times is there ``w`` times. A genuine attempt of subject ``a`` then counts ``w_a`` times, an
+impostor attempt between ``a`` and ``b`` counts ``w_a w_b`` times, and what would compare a
+subject with its own copy is left out: the count of a replicate is a quadratic form of its
+weights. Weights and counts are whole numbers, and sums of them stay far below 2^53, so that
+every replicate is exact: no order of summation, thread or platform can change a digit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.draws import Stream
+from bioeval.stats.options import Asked
+
+# Sums of whole numbers below this are exact in float32.
+_EXACT_SINGLE = 1 << 24
+
+# With fewer pairs than one in so many, a list of pairs is quicker than a matrix product.
+_SPARSE = 24
+
+# Values of a temporary array.
+_ROOM = 1 << 22
+
+
+def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
+    """Return how often each subject is drawn.
+
+    Parameters
+    ----------
+    subjects, replicates : int
+    seed : numpy.random.SeedSequence
+
+    Returns
+    -------
+    ndarray of float32, shape (subjects, replicates)
+        Whole numbers; each column adds up to the number of subjects. The same seed gives the
+        same numbers on every platform.
+    """
+    stream = Stream(seed, 0)
+    out = np.empty((subjects, replicates), dtype=np.float32)
+    step = max(1, _ROOM // max(subjects, 1))
+    for low in range(0, replicates, step):
+        number = min(step, replicates - low)
+        drawn = stream.integers(0, subjects - 1, number * subjects)
+        drawn += np.repeat(np.arange(number, dtype=np.int64) * subjects, subjects)
+        counts = np.bincount(drawn, minlength=number * subjects)
+        out[:, low : low + number] = counts.reshape(number, subjects).T
+    return out
+
+
+def weight_columns(subjects: int, asked: Asked) -> np.ndarray:
+    """Return the weights of all that an interval needs, one column each.
+
+    The first column is the data as they are; then come the replicates; and for BCa the data
+    without each of the subjects.
+
+    Returns
+    -------
+    ndarray of float32, shape (subjects, columns)
+    """
+    parts = [np.ones((subjects, 1), dtype=np.float32)]
+    if subjects > 1:
+        parts.append(subject_weights(subjects, asked.replicates, asked.seed))
+        if asked.method.endswith("bca"):
+            parts.append(1 - np.eye(subjects, dtype=np.float32))
+    return np.concatenate(parts, axis=1)
+
+
+class QuadraticForms:
+    """Sums ``w_a w_b`` over counted attempts between ``a`` and ``b``, for many weightings.
+
+    Parameters
+    ----------
+    weights : float32 array, shape (subjects, columns)
+        Whole numbers.
+    layers : int
+        Kinds of attempts that are counted apart, such as those between two thresholds.
+
+    Attributes
+    ----------
+    totals : float64 array, shape (layers, columns)
+    """
+
+    def __init__(self, weights: np.ndarray, layers: int):
+        self.weights = weights
+        self.totals = np.zeros((layers, weights.shape[1]))
+        self._largest = float(weights.max(initial=1))
+        self._gathered: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """Add attempts between every subject of `left` and every one of `right`.
+
+        Parameters
+        ----------
+        counts : int array, shape (layers, l, r)
+        left, right : int64 arrays, shape (l,) and (r,)
+            Numbers of subjects; a subject against itself must have no count.
+        """
+        for layer, table in enumerate(counts):
+            filled = np.count_nonzero(table)
+            if not filled:
+                continue
+            if filled * _SPARSE < table.size:
+                a, b = np.nonzero(table)
+                self.add_pairs(layer, left[a], right[b], table[a, b])
+            else:
+                self.totals[layer] += self._dense(table, left, right)
+
+    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
+        """Add so many attempts between ``a[i]`` and ``b[i]``, for each ``i``."""
+        step = max(1, _ROOM // self.weights.shape[1])
+        for low in range(0, len(a), step):
+            part = slice(low, low + step)
+            both = self.weights[a[part]] * self.weights[b[part]]
+            exact = float(counts[part].sum()) * self._largest**2 < _EXACT_SINGLE
+            number = counts[part].astype(np.float32 if exact else np.float64)
+            self.totals[layer] += number @ (both if exact else both.astype(np.float64))
+
+    def _dense(self, table: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        single = float(table.sum(axis=1).max()) * self._largest < _EXACT_SINGLE
+        dtype = np.float32 if single else np.float64
+        summed = table.astype(dtype) @ self._rows(right, dtype)
+        return np.einsum("ij,ij->j", summed, self.weights[left], dtype=np.float64)
+
+    def _rows(self, subjects: np.ndarray, dtype: type) -> np.ndarray:
+        """Return the weights of some subjects; those asked for last are kept."""
+        name = dtype.__name__
+        if name in self._gathered and np.array_equal(self._gathered[name][0], subjects):
+            return self._gathered[name][1]
+        rows = self.weights[subjects].astype(dtype)
+        self._gathered[name] = subjects.copy(), rows
+        return rows
+
+
+def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return ``sum_a counts[t, a] w_a`` for every column of weights.
+
+    Parameters
+    ----------
+    counts : array, shape (layers, subjects)
+    weights : float32 array, shape (subjects, columns)
+
+    Returns
+    -------
+    float64 array, shape (layers, columns)
+    """
+    return counts.astype(np.float64) @ weights.astype(np.float64)
+
+
+def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return ``part / whole``, NaN where there is nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)

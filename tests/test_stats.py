@@ -1,0 +1,314 @@
+"""Intervals by attempts and by subject, against scipy, formulas written out, and brute force."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.stats import binomtest
+
+import bioeval as be
+from bioeval import stats
+from bioeval.draws import seed_sequence
+from bioeval.stats.analytic import variance
+from bioeval.stats.bootstrap import disjoint_pairs
+from bioeval.stats.ends import ends, quantiles
+from bioeval.stats.options import Asked
+from bioeval.stats.resampling import QuadraticForms, subject_weights
+
+# ------------------------------------------------------------------ independent attempts
+
+
+@given(n=st.integers(1, 3000), share=st.floats(0, 1), confidence=st.sampled_from([0.9, 0.95, 0.99]))
+def test_wilson_and_clopper_pearson_are_those_of_scipy(n, share, confidence):
+    k = round(share * n)
+    for ours, name in ((stats.wilson, "wilson"), (stats.clopper_pearson, "exact")):
+        theirs = binomtest(k, n).proportion_ci(confidence, name)
+        np.testing.assert_allclose(ours(k, n, confidence), (theirs.low, theirs.high), atol=1e-12)
+
+
+@given(n=st.integers(1, 3000), share=st.floats(0, 1))
+def test_one_sided_clopper_pearson_is_that_of_scipy(n, share):
+    k = round(share * n)
+    for side, alternative in (("lower", "greater"), ("upper", "less")):
+        theirs = binomtest(k, n, alternative=alternative).proportion_ci(0.95, "exact")
+        found = stats.clopper_pearson(k, n, side=side)
+        np.testing.assert_allclose(found, (theirs.low, theirs.high), atol=1e-12)
+
+
+def test_no_attempt_has_no_interval():
+    for method in (stats.wilson, stats.clopper_pearson):
+        low, high = method([0, 1], [0, 4])
+        assert np.isnan([low[0], high[0]]).all() and 0 < low[1] < high[1] < 1
+
+
+@pytest.mark.parametrize("bad", [(2, 1), (-1, 3), (float("nan"), 3), ("x", 3), ([1, 2], [1, 2, 3])])
+def test_counts_that_cannot_be_are_refused(bad):
+    for method in (stats.wilson, stats.clopper_pearson):
+        with pytest.raises(be.DataError, match="errors and attempts"):
+            method(*bad)
+
+
+@pytest.mark.parametrize("bad", [0, 1, 95, -0.1, "0.95", None, True, float("nan")])
+def test_a_confidence_is_between_0_and_1(bad):
+    with pytest.raises(be.DataError, match="confidence"):
+        stats.wilson(1, 2, bad)
+
+
+def test_bounds_without_an_error():
+    # 1 - p is the chance that one trial shows nothing: (1 - bound) ** n = 5 %.
+    assert (1 - stats.zero_error_bound(50)) ** 50 == pytest.approx(0.05)
+    assert stats.zero_error_bound(50) == pytest.approx(
+        stats.clopper_pearson(0, 50, side="upper")[1]
+    )
+    assert stats.zero_error_bound(0) == 1
+    assert stats.rule_of_3(1000) == pytest.approx(stats.zero_error_bound(1000), rel=0.01)
+    assert stats.rule_of_3([2, 0]).tolist() == [1, 1]
+    assert stats.rule_of_30([0.01, 0]).tolist() == [3000, math.inf]
+
+
+# ------------------------------------------------------------------ AUC
+
+
+@given(
+    genuine=st.lists(st.integers(0, 6), min_size=2, max_size=9),
+    impostor=st.lists(st.integers(0, 6), min_size=2, max_size=9),
+    kind=st.sampled_from(["distance", "similarity"]),
+)
+def test_delong_as_written(genuine, impostor, kind):
+    def right(g, i):
+        if g == i:
+            return 0.5
+        return float((g < i) == (kind == "distance"))
+
+    v10 = [sum(right(g, i) for i in impostor) / len(impostor) for g in genuine]
+    v01 = [sum(right(g, i) for g in genuine) / len(genuine) for i in impostor]
+    auc = sum(v10) / len(v10)
+    s10 = sum((v - auc) ** 2 for v in v10) / (len(v10) - 1)
+    s01 = sum((v - auc) ** 2 for v in v01) / (len(v01) - 1)
+    half = 1.959963984540054 * math.sqrt(s10 / len(v10) + s01 / len(v01))
+    found = stats.delong(genuine, impostor, kind=kind)
+    assert found.estimate == pytest.approx(auc)
+    assert tuple(found) == pytest.approx((max(0, auc - half), min(1, auc + half)))
+    assert "independent" in found.method
+
+
+def test_delong_of_little():
+    assert math.isnan(stats.delong([], [1.0]).estimate)
+    one = stats.delong([1.0], [2.0, 0.5])
+    assert one.estimate == 0.5 and math.isnan(one.low)
+    with pytest.raises(be.DataError, match="impostor"):
+        stats.delong([1.0, 2.0], [math.nan])
+
+
+# ------------------------------------------------------------------ variances by subject
+
+
+def pairs(n: int, most: int):
+    return hnp.arrays(np.int64, (n, n), elements=st.integers(0, most), fill=st.nothing())
+
+
+@given(errors=pairs(6, 3))
+def test_the_variance_of_pairs_is_the_formula_of_mansfield_and_wayman(errors):
+    n, m = 6, 3
+    np.fill_diagonal(errors, 0)
+    attempts = np.full((n, n), m)
+    np.fill_diagonal(attempts, 0)
+    q = errors.sum() / (m * n * (n - 1))
+    shared = sum((errors[i].sum() + errors[:, i].sum()) ** 2 for i in range(n))
+    itself = sum(
+        errors[i, j] ** 2 + errors[i, j] * errors[j, i] for i in range(n) for j in range(n)
+    )
+    printed = (shared - itself) / (m**2 * n * (n - 1) * (n - 2) * (n - 3))
+    printed -= (4 * n - 6) / ((n - 2) * (n - 3)) * q**2
+    found = variance(errors, attempts)
+    if printed > 1e-12:
+        assert found == pytest.approx(printed)
+    else:
+        assert found >= 0
+
+
+@given(errors=hnp.arrays(np.int64, (7,), elements=st.integers(0, 4), fill=st.nothing()))
+def test_the_variance_of_subjects_is_the_formula_of_mansfield_and_wayman(errors):
+    n, m = 7, 4
+    p = errors.sum() / (m * n)
+    printed = (sum(int(e) ** 2 for e in errors) / (m**2 * n) - p**2) / (n - 1)
+    assert variance(errors, np.full(n, m)) == pytest.approx(printed, abs=1e-15)
+
+
+def test_analytic_ends_of_little():
+    zero = stats.mansfield_wayman([0] * 20, [5] * 20)
+    assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 20)))
+    assert all(map(math.isnan, stats.mansfield_wayman([1], [4])))
+    assert math.isnan(stats.mansfield_wayman([0], [0]).estimate)
+
+
+# ------------------------------------------------------------------ resampling
+
+
+def literally(errors: np.ndarray, attempts: np.ndarray, drawn: list[int]) -> float:
+    """Resample subjects as one would by hand: a list of people, and everything they do."""
+    wrong = total = 0
+    for i, a in enumerate(drawn):
+        if errors.ndim == 1:
+            wrong, total = wrong + int(errors[a]), total + int(attempts[a])
+            continue
+        for j, b in enumerate(drawn):
+            if i != j and a != b:  # nobody is compared with the own copy
+                wrong, total = wrong + int(errors[a, b]), total + int(attempts[a, b])
+    return wrong / total if total else math.nan
+
+
+@given(data=st.data(), dims=st.sampled_from([1, 2]), n=st.sampled_from([2, 3, 7]))
+def test_each_replicate_is_what_resampling_people_gives(data, dims, n):
+    shape = (n,) * dims
+    attempts = data.draw(hnp.arrays(np.int64, shape, elements=st.integers(1, 4)))
+    errors = np.minimum(
+        data.draw(hnp.arrays(np.int64, shape, elements=st.integers(0, 4))), attempts
+    )
+    found = stats.subject_bootstrap(errors, attempts, replicates=100, random_state=5)
+    weights = subject_weights(n, 100, seed_sequence(5))
+    for r in range(100):
+        drawn = [a for a in range(n) for _ in range(int(weights[a, r]))]
+        assert len(drawn) == n
+        expected = literally(errors, attempts, drawn)
+        np.testing.assert_array_equal(found.replicates[r], expected)
+
+
+@given(errors=pairs(9, 2), density=st.sampled_from([1.0, 0.05]))
+def test_sparse_dense_and_listed_counts_agree(errors, density):
+    np.fill_diagonal(errors, 0)
+    errors[np.random.default_rng(0).random(errors.shape) > density] = 0
+    weights = subject_weights(9, 40, seed_sequence(1))
+    tables, lists, parts = (QuadraticForms(weights, 1) for _ in range(3))
+    everyone = np.arange(9)
+    tables.add(errors[None], everyone, everyone)
+    a, b = np.nonzero(errors)
+    lists.add_pairs(0, a, b, errors[a, b])
+    for low in range(0, 9, 4):  # in blocks of probes, some of them scaled beyond float32
+        parts.add(errors[None, low : low + 4] * 2**30, everyone[low : low + 4], everyone)
+    expected = np.einsum("ij,ir,jr->r", errors, *[weights.astype(int)] * 2)
+    assert tables.totals[0].tolist() == lists.totals[0].tolist() == expected.tolist()
+    assert (parts.totals[0] / 2**30).tolist() == expected.tolist()
+
+
+def test_the_draws_are_the_same_everywhere():
+    weights = subject_weights(5, 4, seed_sequence(0))
+    assert weights.sum(axis=0).tolist() == [5] * 4
+    assert weights.astype(int).T.tolist() == GOLDEN
+    one = stats.subject_bootstrap([1, 0, 2, 0, 1], [4] * 5, random_state=3)
+    again = stats.subject_bootstrap([1, 0, 2, 0, 1], [4] * 5, random_state=3)
+    other = stats.subject_bootstrap([1, 0, 2, 0, 1], [4] * 5, random_state=4)
+    assert one.replicates.tolist() == again.replicates.tolist() != other.replicates.tolist()
+
+
+GOLDEN = [[1, 1, 1, 1, 1], [1, 1, 0, 2, 1], [2, 0, 0, 0, 3], [1, 0, 3, 1, 0]]
+
+
+@given(
+    values=hnp.arrays(np.float64, (3, 23), elements=st.floats(0, 1)),
+    share=st.floats(0, 1),
+    holes=st.integers(0, 5),
+)
+def test_quantiles_are_those_of_numpy(values, share, holes):
+    values[1, :holes] = np.nan
+    found = quantiles(values, np.full(3, share))
+    np.testing.assert_allclose(found, np.nanquantile(values, share, axis=-1), atol=1e-15)
+
+
+def bca_as_written(estimate, drawn, without, tail):
+    from statistics import NormalDist
+
+    normal = NormalDist()
+    below = sum(x < estimate for x in drawn) + 0.5 * sum(x == estimate for x in drawn)
+    z0 = normal.inv_cdf(below / len(drawn))
+    mean = sum(without) / len(without)
+    cubes, squares = (sum((mean - x) ** k for x in without) for k in (3, 2))
+    a = cubes / (6 * squares**1.5)
+    out = []
+    for z in (normal.inv_cdf(tail), normal.inv_cdf(1 - tail)):
+        share = normal.cdf(z0 + (z0 + z) / (1 - a * (z0 + z)))
+        out.append(np.quantile(drawn, share))
+    return out
+
+
+def test_bca_and_logit_as_written():
+    rng = np.random.default_rng(1)
+    errors, attempts = rng.binomial(10, rng.beta(1, 8, 30)), np.full(30, 10)
+    found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)
+    without = [(errors.sum() - e) / (attempts.sum() - 10) for e in errors]
+    expected = bca_as_written(found.estimate, found.replicates, without, 0.025)
+    assert tuple(found) == pytest.approx(expected, rel=1e-6)
+    found = stats.subject_bootstrap(errors, attempts, variant="logit", random_state=2)
+    p, sd = found.estimate, found.replicates.std()
+    half = 1.959963984540054 * sd / (p * (1 - p))
+    expected = [1 / (1 + math.exp(-(math.log(p / (1 - p)) + s * half))) for s in (-1, 1)]
+    assert tuple(found) == pytest.approx(expected)
+
+
+def test_percentiles_of_known_replicates():
+    asked = Asked.of("subject-bootstrap", 0.9, 100)
+    values = np.concatenate([[50.0], np.arange(1, 101)])
+    assert tuple(map(float, ends(values, asked))) == pytest.approx((5.95, 95.05))
+    values[2:] = np.nan  # a replicate without attempts is left out
+    assert tuple(map(float, ends(values, asked))) == (1, 1)
+    assert np.isnan(ends(np.array([0.5]), asked)).all()
+
+
+def test_without_an_error_the_interval_is_one_sided():
+    zero = stats.subject_bootstrap(np.zeros(40, int), np.full(40, 7))
+    assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 40)))
+    every = stats.subject_bootstrap(np.full(40, 7), np.full(40, 7), variant="bca")
+    assert tuple(every) == (pytest.approx(0.05 ** (1 / 40)), 1)
+    # Of 40 people, 20 pairs can be made of whom nobody is in two.
+    zero = stats.subject_bootstrap(np.zeros((40, 40), int), np.full((40, 40), 7))
+    assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 20)))
+
+
+@given(left=st.sets(st.integers(0, 6), max_size=5), right=st.sets(st.integers(0, 6), max_size=5))
+def test_disjoint_pairs_by_trying(left, right):
+    def most(left, right):
+        found = 0
+        for a in left:
+            for b in right - {a}:
+                found = max(found, 1 + most(left - {a, b}, right - {a, b}))
+        return found
+
+    assert disjoint_pairs(len(left), len(right), len(left | right)) == most(left, right)
+
+
+def test_few_subjects():
+    assert all(map(math.isnan, stats.subject_bootstrap([1], [3])))
+    assert math.isnan(stats.subject_bootstrap([0, 0], [0, 0]).estimate)
+    two = stats.subject_bootstrap([[0, 1], [0, 0]], [[0, 2], [2, 0]])
+    assert two.estimate == 0.25 and (two.low, two.high) == (0.25, 0.25)
+    assert np.isnan(two.replicates).any()  # one person twice makes no impostor attempt
+
+
+def test_subjects_without_attempts_are_not_drawn():
+    padded = stats.subject_bootstrap([1, 0, 0, 2, 0], [4, 0, 4, 4, 0], random_state=1)
+    bare = stats.subject_bootstrap([1, 0, 2], [4, 4, 4], random_state=1)
+    assert padded.replicates.tolist() == bare.replicates.tolist()
+
+
+@pytest.mark.parametrize(
+    ("errors", "attempts"),
+    [([2], [1]), ([-1], [1]), ([1, 1], [1]), ([[1, 2]], [[1, 2]]), ([0.5], [1.0])],
+)
+def test_bootstrap_counts_that_cannot_be_are_refused(errors, attempts):
+    with pytest.raises(be.DataError):
+        stats.subject_bootstrap(errors, attempts)
+
+
+def test_options_that_cannot_be_are_refused():
+    with pytest.raises(be.DataError, match="percentile"):
+        stats.subject_bootstrap([1], [2], variant="percentiles")
+    with pytest.raises(be.DataError, match="replicates"):
+        stats.subject_bootstrap([1], [2], replicates=10)
+    with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
+        Asked.of("wilsons")
+    assert Asked.of(None) is None
