@@ -212,3 +212,18 @@ TOP_K = {
     "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
+def _ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
+    """Name the ends of intervals after the values they are around."""
+    stems = {"eer": "eer_interval"}  # eer_low and eer_high are the bracket of FVC
+    return {
+        f"{stems.get(name, name)}_{side}": Name(
+            f"{end} end of the interval (attribute interval_method) of {name}", of[name].units
+        )
+        for name in names
+        for side, end in (("low", "lower"), ("high", "upper"))
+    }
+
+
+VERIFICATION |= _ends(VERIFICATION, ("gar", "frr", "far", "grr", "frr_at_far", "eer", "auc"))
+OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
+CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))

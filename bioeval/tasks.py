@@ -12,6 +12,7 @@ from bioeval.counting import (
     is_symmetric,
     require_values,
 )
+from bioeval.draws import RandomState
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
 from bioeval.metrics.ranks import ranks_dataset
@@ -19,6 +20,8 @@ from bioeval.metrics.verification import verification_dataset
 from bioeval.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.refinement import refine
 from bioeval.scores import Scores
+from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
+from bioeval.stats.verification import verification_intervals
 from bioeval.sweeping import run_jobs
 
 if TYPE_CHECKING:
@@ -36,6 +39,10 @@ def verification(
     far_targets: Sequence[float] = FAR_TARGETS,
     costs: Sequence[tuple[float, float, float]] = COSTS,
     auc: bool = True,
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate verification: is the probe who it claims to be?
@@ -65,6 +72,18 @@ def verification(
     auc : bool
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
+    interval : None or str
+        How to find intervals; none unless given, since they take another sweep over the scores.
+        ``"subject-bootstrap"`` resamples subjects and is the one to take (``...-bca`` and
+        ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
+        ``"wilson"`` and ``"clopper-pearson"`` take attempts for independent, which those that
+        share a person are not.
+    confidence : float
+        Of both sides of an interval together; bands of curves are pointwise.
+    replicates : int
+        How often subjects are resampled.
+    random_state : int, None, numpy SeedSequence or numpy Generator
+        The same integer gives the same intervals on every platform.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -78,7 +97,9 @@ def verification(
         eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
         ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over ``cost``:
         ``min_cost min_cost_threshold``. Targets that the number of impostor attempts cannot
-        support are named in the attribute ``warnings``.
+        support are named in the attribute ``warnings``. With an interval: ``_low`` and ``_high``
+        of ``gar frr far grr frr_at_far auc``, and ``eer_interval_low eer_interval_high``
+        (resampled only: the last two, and AUC).
 
     Raises
     ------
@@ -100,7 +121,14 @@ def verification(
     >>> ds = be.verification(scores, thresholds=[1, 2, 3, 4])
     >>> ds.gar.values, ds.far.values
     (array([0.5, 1. , 1. , 1. ]), array([0.  , 0.  , 0.25, 0.5 ]))
+
+    How far off may the EER be?
+
+    >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
+    >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
+    0.061 [0.044, 0.081]
     """
+    asked = Asked.of(interval, confidence, replicates, random_state)
     reader = BlockReader(scores)
     job = VerificationJob(
         scores,
@@ -118,7 +146,10 @@ def verification(
         result.points = refine(
             result, lambda: job.sweep(reader), targets, weights, symmetric=symmetric, auc=auc
         )
-    return verification_dataset(result)
+        found = verification_dataset(result)
+        if asked is not None:
+            found = verification_intervals(found, result, job, reader, asked)
+    return found
 
 
 def open_set(

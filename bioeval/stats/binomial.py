@@ -203,7 +203,9 @@ def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
             np.asarray(errors, dtype=np.float64), np.asarray(attempts, dtype=np.float64)
         )
     except (TypeError, ValueError) as error:
-        raise DataError(f"errors and attempts are not counts that belong together: {error}")
+        raise DataError(
+            f"errors and attempts are not counts that belong together: {error}"
+        ) from None
     if not (np.isfinite(x) & np.isfinite(n) & (x >= 0) & (x <= n)).all():
         raise DataError("errors and attempts; expected finite counts with 0 <= errors <= attempts")
     return x, n

@@ -81,7 +81,7 @@ def subject_bootstrap(
     people = (n > 0) if n.ndim == 1 else n.any(axis=0) | n.any(axis=1)
     who = np.nonzero(people)[0]
     weights = weight_columns(len(who), asked)
-    both = np.stack([x, n])[(slice(None), *np.ix_(*[who] * n.ndim))]
+    both = np.stack([counts[np.ix_(*[who] * n.ndim)] for counts in (x, n)])
     if n.ndim == 1:
         counted = linear_forms(both, weights)
     else:
@@ -120,9 +120,14 @@ def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
 def independent_trials(attempts: np.ndarray) -> int:
     """Return how many subjects have attempts, or how many pairs share nobody at most."""
     if attempts.ndim == 1:
-        return int((attempts > 0).sum())
+        return sample_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)
     return disjoint_pairs(int(left.sum()), int(right.sum()), int((left | right).sum()))
+
+
+def sample_of(subjects: int) -> int:
+    """Return the number of subjects, 0 for a single one: one person is no sample of people."""
+    return subjects if subjects > 1 else 0
 
 
 def disjoint_pairs(left: int, right: int, people: int) -> int:

@@ -107,12 +107,13 @@ def never_closed(
     Parameters
     ----------
     trials : int
-        Subjects, or pairs of subjects of whom nobody is in two; with fewer than 2 the ends stay
-        undefined.
+        Subjects (0 of only one), or pairs of subjects of whom nobody is in two; without any, the
+        ends are not defined.
     """
-    bound = float(zero_error_bound(trials, confidence)) if trials > 1 else np.nan
-    low = np.where(estimate == 0, 0.0 if trials > 1 else np.nan, low)
-    high = np.where(estimate == 0, bound, high)
-    low = np.where(estimate == 1, 1 - bound, low)
-    high = np.where(estimate == 1, 1.0 if trials > 1 else np.nan, high)
+    if not trials:
+        nothing = np.full(np.shape(estimate), np.nan)
+        return nothing, nothing.copy()
+    bound = float(zero_error_bound(trials, confidence))
+    low = np.where(estimate == 0, 0.0, np.where(estimate == 1, 1 - bound, low))
+    high = np.where(estimate == 0, bound, np.where(estimate == 1, 1.0, high))
     return low, high

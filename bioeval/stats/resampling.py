@@ -10,7 +10,10 @@ every replicate is exact: no order of summation, thread or platform can change a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import csr_array
 
 from bioeval.draws import Stream
 from bioeval.stats.options import Asked
@@ -20,6 +23,9 @@ _EXACT_SINGLE = 1 << 24
 
 # With fewer pairs than one in so many, a list of pairs is quicker than a matrix product.
 _SPARSE = 24
+
+# Rows of one matrix product.
+_ROWS = 1 << 11
 
 # Values of a temporary array.
 _ROOM = 1 << 22
@@ -99,31 +105,44 @@ class QuadraticForms:
         left, right : int64 arrays, shape (l,) and (r,)
             Numbers of subjects; a subject against itself must have no count.
         """
-        for layer, table in enumerate(counts):
-            filled = np.count_nonzero(table)
-            if not filled:
-                continue
-            if filled * _SPARSE < table.size:
-                a, b = np.nonzero(table)
-                self.add_pairs(layer, left[a], right[b], table[a, b])
-            else:
-                self.totals[layer] += self._dense(table, left, right)
+        number, l, r = counts.shape
+        flat = counts.reshape(number, l * r)
+        filled = np.count_nonzero(flat, axis=1)
+        many = np.nonzero(filled * _SPARSE >= l * r)[0]
+        for layer in np.nonzero((filled > 0) & (filled * _SPARSE < l * r))[0]:
+            table = csr_array(counts[layer].astype(self._dtype(counts[layer])))
+            self._add_product(np.array([layer]), table, left, right)
+        # Several layers in one product: a matrix of few rows is multiplied slowly.
+        step = max(1, _ROWS // max(l, 1))
+        for low in range(0, len(many), step):
+            layers = many[low : low + step]
+            tables = counts[layers].reshape(-1, r)
+            self._add_product(layers, tables.astype(self._dtype(tables)), left, right)
 
     def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
         """Add so many attempts between ``a[i]`` and ``b[i]``, for each ``i``."""
-        step = max(1, _ROOM // self.weights.shape[1])
-        for low in range(0, len(a), step):
-            part = slice(low, low + step)
-            both = self.weights[a[part]] * self.weights[b[part]]
-            exact = float(counts[part].sum()) * self._largest**2 < _EXACT_SINGLE
-            number = counts[part].astype(np.float32 if exact else np.float64)
-            self.totals[layer] += number @ (both if exact else both.astype(np.float64))
+        if not len(a):
+            return
+        left, row = np.unique(a, return_inverse=True)
+        right, column = np.unique(b, return_inverse=True)
+        shape = len(left), len(right)
+        table = csr_array((counts, (row.reshape(-1), column.reshape(-1))), shape=shape)
+        self._add_product(np.array([layer]), table.astype(self._dtype(table)), left, right)
 
-    def _dense(self, table: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        single = float(table.sum(axis=1).max()) * self._largest < _EXACT_SINGLE
-        dtype = np.float32 if single else np.float64
-        summed = table.astype(dtype) @ self._rows(right, dtype)
-        return np.einsum("ij,ij->j", summed, self.weights[left], dtype=np.float64)
+    def _dtype(self, tables: Any) -> type:
+        """Return float32 where all sums of a product with the weights are exact in it."""
+        largest = float(tables.sum(axis=1).max(initial=0)) * self._largest
+        return np.float32 if largest < _EXACT_SINGLE else np.float64
+
+    def _add_product(
+        self, layers: np.ndarray, tables: Any, left: np.ndarray, right: np.ndarray
+    ) -> None:
+        """Add the quadratic forms of tables that stand one below the other."""
+        shape = len(layers), len(left), self.weights.shape[1]
+        summed = (tables @ self._rows(right, tables.dtype.type)).reshape(shape)
+        weights = self.weights[left]
+        for layer, rows in zip(layers, summed, strict=True):
+            self.totals[layer] += np.einsum("ij,ij->j", rows, weights, dtype=np.float64)
 
     def _rows(self, subjects: np.ndarray, dtype: type) -> np.ndarray:
         """Return the weights of some subjects; those asked for last are kept."""
@@ -147,7 +166,13 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     -------
     float64 array, shape (layers, columns)
     """
-    return counts.astype(np.float64) @ weights.astype(np.float64)
+    out = np.empty((len(counts), weights.shape[1]))
+    whole = counts.astype(np.float64)
+    step = max(1, _ROOM // max(len(weights), 1))
+    for low in range(0, weights.shape[1], step):
+        part = slice(low, low + step)
+        out[:, part] = whole @ weights[:, part].astype(np.float64)
+    return out
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -1,0 +1,371 @@
+"""Intervals of verification: for the curves, and for the operating points chosen on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bioeval.blocks import BlockReader
+from bioeval.counting import VerificationJob
+from bioeval.errors import ProtocolError
+from bioeval.names import VERIFICATION
+from bioeval.scores import Scores
+from bioeval.stats.analytic import variance
+from bioeval.stats.attempts import SubjectAttempts, require_people
+from bioeval.stats.bands import (
+    few_people,
+    monotone,
+    normal_ends,
+    with_intervals,
+)
+from bioeval.stats.binomial import clopper_pearson, wilson
+from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.ends import ends, never_closed
+from bioeval.stats.nodes import choose_nodes
+from bioeval.stats.options import Asked
+from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
+from bioeval.tallies import VerificationTally
+from bioeval.thresholds import to_internal
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Bytes of the counts of all pairs of subjects, for variances in closed form.
+_DENSE = 1 << 30
+
+Ends = tuple[np.ndarray, np.ndarray]
+
+
+def verification_intervals(
+    dataset: xr.Dataset,
+    tally: VerificationTally,
+    job: VerificationJob,
+    reader: BlockReader,
+    asked: Asked,
+) -> xr.Dataset:
+    """Return a result of verification with the intervals that were asked for."""
+    if asked.by_subject:
+        require_people(job.scores, asked.method)
+    if asked.resamples:
+        found, remarks = _resampled(dataset, tally, job, reader, asked)
+    elif asked.method == "analytic":
+        found, remarks = _analytic(dataset, tally, job, reader, asked)
+    else:
+        found, remarks = _independent(dataset, asked)
+    found |= {
+        "gar": (1 - found["frr"][1], 1 - found["frr"][0]),
+        "grr": (1 - found["far"][1], 1 - found["far"][0]),
+    }
+    dims = {"frr_at_far": ("far_target",), "eer": (), "auc": ()}
+    over = {name: dims.get(name, ("threshold",)) for name in found}
+    return with_intervals(dataset, found, over, VERIFICATION, asked, remarks)
+
+
+# ------------------------------------------------------------------------- independent attempts
+
+
+def _independent(dataset: xr.Dataset, asked: Asked) -> tuple[dict[str, Ends], list[str]]:
+    """Return intervals that take every attempt for independent."""
+    method = {"wilson": wilson, "clopper-pearson": clopper_pearson}[asked.method]
+    genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+    found = {
+        "frr": method(dataset["fr"].values, genuine, asked.confidence),
+        "far": method(dataset["fa"].values, impostor, asked.confidence),
+    }
+    if "frr_at_far" in dataset:
+        rate = dataset["frr_at_far"].values
+        errors = np.where(np.isnan(rate), 0, np.rint(rate * genuine))
+        low, high = method(errors, genuine, asked.confidence)
+        found["frr_at_far"] = tuple(np.where(np.isnan(rate), np.nan, x) for x in (low, high))
+    return found, [
+        f"{asked.method} intervals take all attempts for independent; those that share a person "
+        "are not, and the intervals are then too narrow: take subject-bootstrap"
+    ]
+
+
+# ------------------------------------------------------------------------- by subject
+
+
+@dataclass
+class Replicates:
+    """What a system's rates become in each column of weights.
+
+    Attributes
+    ----------
+    nodes : float64 array, shape (t,)
+        Increasing distances.
+    far : float64 array, shape (t, columns)
+        At the nodes.
+    frr : float64 array, shape (grid, columns)
+        At the thresholds of the result.
+    values : dict of str to float64 array, shape (..., columns)
+        Operating points, chosen anew in each column.
+    subjects, pairs : int
+        Independent trials: subjects with genuine attempts, and pairs of whom nobody is in two.
+    people : int
+    """
+
+    nodes: np.ndarray
+    far: np.ndarray
+    frr: np.ndarray
+    subjects: int
+    pairs: int
+    people: int
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def replicates(
+    tally: VerificationTally,
+    job: VerificationJob,
+    reader: BlockReader,
+    grid: np.ndarray,
+    asked: Asked,
+) -> Replicates:
+    """Resample the subjects of a verification job.
+
+    Operating points are chosen anew in each replicate, as on the data themselves. Where there are
+    more distinct scores than nodes they are found between two nodes by linear interpolation, so
+    that each lies between the values at both; what that moves the value of the data themselves
+    is then taken off every replicate.
+
+    Parameters
+    ----------
+    tally : VerificationTally
+        With its operating points.
+    grid : float64 array
+        The thresholds of the result, as increasing distances.
+    """
+    points = tally.points
+    assert points is not None
+    attempts = SubjectAttempts(job.scores, job, reader)
+    nodes, exact = choose_nodes(tally, job, reader, _wanted(tally))
+    weights = weight_columns(attempts.people, asked)
+    forms = QuadraticForms(weights, len(nodes) + 1)
+    values, people = attempts.sweep(nodes, forms)
+    accepted = np.cumsum(forms.totals, axis=0)
+    far = ratio(accepted[:-1], accepted[-1])
+    at_grid, all_genuine = _accepted(values, people, grid, weights)
+    at_nodes, _ = _accepted(values, people, nodes, weights)
+    frr = ratio(all_genuine - at_nodes, all_genuine)
+    found = Replicates(
+        nodes, far, ratio(all_genuine - at_grid, all_genuine),
+        sample_of(len(np.unique(people))),
+        disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people), attempts.people,
+    )  # fmt: skip
+    chosen = {
+        "eer": (equal_error(far, frr), points.equal_error.eer),
+        "frr_at_far": (
+            np.stack([frr_at_far(far, frr, float(x), exact) for x in points.far_target])
+            if len(points.far_target)
+            else np.empty((0, far.shape[1])),
+            points.frr_at_far,
+        ),
+    }
+    if points.every_score:
+        chosen["auc"] = area(far, frr), points.auc
+    for name, (value, itself) in chosen.items():
+        moved = np.asarray(itself)[..., None] - value[..., :1]
+        found.values[name] = np.clip(value + np.where(np.isnan(moved), 0.0, moved), 0.0, 1.0)
+    return found
+
+
+def _wanted(tally: VerificationTally) -> np.ndarray:
+    """Return the thresholds of the operating points, and those that were given if they are few."""
+    points = tally.points
+    assert points is not None
+    given = np.empty(0) if tally.given is None else tally.given.thresholds
+    chosen = [points.threshold_at_far, [points.equal_error.eer_threshold]]
+    return np.concatenate([*chosen, given if len(given) <= 64 else []])
+
+
+def _accepted(
+    values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the genuine attempts accepted at each threshold, and all there are, by column."""
+    counts = _by_person(values, people, thresholds, len(weights))
+    layers = linear_forms(counts, weights)
+    accepted = np.cumsum(layers, axis=0)
+    return accepted[:-1], accepted[-1]
+
+
+def _by_person(
+    values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, number: int
+) -> np.ndarray:
+    """Return the genuine attempts of each person between each two thresholds."""
+    layer = np.searchsorted(thresholds, values)
+    size = (len(thresholds) + 1) * number
+    counts = np.bincount(layer * number + people, minlength=size)
+    return counts.reshape(len(thresholds) + 1, number)
+
+
+def equal_error(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Return where FAR and FRR cross, interpolated between points, one of each column."""
+    columns = np.arange(far.shape[1])
+    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    at = np.argmax(f >= r, axis=0)
+    f0, r0, f1, r1 = (x[k, columns] for k in (at - 1, at) for x in (f, r))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+    defined = ~np.isnan(far[:1]).any(axis=0) & ~np.isnan(frr[:1]).any(axis=0) & (at > 0)
+    return np.where(defined, f0 + share * (f1 - f0), np.nan)
+
+
+def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> np.ndarray:
+    """Return the smallest FRR with FAR at most the target, of each column.
+
+    Where the points are not all there are (`exact` is false), the target falls between two of
+    them, and FRR is interpolated there.
+    """
+    columns = np.arange(far.shape[1])
+    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    last = (f[:-1] <= target).sum(axis=0) - 1  # the point past all scores is not attained
+    found = r[last, columns]
+    if not exact:
+        width = f[last + 1, columns] - f[last, columns]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(width > 0, (target - f[last, columns]) / width, 0.0)
+        found = found + np.clip(share, 0.0, 1.0) * (r[last + 1, columns] - found)
+    defined = ~np.isnan(far[:1]).any(axis=0) & ~np.isnan(frr[:1]).any(axis=0)
+    return np.where(defined, found, np.nan)
+
+
+def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Return the area under the ROC through the points of each column: ties between them 1/2."""
+    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
+
+
+def _resampled(
+    dataset: xr.Dataset,
+    tally: VerificationTally,
+    job: VerificationJob,
+    reader: BlockReader,
+    asked: Asked,
+) -> tuple[dict[str, Ends], list[str]]:
+    grid = to_internal(dataset["threshold"].values, tally.about.kind)
+    drawn = replicates(tally, job, reader, grid, asked)
+    trials = {"frr": drawn.subjects, "far": drawn.pairs, "frr_at_far": drawn.subjects}
+    mixed = min(drawn.subjects, drawn.pairs)
+    found = {
+        "frr": _ends(drawn.frr, drawn.subjects, asked),
+        **{
+            name: _ends(values, trials.get(name, mixed), asked)
+            for name, values in drawn.values.items()
+        },
+    }
+    far = _grid_far(dataset, tally)
+    at_nodes = ends(drawn.far, asked)
+    found["frr"] = monotone(*found["frr"], rising=False)
+    found["far"] = _between(far, drawn.far[:, 0], at_nodes, drawn.pairs, asked)
+    if tally.about.kind == "similarity":
+        for name in ("far", "frr"):
+            found[name] = found[name][0][::-1], found[name][1][::-1]
+    return found, few_people(drawn.people, asked)
+
+
+def _ends(values: np.ndarray, trials: int, asked: Asked) -> Ends:
+    return never_closed(values[..., 0], *ends(values, asked), trials, asked.confidence)
+
+
+def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
+    """Return the FAR at the thresholds of a result, from strict to loose."""
+    far = dataset["far"].values
+    return far[::-1] if tally.about.kind == "similarity" else far
+
+
+def _between(rate: np.ndarray, known: np.ndarray, at: Ends, trials: int, asked: Asked) -> Ends:
+    """Return the ends at rates between those at which they are known.
+
+    Linear in the rate; never outside what they are at the nearest rates on both sides.
+    """
+    defined = ~np.isnan(known) & ~np.isnan(at[0]) & (known > 0) & (known < 1)
+    known, (low, high) = known[defined], (x[defined] for x in at)
+    known, first = np.unique(known, return_index=True)
+    if not len(known):
+        nothing = np.full(rate.shape, np.nan)
+        low, high = nothing, nothing.copy()
+    else:
+        low, high = monotone(low[first], high[first], rising=True)
+        low = np.interp(rate, np.append(0.0, known), np.append(0.0, low))
+        high = np.interp(rate, np.append(known, 1.0), np.append(high, 1.0))
+    low, high = never_closed(rate, low, high, trials, asked.confidence)
+    return monotone(low, high, rising=True)
+
+
+# ------------------------------------------------------------------------- closed form
+
+
+class _Dense:
+    """Holds the counts of all pairs of subjects."""
+
+    def __init__(self, people: int, layers: int):
+        self.counts = np.zeros((layers, people, people), dtype=np.int32)
+
+    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        for layer, table in enumerate(counts):
+            if table.any():
+                np.add.at(self.counts[layer], (left[:, None], right[None, :]), table)
+
+    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
+        np.add.at(self.counts[layer], (a, b), counts)
+
+
+def _analytic(
+    dataset: xr.Dataset,
+    tally: VerificationTally,
+    job: VerificationJob,
+    reader: BlockReader,
+    asked: Asked,
+) -> tuple[dict[str, Ends], list[str]]:
+    assert tally.points is not None
+    attempts = SubjectAttempts(job.scores, job, reader)
+    nodes, _ = choose_nodes(tally, job, reader, _wanted(tally))
+    room = _DENSE // (4 * attempts.people**2) - 1
+    if room < 8:
+        raise ProtocolError(
+            f'interval="analytic" needs the counts of all pairs of {attempts.people:,} subjects at '
+            'several thresholds at once, which takes too much memory; take "subject-bootstrap"'
+        )
+    if len(nodes) > room:
+        nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, room).astype(int))]
+    dense = _Dense(attempts.people, len(nodes) + 1)
+    values, people = attempts.sweep(nodes, dense)
+    pairs = disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people)
+    every = dense.counts.sum(axis=0, dtype=np.int64)
+    accepted, total = np.zeros_like(every), float(every.sum())
+    rate, spread = np.full(len(nodes), np.nan), np.full(len(nodes), np.nan)
+    for k in range(len(nodes)):
+        accepted += dense.counts[k]
+        if total:
+            rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
+    kind = tally.about.kind
+    far = _grid_far(dataset, tally)
+    found = {"far": _between(far, rate, normal_ends(rate, spread, asked), pairs, asked)}
+
+    def frr(thresholds: np.ndarray) -> Ends:
+        counts = _by_person(values, people, thresholds, attempts.people)
+        whole = counts.sum(axis=0)
+        wrong = whole - np.cumsum(counts, axis=0)[:-1]
+        share = ratio(wrong.sum(axis=1).astype(float), np.float64(whole.sum()))
+        sd = np.sqrt([variance(row, whole) for row in wrong])
+        return never_closed(
+            share,
+            *normal_ends(share, sd, asked),
+            sample_of(int((whole > 0).sum())),
+            asked.confidence,
+        )
+
+    found["frr"] = monotone(*frr(to_internal(dataset["threshold"].values, kind)), rising=False)
+    if kind == "similarity":
+        found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
+    at = tally.points.threshold_at_far
+    distinct, back = np.unique(np.where(np.isnan(at), -np.inf, at), return_inverse=True)
+    undefined = np.isnan(tally.points.frr_at_far)
+    low, high = (np.where(undefined, np.nan, x[back]) for x in frr(distinct))
+    found["frr_at_far"] = low, high
+    return found, few_people(attempts.people, asked)

@@ -1,0 +1,323 @@
+"""Intervals of results: each replicate against resampling people by hand, and what users see."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import stats
+from bioeval.blocks import BlockReader
+from bioeval.counting import VerificationJob
+from bioeval.draws import seed_sequence
+from bioeval.points import COSTS, check_costs
+from bioeval.refinement import refine
+from bioeval.stats import nodes
+from bioeval.stats.options import Asked
+from bioeval.stats.resampling import subject_weights
+from bioeval.stats.verification import replicates
+from bioeval.sweeping import run_jobs
+
+TARGETS = (0.5, 0.1, 0.0)
+
+
+def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> Asked:
+    """A handful of replicates: each is compared, so they need not be many."""
+    return Asked(method, 0.95, number, seed_sequence(seed))
+
+
+def drawn_by(scores, asked, grid, **options):
+    reader = BlockReader(scores)
+    job = VerificationJob(scores, reader, **options)
+    (tally,) = run_jobs(scores, reader, [job], None)
+    tally.points = refine(
+        tally, lambda: job.sweep(reader), TARGETS, check_costs(COSTS), symmetric=False
+    )
+    return replicates(tally, job, reader, np.asarray(grid, dtype=float), asked)
+
+
+# ------------------------------------------------------------------ by hand
+
+
+def attempts_between(case, templates, fusion):
+    """Distances of all attempts, by (subject of the probe, subject claimed)."""
+    data = naive.read(**case.naive())
+    found: dict = {}
+    for i, row in enumerate(data.rows):
+        of = data.probe_labels[i]
+        if templates == "single":
+            for cell in row:
+                found.setdefault((of, cell.subject), []).append(cell.distance)
+            continue
+        for (_, subject), cells in naive.groups(row).items():
+            fused = naive.fuse([cell.distance for cell in cells], fusion)
+            if fused is not None:
+                found.setdefault((of, subject), []).append(fused)
+    return found
+
+
+def resampled(found, people):
+    """Genuine and impostor distances where these people took part, repeats included."""
+    genuine, impostor = [], []
+    for i, a in enumerate(people):
+        for j, b in enumerate(people):
+            if i == j:
+                genuine += found.get((a, a), [])
+            elif a != b:
+                impostor += found.get((a, b), [])
+    return genuine, impostor
+
+
+def people_of(scores):
+    return scores.codes.values[
+        np.unique(np.concatenate([scores.codes.probe, scores.codes.gallery]))
+    ].tolist()
+
+
+@settings(max_examples=25)
+@given(
+    case=strategies.matrices(nans=("reject", "exclude"), masks=("none", "labelled")),
+    multi=st.sampled_from([None, "min", "mean"]),
+)
+def test_each_replicate_is_what_resampling_people_gives(case, multi):
+    options = {"templates": "single"} if multi is None else {"templates": "multi", "fusion": multi}
+    scores = be.Scores(**case.scores())
+    grid = [-1.0, 0.1, 0.5, 2.0]
+    drawn = drawn_by(scores, few(), grid, **options)
+    found = attempts_between(case, options["templates"], multi or "min")
+    people = people_of(scores)
+    if len(people) == 1:
+        assert drawn.far.shape[1] == 1
+        return
+    weights = subject_weights(len(people), 8, seed_sequence(3))
+    for r in range(8):
+        copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, r]))]
+        genuine, impostor = resampled(found, copies)
+        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.nodes]
+        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in grid]
+        np.testing.assert_allclose(drawn.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15)
+        np.testing.assert_allclose(drawn.frr[:, 1 + r], np.array(frr, dtype=float), rtol=1e-15)
+        whole = {name: values[..., 0] for name, values in drawn.values.items()}
+        if np.isnan(whole["eer"]):
+            continue
+        expected = {
+            "eer": naive.eer(genuine, impostor, "distance").value,
+            "auc": naive.auc(genuine, impostor, "distance"),
+            "frr_at_far": [naive.frr_at_far(genuine, impostor, "distance", x)[0] for x in TARGETS],
+        }
+        for name, value in expected.items():
+            got = drawn.values[name][..., 1 + r]
+            np.testing.assert_allclose(got, np.array(value, dtype=float), atol=1e-12, err_msg=name)
+
+
+@settings(max_examples=20)
+@given(data=st.data(), case=strategies.matrices(nans=("exclude",), kinds=("distance",)))
+def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
+    scores = be.Scores(**case.scores())
+    claims = data.draw(strategies.claims(case))
+    people = people_of(scores)
+    probes = naive.claim_list(claims, len(case.probe_labels))
+    taking_part = sorted(
+        {people.index(case.probe_labels[i]) for i, _ in probes}
+        | {people.index(label) for _, label in probes}
+    )
+    drawn = drawn_by(scores, few(), [0.5], claims=claims)
+    kept = [people[k] for k in taking_part]
+    parts = naive.read(**case.naive())
+    found: dict = {}
+    for i, subject in probes:
+        cells = [c.distance for c in parts.rows[i] if c.subject == subject]
+        found.setdefault((parts.probe_labels[i], subject), []).extend(cells)
+    if len(kept) < 2:
+        return
+    weights = subject_weights(len(kept), 8, seed_sequence(3))
+    for r in range(8):
+        copies = [p for k, p in enumerate(kept) for _ in range(int(weights[k, r]))]
+        genuine, impostor = resampled(found, copies)
+        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.nodes]
+        frr = naive.rate(sum(d > 0.5 for d in genuine), len(genuine))
+        np.testing.assert_allclose(drawn.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15)
+        np.testing.assert_allclose(drawn.frr[0, 1 + r], float(frr), rtol=1e-15)
+
+
+def test_a_list_of_all_pairs_is_the_matrix():
+    scores = be.simulate(12, 3, random_state=4)
+    i, j = np.nonzero(~np.eye(36, dtype=bool))
+    pairs = scores.at_pairs(i, j)
+    # The labels of pairs are numbered in the order of appearance, which is that of the matrix.
+    options = {"interval": "subject-bootstrap", "replicates": 100}
+    whole, listed = be.verification(scores, **options), be.verification(pairs, **options)
+    for name in ("far_low", "frr_high", "eer_interval_low", "frr_at_far_high", "auc_low"):
+        np.testing.assert_array_equal(whole[name], listed[name], err_msg=name)
+
+
+def test_probes_in_any_order_give_the_same_replicates():
+    scores = be.simulate(15, 4, random_state=2)
+    mixed = scores.select(probes=np.random.default_rng(0).permutation(60))
+    grid = np.linspace(1, 6, 9)
+    one, other = (drawn_by(s, few(), grid) for s in (scores, mixed))
+    np.testing.assert_array_equal(one.far, other.far)
+    np.testing.assert_array_equal(one.frr, other.frr)
+    np.testing.assert_array_equal(one.values["auc"], other.values["auc"])
+
+
+def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatch):
+    scores = be.simulate(30, 4, random_state=5, within=0.9)
+    asked = few(number=60)
+    sparse = drawn_by(scores, asked, [3.0])
+    monkeypatch.setattr(nodes, "EXACT", 1 << 20)
+    exact = drawn_by(scores, asked, [3.0])
+    assert len(sparse.nodes) < 200 < 5000 < len(exact.nodes)
+    for name, values in exact.values.items():
+        near = sparse.values[name]
+        if name == "frr_at_far":  # at FAR 0.1; hardly any false reject is left at 0.5
+            values, near = values[1:2], near[1:2]
+        spread = values[..., 1:].std(axis=-1, keepdims=True)
+        assert (np.abs(near - values) < 0.6 * spread).all(), name
+        assert np.abs((near - values).mean(axis=-1) / spread[..., 0]).max() < 0.06, name
+
+
+def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
+    scores = be.simulate(9, 3, random_state=1)
+    whole = drawn_by(scores, few(), [3.0])
+    monkeypatch.setattr("bioeval.stats.attempts._ROOM", 1)
+    monkeypatch.setattr("bioeval.stats.resampling._ROWS", 1)
+    parts = drawn_by(scores, few(), [3.0])
+    np.testing.assert_array_equal(whole.far, parts.far)
+
+
+# ------------------------------------------------------------------ in results
+
+CURVES = ("gar", "frr", "far", "grr")
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(40, 4, random_state=7, within=0.8)
+
+
+@pytest.mark.parametrize("method", stats.METHODS)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_intervals_hold_their_values_and_bands_are_monotone(scores, method, kind):
+    given = scores
+    if kind == "similarity":
+        given = be.Scores(-scores.values, scores.probe_labels, kind=kind)
+    ds = be.verification(given, interval=method, replicates=200)
+    assert ds.attrs["interval_method"] == method and ds.attrs["confidence"] == 0.95
+    assert ("replicates" in ds.attrs) == method.startswith("subject")
+    for name in CURVES:
+        low, value, high = (ds[f"{name}{end}"].values for end in ("_low", "", "_high"))
+        if method.endswith("bca"):  # a corrected interval may leave its value out
+            low, high = np.minimum(low, value), np.maximum(high, value)
+        assert (low >= 0).all() and (low <= value + 1e-12).all(), name
+        assert (high <= 1).all() and (value <= high + 1e-12).all(), name
+        assert (high > low).all(), name
+        rises = (np.diff(value) >= 0).all()
+        for end in (low, high):
+            assert ((np.diff(end) if rises else -np.diff(end)) >= -1e-12).all(), name
+    for name, stem in (("frr_at_far", "frr_at_far"), ("eer", "eer_interval"), ("auc", "auc")):
+        there = name == "frr_at_far" or method.startswith("subject")
+        assert (f"{stem}_low" in ds) == there
+        if there:
+            assert (ds[f"{stem}_low"] <= ds[name] + 1e-12).all()
+            assert (ds[name] <= ds[f"{stem}_high"] + 1e-12).all()
+
+
+def test_similarities_have_the_intervals_of_distances(scores):
+    mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    options = {"interval": "subject-bootstrap", "replicates": 100}
+    one, other = be.verification(scores, **options), be.verification(mirrored, **options)
+    np.testing.assert_allclose(one.far_low, other.far_low[::-1])
+    np.testing.assert_allclose(one.frr_high, other.frr_high[::-1])
+    for name in ("eer_interval_low", "frr_at_far_high", "auc_low"):
+        np.testing.assert_allclose(one[name], other[name])
+
+
+def test_wilson_is_over_the_attempts_of_the_class(scores):
+    ds = be.verification(scores, thresholds=[3.0, 4.0], interval="wilson", confidence=0.9)
+    low, high = stats.wilson(ds.fr.values, int(ds.genuine_attempts), 0.9)
+    np.testing.assert_array_equal(ds.frr_low, low)
+    np.testing.assert_array_equal(ds.gar_low, 1 - high)
+    assert "independent" in ds.attrs["warnings"]
+
+
+def test_given_thresholds_have_the_bootstrap_of_their_own_counts(scores):
+    ds = be.verification(scores, thresholds=[3.0], interval="subject-bootstrap")
+    labels = scores.probe_labels
+    same = labels[:, None] == labels[None, :]
+    subjects = np.unique(labels)
+    accepted = (scores.values <= 3.0) & ~same
+    of = (labels[:, None] == subjects).astype(int)
+    errors, attempts = (of.T @ x.astype(int) @ of for x in (accepted, ~same))
+    expected = stats.subject_bootstrap(errors, attempts)
+    assert tuple(expected) == (ds.far_low.item(), ds.far_high.item())
+
+
+def test_without_errors_ends_are_open():
+    scores = be.simulate(30, 3, random_state=1, within=0.01)  # no two people resemble each other
+    ds = be.verification(scores, interval="subject-bootstrap", replicates=100)
+    assert ds.eer == 0 and ds.auc == 1
+    bound = 1 - 0.05 ** (1 / 15)  # of 30 people, 15 pairs of whom nobody is in two
+    assert (ds.eer_interval_low, ds.eer_interval_high) == (0, pytest.approx(bound))
+    assert (ds.auc_low, ds.auc_high) == (pytest.approx(1 - bound), 1)
+    np.testing.assert_allclose(ds.frr_at_far_high, 1 - 0.05 ** (1 / 30))
+    assert (ds.far_high > 0).all() and (ds.frr_high > 0).all()
+
+
+@pytest.mark.parametrize("method", stats.METHODS[:4])
+def test_few_people(method):
+    one = be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), interval=method)
+    assert "one subject" in one.attrs["warnings"]
+    assert np.isnan(one.frr_low).all() and np.isnan(one.far_high).all()
+    square = np.array([[0, 1, 3, 4], [1, 0, 2, 5], [3, 2, 0, 1], [4, 5, 1, 0.0]])
+    two = be.verification(be.Scores(square, ["a", "a", "b", "b"]), interval=method)
+    assert "2 subjects are few" in two.attrs["warnings"]
+    assert not np.isnan(two.frr_low).any()
+
+
+def test_a_class_without_attempts():
+    scores = be.Scores(np.arange(9.0).reshape(3, 3), ["a", "b", "c"])
+    for method in stats.METHODS:
+        ds = be.verification(scores, interval=method, replicates=100)
+        assert ds.genuine_attempts == 0 and np.isnan(ds.frr_low).all(), method
+        assert np.isnan(ds.frr_at_far_high).all() and not np.isnan(ds.far_high).all(), method
+
+
+def test_subjects_must_be_known():
+    mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
+    masked = be.Scores(np.ones((3, 3)), mask=mask)
+    pairs = be.Scores.from_pairs([0.1, 0.5], [True, False])
+    for method in ("subject-bootstrap", "analytic"):
+        with pytest.raises(be.ProtocolError, match='mask alone.*interval="wilson"'):
+            be.verification(masked, interval=method)
+        with pytest.raises(be.ProtocolError, match="subjects= to Scores.from_pairs"):
+            be.verification(pairs, interval=method)
+    for known in (masked, pairs):
+        assert "far_low" in be.verification(known, interval="clopper-pearson")
+
+
+def test_pairs_whose_subjects_contradict_them_are_refused():
+    pairs = be.Scores.from_pairs([0.1, 0.5], [True, True], subjects=[["a", "a"], ["a", "b"]])
+    with pytest.raises(be.DataError, match="pair 1: subjects 'a' and 'b'"):
+        be.verification(pairs, interval="subject-bootstrap")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"interval": "bootstrap"}, "subject-bootstrap"),
+        ({"interval": "wilson", "confidence": 95}, "0.95"),
+        ({"interval": "subject-bootstrap", "replicates": 9}, "replicates"),
+        ({"interval": "subject-bootstrap", "random_state": -1}, "random_state"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(scores, options, says):
+    with pytest.raises(be.DataError, match=says):
+        be.verification(scores, **options)
