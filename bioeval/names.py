@@ -32,6 +32,16 @@ class Name:
         return {k: v for k, v in given.items() if v}
 
 
+#: Methods of an interval. Only the last two take attempts for independent.
+INTERVALS = (
+    "subject-bootstrap",
+    "subject-bootstrap-bca",
+    "subject-bootstrap-logit",
+    "analytic",
+    "wilson",
+    "clopper-pearson",
+)
+
 COORDINATES = {
     "threshold": Name("decision threshold", "score", "threshold T"),
     "rank": Name("rank", "1", "rank R"),

@@ -18,11 +18,16 @@ from bioeval.counting import (
     is_symmetric,
     require_values,
 )
+from bioeval.draws import RandomState
 from bioeval.errors import DataError, ProtocolError
 from bioeval.points import COSTS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
 from bioeval.refinement import PointFinder, refine
 from bioeval.scores import PairScores, Scores
+from bioeval.stats.attempts import require_people
+from bioeval.stats.identification import closed_set_intervals, open_set_intervals
+from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
+from bioeval.stats.verification import verification_intervals
 from bioeval.sweeping import run_jobs
 from bioeval.tallies import VerificationTally
 from bioeval.tally_bundle import Part, Tally
@@ -253,6 +258,15 @@ class _Plan:
         for found, _, finder in finders:
             found.points = finder.points()
 
+    def with_intervals(self, counted: Tally, node: str, asked: Asked) -> xr.Dataset:
+        """Return the result of a task with the intervals that were asked for."""
+        found, tally = counted.dataset(node), counted.parts[node].tally
+        if isinstance(tally, VerificationTally):
+            job = self.jobs[node][0]
+            return verification_intervals(found, tally, job, self.reader, asked)
+        add = open_set_intervals if node == "open_set" else closed_set_intervals
+        return add(found, tally, self.scores, asked)
+
 
 def evaluate(
     scores: Scores | Mapping[str, Scores],
@@ -262,6 +276,10 @@ def evaluate(
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
     auc: bool = True,
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol, in one sweep over the scores.
@@ -274,6 +292,8 @@ def evaluate(
         As for :func:`tally`.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
+    interval, confidence, replicates, random_state
+        As for :func:`verification`; all tasks and systems rest on the same draws.
 
     Returns
     -------
@@ -288,18 +308,33 @@ def evaluate(
     >>> sorted(node.path for node in tree.leaves)
     ['/closed_set', '/open_set', '/verification/multi', '/verification/single']
     """
+    asked = Asked.of(interval, confidence, replicates, random_state)
     given = (protocol, thresholds, max_rank, far_targets, auc)
     if isinstance(scores, Mapping):
-        return _evaluate_systems(scores, given, progress)
+        return _evaluate_systems(scores, given, asked, progress)
+    return _evaluate(scores, given, asked, progress)
+
+
+def _evaluate(
+    scores: Scores, given: tuple, asked: Asked | None, progress: Progress | None
+) -> xr.DataTree:
+    import xarray as xr
+
     plan = _Plan(scores, *given)
+    if asked is not None and asked.by_subject:
+        require_people(scores, asked.method)
     counted = plan.count(progress)
     with threads_for(scores):
         plan.refine(counted)
-    return counted.tree()
+        if asked is None:
+            return counted.tree()
+        return xr.DataTree.from_dict(
+            {f"/{node}": plan.with_intervals(counted, node, asked) for node in plan.jobs}
+        )
 
 
 def _evaluate_systems(
-    systems: Mapping[str, Scores], given: tuple, progress: Progress | None
+    systems: Mapping[str, Scores], given: tuple, asked: Asked | None, progress: Progress | None
 ) -> xr.DataTree:
     import xarray as xr
 
@@ -308,9 +343,7 @@ def _evaluate_systems(
     for name in systems:
         if not isinstance(name, str) or not name or "/" in name:
             raise DataError(f"the system's name is {name!r}; expected a word without '/'")
-    names = ("protocol", "thresholds", "max_rank", "far_targets", "auc")
-    options = dict(zip(names, given, strict=True))
-    trees = {k: evaluate(v, progress=progress, **options) for k, v in systems.items()}
+    trees = {k: _evaluate(v, given, asked, progress) for k, v in systems.items()}
     return xr.DataTree(children=trees)
 
 

@@ -20,6 +20,7 @@ from bioeval.metrics.verification import verification_dataset
 from bioeval.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.refinement import refine
 from bioeval.scores import Scores
+from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
 from bioeval.stats.verification import verification_intervals
 from bioeval.sweeping import run_jobs
@@ -162,6 +163,10 @@ def open_set(
     ties: str = "pessimistic",
     impostors: str = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: who is it, if anyone that is enrolled?
@@ -190,6 +195,8 @@ def open_set(
         always leave-subject-out.
     far_targets : sequence of float
         For each, the largest DIR with FAR at most the target, at every rank.
+    interval, confidence, replicates, random_state
+        As for :func:`verification`. People who probe are resampled, the gallery stays.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -200,7 +207,9 @@ def open_set(
         ``threshold``; scalars ``genuine_attempts impostor_attempts tied target_probes
         non_target_probes``, ``eer`` (where FAR and 1 - DIR at rank 1 cross) with ``eer_threshold
         far_at_eer frr_at_eer eer_low eer_high``; ``dir_at_far threshold_at_far`` over
-        ``far_target, rank``, exact at the scores themselves.
+        ``far_target, rank``, exact at the scores themselves. With an interval: ``_low`` and
+        ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
+        ``eer_interval_low eer_interval_high``.
 
     Notes
     -----
@@ -220,11 +229,12 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
+    asked = Asked.of(interval, confidence, replicates, random_state)
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
     require_values(scores, "open-set identification")
     (result,) = run_jobs(scores, reader, [job], progress)
-    return open_set_dataset(
+    found = open_set_dataset(
         result,
         thresholds=thresholds,
         max_rank=max_rank,
@@ -232,6 +242,7 @@ def open_set(
         impostors=impostors,
         far_targets=far_targets,
     )
+    return found if asked is None else open_set_intervals(found, result, scores, asked)
 
 
 def closed_set(
@@ -242,6 +253,10 @@ def closed_set(
     fusion: str = "min",
     ties: str = "pessimistic",
     unmated: str = "auto",
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate closed-set identification: at which rank does each probe's subject stand?
@@ -256,6 +271,8 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
+    interval, confidence, replicates, random_state
+        As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -263,7 +280,8 @@ def closed_set(
     -------
     xarray.Dataset
         ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
-        ``attempts``, ``skipped``, ``tied``.
+        ``attempts``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
+        recognition_rate_low recognition_rate_high``.
 
     Notes
     -----
@@ -277,10 +295,12 @@ def closed_set(
     >>> be.closed_set(scores).cms.values
     array([0.5, 1. , 1. ])
     """
+    asked = Asked.of(interval, confidence, replicates, random_state)
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
     (result,) = run_jobs(scores, reader, [job], progress)
-    return closed_set_dataset(result, max_rank=max_rank, ties=ties, unmated=unmated)
+    found = closed_set_dataset(result, max_rank=max_rank, ties=ties, unmated=unmated)
+    return found if asked is None else closed_set_intervals(found, result, scores, asked)
 
 
 def ranks(

@@ -103,6 +103,18 @@ def labels(side: str, value: str | None, data: str) -> dict[str, str]:
     return {f"{side}_key" if is_key else side: value}
 
 
+def interval_options(
+    interval: str | None, confidence: float | None, replicates: int | None, seed: int | None
+) -> dict[str, Any]:
+    """Return the options of intervals that were given; they mean nothing without a method."""
+    given = {"confidence": confidence, "replicates": replicates, "random_state": seed}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if interval is None and chosen:
+        name = "seed" if "random_state" in chosen else next(iter(chosen))
+        raise click.UsageError(f"--{name} needs --interval METHOD, such as subject-bootstrap")
+    return {"interval": interval, **chosen}
+
+
 def card(value: str) -> str:
     """Return the name or path of a protocol card, unless a folder or another file has that name."""
     from bioeval.errors import CardError

@@ -113,7 +113,7 @@ def write_curves(dataset: xr.Dataset, target: Path) -> None:
     for name, values in dataset.data_vars.items():
         if values.dims == (over,):
             columns[str(name)] = values.values.tolist()
-        elif name == "dir":
+        elif name in ("dir", "dir_low", "dir_high"):
             for rank in report_ranks(dataset):
                 columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
     with open(target, "w", encoding="utf-8", newline="") as file:

@@ -8,6 +8,16 @@ import click
 
 from bioeval.cli.arguments import Numbers, Whole, card, thresholds
 from bioeval.cli.reading import reading, reading_options
+from bioeval.cli.arguments import (
+    Numbers,
+    Whole,
+    card,
+    interval_options,
+    labels,
+    metadata,
+    thresholds,
+)
+from bioeval.names import INTERVALS
 
 HELP = """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
 
@@ -22,6 +32,7 @@ Examples:
   bioeval run pairs.csv --json
   bioeval run features.mat
   bioeval run features.npz --embeddings x --labels images.txt --names-of market1501
+  bioeval run scores.npz --interval subject-bootstrap
 
 KEY names an array in a .npz or .mat file whose arrays have names of their own.
 """
@@ -67,6 +78,18 @@ KEY names an array in a .npz or .mat file whose arrays have names of their own.
     help="FAR to report FRR and DIR at, as 0.001; repeatable.  [the card's]",
 )
 @click.option(
+    "--interval",
+    type=click.Choice(INTERVALS),
+    help="Add intervals; subject-bootstrap is the one to take.  [none]",
+)
+@click.option(
+    "--confidence", type=float, metavar="C", help="Of an interval, both sides together.  [0.95]"
+)
+@click.option(
+    "--replicates", type=Whole(100), metavar="N", help="How often to resample subjects.  [2000]"
+)
+@click.option("--seed", type=Whole(0), metavar="N", help="Of the resampling.  [0]")
+@click.option(
     "--no-auc", is_flag=True, help="Leave out AUC, d' and the like: several times faster."
 )
 def command(
@@ -80,6 +103,10 @@ def command(
     max_rank: int | None,
     far: tuple[tuple[float, ...], ...],
     no_auc: bool,
+    interval: str | None,
+    confidence: float | None,
+    replicates: int | None,
+    seed: int | None,
     **options: Any,
 ) -> None:
     """Evaluate a file and show, or write, the results."""
@@ -91,6 +118,7 @@ def command(
         "max_rank": max_rank,
         "far_targets": [x for numbers in far for x in numbers] or None,
         "auc": not no_auc,
+        **interval_options(interval, confidence, replicates, seed),
     }
 
     protocol = card(protocol)

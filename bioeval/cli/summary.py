@@ -83,6 +83,11 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
                 "rank": rank,
                 "cms": dataset["cms"].sel(rank=rank).item(),
                 "cms_count": dataset["cms_count"].sel(rank=rank).item(),
+                **{
+                    name: dataset[name].sel(rank=rank).item()
+                    for name in ("cms_low", "cms_high")
+                    if name in dataset
+                },
             }
             for rank in ranks
         ]

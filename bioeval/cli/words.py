@@ -14,6 +14,10 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "thresholds": "--thresholds",
         "max_rank": "--max-rank",
         "far_targets": "--far",
+        "interval": "--interval",
+        "confidence": "--confidence",
+        "replicates": "--replicates",
+        "random_state": "--seed",
     },
     "tracking": {
         name: f"--{name.replace('_', '-')}"

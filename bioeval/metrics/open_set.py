@@ -50,14 +50,14 @@ def impostor_role(tally: IdentificationTally, impostors: str) -> str:
     return "leave-subject-out" if tally.enrolled.all() else "unenrolled"
 
 
-def impostor_attempts(tally: IdentificationTally, role: str) -> np.ndarray:
-    """Return the distance of the nearest candidate of each impostor attempt."""
+def impostor_probes(tally: IdentificationTally, role: str) -> np.ndarray:
+    """Return the probes that make an impostor attempt."""
     usable = tally.others > 0
     if role == "unenrolled":
         usable = usable & ~tally.enrolled
     elif role == "leave-subject-out":
         usable = usable & tally.enrolled
-    return tally.other[usable]
+    return np.nonzero(usable)[0]
 
 
 def open_set_dataset(
@@ -78,7 +78,7 @@ def open_set_dataset(
     role = impostor_role(tally, impostors)
     chosen = np.nonzero(tally.mates > 0)[0]
     probes, ranks, weights = rank_weights(tally, chosen, ties)
-    mate, other = tally.mate[chosen], np.sort(impostor_attempts(tally, role))
+    mate, other = tally.mate[chosen], np.sort(tally.other[impostor_probes(tally, role)])
     kind = tally.about.kind
     grid = _grid(mate, other, check_thresholds(thresholds), kind)
     genuine, impostor = len(chosen), len(other)

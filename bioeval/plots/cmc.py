@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bioeval.errors import DataError
 from bioeval.plots import style as look
-from bioeval.plots.curves import Curve, CurvesDisplay, numbered, thinned
+from bioeval.plots.curves import Curve, CurvesDisplay, end_of, numbered, thinned
 from bioeval.plots.systems import (
     identification_details,
     iso_of,
@@ -36,6 +36,8 @@ class CmcDisplay(CurvesDisplay):
                 system.dataset["cms"].values,
                 system,
                 undefined(system.dataset, "cms"),
+                low=end_of(system.dataset, "cms_low"),
+                high=end_of(system.dataset, "cms_high"),
             )
             for system in pick(data, "cmc", NEEDS)
         ]
@@ -64,12 +66,13 @@ class CmcDisplay(CurvesDisplay):
                 continue
             shown = curve.x <= last
             x, y = curve.x[shown], curve.y[shown]
-            lowest = min(lowest, float(y[0]))
+            lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
             few = len(x) <= look.FEW_POINTS
             if not few:
                 x, y = thinned(x, y, log)
             self._line(curve, x, y, style, few)
+            self._band(curve, last=last)
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         details = identification_details(systems)
@@ -113,7 +116,8 @@ def cmc(
     Notes
     -----
     CMS is over the probes that have a mate; CMS(1) is the recognition rate. The axis of CMS
-    starts at 0 unless everything lies in its upper half.
+    starts at 0 unless everything lies in its upper half. Bands are the intervals at each rank by
+    itself, where the result has them.
 
     Examples
     --------

@@ -39,6 +39,8 @@ class Curve:
         Why there is nothing to draw; empty where there is.
     hue, dash : int
         Numbers of its colour and of its line style.
+    low, high : ndarray, optional
+        Ends of the interval of each `y`, where the dataset has them.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Curve:
     why_not: str = ""
     hue: int = 0
     dash: int = 0
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
 
 class CurvesDisplay:
@@ -61,6 +65,8 @@ class CurvesDisplay:
         Where they were drawn last.
     lines_ : dict of str to Line2D
         The lines, by name; without those for which no rate is defined.
+    bands_ : dict of str to PolyCollection
+        The intervals of the lines that have them, by name.
     labels_ : DirectLabels
         The names beside the lines.
     """
@@ -68,11 +74,12 @@ class CurvesDisplay:
     ax_: Axes
     figure_: Figure
     lines_: dict[str, Line2D]
+    bands_: dict[str, Any]
     labels_: DirectLabels
 
     def __init__(self, curves: Iterable[Curve]):
         self.curves = _by_name(curves)
-        self.lines_ = {}
+        self.lines_, self.bands_ = {}, {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(map(repr, self.curves))}>"
@@ -101,7 +108,7 @@ class CurvesDisplay:
     def _start(self, ax: Axes | None, size: tuple[float, float] = look.SIZE) -> Axes:
         self.ax_ = look.axes_for(ax, size)
         self.figure_ = look.figure_of(self.ax_)
-        self.lines_ = {}
+        self.lines_, self.bands_ = {}, {}
         return self.ax_
 
     def _titled(
@@ -121,7 +128,42 @@ class CurvesDisplay:
         else:
             remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
         systems = self.systems
-        look.titled(self.ax_, title_of(what, systems), [*over(systems), *details, *remarks])
+        bands = self._methods()
+        look.titled(self.ax_, title_of(what, systems), [*over(systems), *details, *bands, *remarks])
+
+    def _methods(self) -> list[str]:
+        """Say what the bands are."""
+        attrs = [self.curves[name].system.dataset.attrs for name in self.bands_]
+        said = [
+            f"bands: {100 * float(a['confidence']):g} % at each threshold or rank by itself, "
+            f"{a['interval_method']}"
+            for a in attrs
+        ]
+        return list(dict.fromkeys(said))
+
+    def _band(self, curve: Curve, floor: float = -np.inf, last: float = np.inf) -> None:
+        """Draw the intervals of a curve that is drawn, in steps as it is.
+
+        Parameters
+        ----------
+        floor : float
+            What is further left is drawn there, for a logarithmic axis.
+        last : float
+            The last `x` to draw.
+        """
+        if curve.low is None or curve.high is None:
+            return
+        line = self.lines_[curve.name]
+        shown = np.isfinite(curve.x) & (curve.x <= last)
+        x, low, high = (np.asarray(v, dtype=float)[shown] for v in (curve.x, curve.low, curve.high))
+        if len(x) > 1 and x[0] > x[-1]:
+            x, low, high = x[::-1], low[::-1], high[::-1]
+        drawn = line.get_drawstyle()
+        steps: Any = drawn.removeprefix("steps-") if drawn.startswith("steps-") else None
+        self.bands_[curve.name] = self.ax_.fill_between(
+            np.maximum(x, floor), low, high, step=steps, color=line.get_color(), alpha=0.16,
+            linewidth=0, zorder=1.5,
+        )  # fmt: skip
 
     def _line(
         self,
@@ -181,6 +223,11 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
         replace(c, hue=groups.index(c.system.group), dash=variants.index(c.system.variant))
         for c in curves
     ]
+
+
+def end_of(dataset: Any, name: str, **at: int) -> np.ndarray | None:
+    """Return one end of the intervals of a curve, or None where the dataset has none."""
+    return dataset[name].sel(at).values if name in dataset else None
 
 
 def _by_name(curves: Iterable[Curve]) -> dict[str, Curve]:

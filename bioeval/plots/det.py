@@ -9,7 +9,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
 from bioeval.plots import style as look
-from bioeval.plots.curves import Curve, CurvesDisplay, by_far, far_floor, numbered
+from bioeval.plots.curves import (
+    Curve,
+    CurvesDisplay,
+    by_far,
+    end_of,
+    far_floor,
+    numbered,
+)
 from bioeval.plots.direct_labels import Labelled
 from bioeval.plots.systems import attempts, iso_of, pick, scalar, undefined
 
@@ -47,6 +54,8 @@ class DetDisplay(CurvesDisplay):
                 system.dataset["frr"].values,
                 system,
                 undefined(system.dataset, "far") or undefined(system.dataset, "frr"),
+                low=end_of(system.dataset, "frr_low"),
+                high=end_of(system.dataset, "frr_high"),
             )
             for system in pick(data, "det", NEEDS, prefer="gar")
         ]
@@ -67,6 +76,7 @@ class DetDisplay(CurvesDisplay):
                 continue
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, style)
+            self._band(curve)
             eer = scalar(curve.system.dataset, "eer")
             crowded = len(self.curves) > MOST_MEASURED
             measured = "" if eer != eer or crowded else f"EER {look.percent(eer)}"
@@ -157,7 +167,7 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     Notes
     -----
     A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Lines are steps, as
-    in :func:`bioeval.plot.roc`.
+    in :func:`bioeval.plot.roc`. Bands are the intervals of FRR, where the result has them.
 
     Examples
     --------

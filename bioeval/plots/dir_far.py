@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from bioeval.errors import DataError
 from bioeval.plots import style as look
 from bioeval.plots.curves import (
     Curve,
     CurvesDisplay,
     by_far,
+    end_of,
     far_floor,
     from_floor,
     shade_below_floor,
@@ -52,6 +55,8 @@ class DirFarDisplay(CurvesDisplay):
                         why_not,
                         hue=number if len(found) > 1 else i,
                         dash=i,
+                        low=_end_of(system, "dir_low", rank),
+                        high=_end_of(system, "dir_high", rank),
                     )
                 )
         return cls(curves)
@@ -71,6 +76,7 @@ class DirFarDisplay(CurvesDisplay):
                 x, y = from_floor(x, y, floors[name])
                 lowest = min(lowest, float(y.min()))
             self._line(curve, x, y, style)
+            self._band(curve, floors[name] if log else -np.inf)
         look.labelled(
             ax, "False accept rate, FAR", "Detection and identification rate, DIR",
             iso_of(systems, "far"), iso_of(systems, "dir"),
@@ -84,6 +90,12 @@ class DirFarDisplay(CurvesDisplay):
         self._titled("DIR against FAR", identification_details(systems))
         self._labels(0.15 if log else 0.4, keep_free)
         return self
+
+
+def _end_of(system: System, name: str, rank: int) -> np.ndarray | None:
+    """Return the ends of the intervals at a rank; nothing past the ranks that have them."""
+    values = end_of(system.dataset, name, rank=rank)
+    return None if values is None or np.isnan(values).all() else values
 
 
 def _available(system: System, ranks: Sequence[int]) -> list[int]:
@@ -131,7 +143,8 @@ def dir_far(
     Notes
     -----
     DIR is over the genuine attempts (enrolled probes), FAR over the impostor attempts. Lines are
-    steps, as in :func:`bioeval.plot.roc`.
+    steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of DIR at each threshold by
+    itself, where the result has them.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bioeval.plots import style as look
-from bioeval.plots.curves import Curve, CurvesDisplay, thinned
+from bioeval.plots.curves import Curve, CurvesDisplay, end_of, thinned
 from bioeval.plots.direct_labels import Labelled
 from bioeval.plots.systems import (
     attempts,
@@ -51,6 +51,8 @@ class ErrorRatesDisplay(CurvesDisplay):
                         # Alone, the rates differ in colour; of several systems, each has one.
                         hue=number if len(found) > 1 else i,
                         dash=i,
+                        low=end_of(system.dataset, f"{rate}_low"),
+                        high=end_of(system.dataset, f"{rate}_high"),
                     )
                 )
         display = cls(curves)
@@ -77,6 +79,7 @@ class ErrorRatesDisplay(CurvesDisplay):
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
                 x, y = x[y > 0], y[y > 0]
             self._line(curve, *thinned(x, y), style)
+            self._band(curve)
         if log:
             look.log_axis(ax, "y", min([*floors, 0.1]) / 1.8, 1.3)
         else:
@@ -150,6 +153,7 @@ def error_rates(
     -----
     FAR is over the impostor attempts, FRR over the genuine attempts. The threshold stands in the
     user's own units: FAR grows with a threshold of distances and falls with one of similarities.
+    Bands are the intervals at each threshold by itself, where the result has them.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from bioeval.plots.curves import (
     Curve,
     CurvesDisplay,
     by_far,
+    end_of,
     far_floor,
     from_floor,
     numbered,
@@ -38,6 +39,8 @@ class RocDisplay(CurvesDisplay):
                 system.dataset["gar"].values,
                 system,
                 undefined(system.dataset, "far") or undefined(system.dataset, "gar"),
+                low=end_of(system.dataset, "gar_low"),
+                high=end_of(system.dataset, "gar_high"),
             )
             for system in pick(data, "roc", NEEDS)
         ]
@@ -58,6 +61,7 @@ class RocDisplay(CurvesDisplay):
                 x, y = from_floor(x, y, floors[name])
                 lowest = min(lowest, float(y.min()))
             self._line(curve, x, y, style)
+            self._band(curve, floors[name] if log else -np.inf)
         look.labelled(
             ax, "False accept rate, FAR", "Genuine accept rate, GAR",
             iso_of(systems, "far"), iso_of(systems, "gar"),
@@ -107,7 +111,8 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     -----
     Lines are steps: at each FAR stands the GAR of the nearest threshold in the result whose FAR is
     not larger, never an interpolated one. GAR is over the genuine attempts, FAR over the impostor
-    attempts.
+    attempts. Where the result has intervals, bands are those of GAR at each threshold by itself;
+    how uncertain FAR is there, :func:`error_rates` shows.
 
     Examples
     --------

@@ -64,8 +64,7 @@ def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
         return float("nan")
     away = errors - attempts * (float(errors.sum()) / total)
     if errors.ndim == 1:
-        n = int((attempts > 0).sum())
-        return n / (n - 1) * float((away**2).sum()) / total**2 if n > 1 else float("nan")
+        return float(ratio_variances(errors[None], attempts)[0])
     n = int((attempts.any(axis=0) | attempts.any(axis=1)).sum())
     if n < 4:
         return float("nan")
@@ -73,3 +72,23 @@ def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
     itself = float((away * (away + away.T)).sum())
     scale = n * (n - 1) / ((n - 2) * (n - 3)) / total**2
     return max(shared - itself, 0.0) * scale or shared / total**2
+
+
+def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
+    """Return the variances of several rates of the same attempts.
+
+    Parameters
+    ----------
+    errors : array, shape (k, subjects)
+    attempts : array, shape (subjects,)
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        NaN of fewer than two subjects with attempts.
+    """
+    total, n = float(attempts.sum()), int((attempts > 0).sum())
+    if n < 2:
+        return np.full(len(errors), np.nan)
+    away = errors - attempts * (errors.sum(axis=1) / total)[:, None]
+    return n / (n - 1) * (away**2).sum(axis=1) / total**2

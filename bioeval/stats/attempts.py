@@ -85,12 +85,12 @@ class SubjectAttempts:
     @staticmethod
     def _codes_of_pairs(scores: PairScores) -> tuple[np.ndarray, np.ndarray]:
         assert scores.pair_subjects is not None
-        sides = [as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1)]
-        codes = Codes(*sides)
+        left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
+        codes = Codes(left, right)
         wrong = (codes.probe == codes.gallery) != scores.genuine
         if wrong.any():
             i = int(np.argmax(wrong))
-            a, b = sides[0].tolist()[i], sides[1].tolist()[i]
+            a, b = left.tolist()[i], right.tolist()[i]
             raise DataError(
                 f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
                 f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"

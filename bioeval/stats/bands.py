@@ -71,3 +71,32 @@ def monotone(low: np.ndarray, high: np.ndarray, *, rising: bool) -> Ends:
         low, high = monotone(low[::-1], high[::-1], rising=True)
         return low[::-1], high[::-1]
     return np.fmax.accumulate(low), np.fmin.accumulate(high[::-1])[::-1]
+
+
+def by_subject(
+    values: np.ndarray,
+    subjects: np.ndarray,
+    thresholds: np.ndarray,
+    number: int,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return how many values each subject has between each two thresholds.
+
+    Parameters
+    ----------
+    values, subjects : arrays, shape (k,)
+    thresholds : float64 array, shape (t,)
+        Increasing.
+    number : int
+        Of subjects.
+    weights : array, shape (k,), optional
+
+    Returns
+    -------
+    array, shape (t + 1, number)
+        Row ``i``: above ``thresholds[i - 1]`` and not above ``thresholds[i]``.
+    """
+    layer = np.searchsorted(thresholds, values)
+    size = (len(thresholds) + 1) * number
+    counts = np.bincount(layer * number + subjects, weights, minlength=size)
+    return counts.reshape(len(thresholds) + 1, number)

@@ -19,6 +19,9 @@ _FEW = 1 << 16
 # From one threshold to the next, the false accepts grow by at most about this factor.
 _FACTOR = 1.2
 
+# Where nearly all are accepted, the shares that are not.
+_REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
+
 # The first thresholds have one more false accept each.
 _SINGLE = 10
 
@@ -68,7 +71,8 @@ def _levels(total: int) -> np.ndarray:
     """Return numbers of false accepts: one by one, then in equal ratios, to all there are."""
     steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
     ratios = _SINGLE * _FACTOR ** np.arange(steps)
-    return np.concatenate([np.arange(1, _SINGLE), ratios[ratios < total], [total]])
+    few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
+    return np.concatenate([few, ratios[ratios < total], most, [total]])
 
 
 def _around(count: float) -> np.ndarray:

@@ -10,16 +10,9 @@ import numpy as np
 from bioeval.checks import require_integer
 from bioeval.draws import RandomState, seed_sequence
 from bioeval.errors import DataError, require_choice
+from bioeval.names import INTERVALS
 
-#: Methods of an interval. Only the last two take attempts for independent.
-METHODS = (
-    "subject-bootstrap",
-    "subject-bootstrap-bca",
-    "subject-bootstrap-logit",
-    "analytic",
-    "wilson",
-    "clopper-pearson",
-)
+METHODS = INTERVALS
 
 #: Methods that resample subjects.
 BOOTSTRAPS = METHODS[:3]

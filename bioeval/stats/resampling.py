@@ -105,18 +105,19 @@ class QuadraticForms:
         left, right : int64 arrays, shape (l,) and (r,)
             Numbers of subjects; a subject against itself must have no count.
         """
-        number, l, r = counts.shape
-        flat = counts.reshape(number, l * r)
+        number, rows, columns = counts.shape
+        size = rows * columns
+        flat = counts.reshape(number, size)
         filled = np.count_nonzero(flat, axis=1)
-        many = np.nonzero(filled * _SPARSE >= l * r)[0]
-        for layer in np.nonzero((filled > 0) & (filled * _SPARSE < l * r))[0]:
+        many = np.nonzero(filled * _SPARSE >= size)[0]
+        for layer in np.nonzero((filled > 0) & (filled * _SPARSE < size))[0]:
             table = csr_array(counts[layer].astype(self._dtype(counts[layer])))
             self._add_product(np.array([layer]), table, left, right)
         # Several layers in one product: a matrix of few rows is multiplied slowly.
-        step = max(1, _ROWS // max(l, 1))
+        step = max(1, _ROWS // max(rows, 1))
         for low in range(0, len(many), step):
             layers = many[low : low + step]
-            tables = counts[layers].reshape(-1, r)
+            tables = counts[layers].reshape(-1, columns)
             self._add_product(layers, tables.astype(self._dtype(tables)), left, right)
 
     def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:

@@ -11,10 +11,10 @@ from bioeval.blocks import BlockReader
 from bioeval.counting import VerificationJob
 from bioeval.errors import ProtocolError
 from bioeval.names import VERIFICATION
-from bioeval.scores import Scores
-from bioeval.stats.analytic import variance
+from bioeval.stats.analytic import ratio_variances, variance
 from bioeval.stats.attempts import SubjectAttempts, require_people
 from bioeval.stats.bands import (
+    by_subject,
     few_people,
     monotone,
     normal_ends,
@@ -78,7 +78,8 @@ def _independent(dataset: xr.Dataset, asked: Asked) -> tuple[dict[str, Ends], li
         rate = dataset["frr_at_far"].values
         errors = np.where(np.isnan(rate), 0, np.rint(rate * genuine))
         low, high = method(errors, genuine, asked.confidence)
-        found["frr_at_far"] = tuple(np.where(np.isnan(rate), np.nan, x) for x in (low, high))
+        undefined = np.isnan(rate)
+        found["frr_at_far"] = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
     return found, [
         f"{asked.method} intervals take all attempts for independent; those that share a person "
         "are not, and the intervals are then too narrow: take subject-bootstrap"
@@ -184,20 +185,10 @@ def _accepted(
     values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the genuine attempts accepted at each threshold, and all there are, by column."""
-    counts = _by_person(values, people, thresholds, len(weights))
+    counts = by_subject(values, people, thresholds, len(weights))
     layers = linear_forms(counts, weights)
     accepted = np.cumsum(layers, axis=0)
     return accepted[:-1], accepted[-1]
-
-
-def _by_person(
-    values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, number: int
-) -> np.ndarray:
-    """Return the genuine attempts of each person between each two thresholds."""
-    layer = np.searchsorted(thresholds, values)
-    size = (len(thresholds) + 1) * number
-    counts = np.bincount(layer * number + people, minlength=size)
-    return counts.reshape(len(thresholds) + 1, number)
 
 
 def equal_error(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
@@ -348,11 +339,11 @@ def _analytic(
     found = {"far": _between(far, rate, normal_ends(rate, spread, asked), pairs, asked)}
 
     def frr(thresholds: np.ndarray) -> Ends:
-        counts = _by_person(values, people, thresholds, attempts.people)
+        counts = by_subject(values, people, thresholds, attempts.people)
         whole = counts.sum(axis=0)
         wrong = whole - np.cumsum(counts, axis=0)[:-1]
-        share = ratio(wrong.sum(axis=1).astype(float), np.float64(whole.sum()))
-        sd = np.sqrt([variance(row, whole) for row in wrong])
+        share = ratio(wrong.sum(axis=1).astype(float), np.array(whole.sum()))
+        sd = np.sqrt(ratio_variances(wrong, whole))
         return never_closed(
             share,
             *normal_ends(share, sd, asked),

@@ -27,6 +27,7 @@ from bioeval.tables.rows import (
     alarms,
     datasets,
     has_chosen,
+    intervals,
     left_out,
     report_ranks,
     section,
@@ -92,7 +93,10 @@ class ResultTable:
         ]
         rows = [row for part in self.sections for row in part.rows]
         fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
-        self._cells = [[_cells(row, fraction) for row in part.rows] for part in self.sections]
+        bracket = max((len(numbers.ends(row)) for row in rows), default=0)
+        self._cells = [
+            [_cells(row, fraction, bracket) for row in part.rows] for part in self.sections
+        ]
         columns = zip(*(cells for part in self._cells for cells in part), strict=True)
         widths = [max(map(len, column)) for column in columns] or [0] * len(_HEADS)
         self._widths = [max(len(h), w) for h, w in zip(_HEADS, widths, strict=True)]
@@ -156,6 +160,7 @@ class ResultTable:
         """Say below the tables how to read them."""
         chosen = any(has_chosen(dataset) for dataset in self.datasets.values())
         lines = [_LEGEND] if legend and self.datasets else []
+        lines += intervals(self.datasets)
         lines += [f"{CHOSEN[0].upper()}{CHOSEN[1:]}."] if chosen else []
         if lines:
             yield Text("")
@@ -242,11 +247,12 @@ def _grid(rows: Iterable[tuple[Any, Any]], gap: int) -> Table:
     return grid
 
 
-def _cells(row: Row, fraction: int) -> tuple[str, ...]:
-    """Return a row as text, its value aligned at the point."""
+def _cells(row: Row, fraction: int, bracket: int) -> tuple[str, ...]:
+    """Return a row as text, its value aligned at the point, its interval `bracket` wide."""
+    interval = f" {numbers.ends(row).ljust(bracket)}" if bracket else ""
     return (
         row.measure,
-        numbers.value(row, fraction),
+        numbers.value(row, fraction) + interval,
         numbers.threshold(row.threshold),
         numbers.count(row.over.genuine),
         numbers.count(row.over.impostor),

@@ -29,6 +29,15 @@ def value(row: Row, fraction: int) -> str:
     return number + unit + " " * (fraction + 2 - row.decimals - len(unit))
 
 
+def ends(row: Row) -> str:
+    """Return the interval of a value as text: ``[1.01, 1.50]``; nothing where there is none."""
+    if row.ends is None or not row.is_defined:
+        return ""
+    scale = 100 if row.unit == "%" else 1
+    low, high = (f"{scale * x:.{row.decimals}f}" for x in row.ends)
+    return f"[{low}, {high}]"
+
+
 def _rounded(value: float, decimals: int, whole: float | None) -> str:
     """Return a number; of a share of `whole`, nearly none and nearly all as such."""
     number, least = float(f"{value:.{decimals}f}"), 10.0**-decimals

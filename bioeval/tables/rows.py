@@ -81,6 +81,7 @@ class Row:
     decimals: int = 2
     undefined: str = ""
     is_share: bool = True
+    ends: tuple[float, float] | None = None
 
     @property
     def is_defined(self) -> bool:
@@ -212,10 +213,12 @@ def _verification(dataset: xr.Dataset) -> Iterator[Row]:
     over = _classes(dataset)
     fine, finer = _decimals(over.genuine.genuine), _decimals(over.impostor.impostor)
     if (eer := _scalar(dataset, "eer")) is not None:
-        yield Row("EER", eer, over.both, _scalar(dataset, "eer_threshold"), decimals=fine)
-    for target, frr, threshold in _targets(dataset, "frr_at_far"):
+        threshold_0, ends = _scalar(dataset, "eer_threshold"), _ends(dataset, "eer_interval")
+        yield Row("EER", eer, over.both, threshold_0, decimals=fine, ends=ends)
+    for i, (target, frr, threshold) in enumerate(_targets(dataset, "frr_at_far")):
         name = f"FNMR at FMR <= {numbers.per_cent(target)}{numbers.fvc_name(target)}"
-        yield Row(name, frr, over.both, threshold, decimals=fine)
+        ends = _ends(dataset, "frr_at_far", far_target=i)
+        yield Row(name, frr, over.both, threshold, decimals=fine, ends=ends)
     if (zero := _scalar(dataset, "zero_far")) is not None:
         threshold_0 = _scalar(dataset, "zero_far_threshold")
         yield Row("FNMR at FMR = 0 (ZeroFMR)", zero, over.both, threshold_0, decimals=fine)
@@ -225,13 +228,17 @@ def _verification(dataset: xr.Dataset) -> Iterator[Row]:
     if (auc := _scalar(dataset, "auc")) is not None:
         yield Row("AUC", auc, over.both, unit="", decimals=5)
     yield from _costs(dataset, over)
+        ends = _ends(dataset, "auc")
+        yield Row("AUC", auc, over.both, unit="", decimals=5, ends=ends)
     if (d_prime := _scalar(dataset, "d_prime")) is not None:
         why = "the scores of both classes have no spread"
         yield Row("d'", d_prime, over.both, unit="", decimals=3, undefined=why, is_share=False)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         far, frr = float(dataset["far"][i]), float(dataset["frr"][i])
-        yield Row("FMR", far, over.impostor, threshold, decimals=finer)
-        yield Row("FNMR", frr, over.genuine, threshold, decimals=fine)
+        ends = _ends(dataset, "far", threshold=i)
+        yield Row("FMR", far, over.impostor, threshold, decimals=finer, ends=ends)
+        ends = _ends(dataset, "frr", threshold=i)
+        yield Row("FNMR", frr, over.genuine, threshold, decimals=fine, ends=ends)
 
 
 def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
@@ -240,15 +247,21 @@ def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
     if (eer := _scalar(dataset, "eer")) is not None:
         why = "FAR and 1 - DIR do not cross"
         threshold_0 = _scalar(dataset, "eer_threshold")
-        yield Row("EER, rank 1", eer, over.both, threshold_0, decimals=fine, undefined=why)
-    for target, rate, limit in _targets(dataset, "dir_at_far"):
+        ends = _ends(dataset, "eer_interval")
+        yield Row(
+            "EER, rank 1", eer, over.both, threshold_0, decimals=fine, undefined=why, ends=ends
+        )
+    for i, (target, rate, limit) in enumerate(_targets(dataset, "dir_at_far")):
         name = f"DIR at FAR <= {numbers.per_cent(target)}, rank 1"
-        yield Row(name, rate, over.both, limit, decimals=fine)
+        ends = _ends(dataset, "dir_at_far", far_target=i, rank=0)
+        yield Row(name, rate, over.both, limit, decimals=fine, ends=ends)
     first = dataset["dir"].isel(rank=0)
     for i, threshold in _few_thresholds(dataset, "dir_at_far"):
         name, far = "DIR, rank 1", float(dataset["far"][i])
-        yield Row(name, float(first[i]), over.genuine, threshold, decimals=fine)
-        yield Row("FAR", far, over.impostor, threshold, decimals=finer)
+        ends = _ends(dataset, "dir", threshold=i, rank=0)
+        yield Row(name, float(first[i]), over.genuine, threshold, decimals=fine, ends=ends)
+        ends = _ends(dataset, "far", threshold=i)
+        yield Row("FAR", far, over.impostor, threshold, decimals=finer, ends=ends)
 
 
 def _costs(dataset: xr.Dataset, over: Classes) -> Iterator[Row]:
@@ -271,7 +284,8 @@ def _closed_set(dataset: xr.Dataset) -> Iterator[Row]:
     for rank in report_ranks(dataset):
         name = f"Rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
         value = float(dataset["cms"].sel(rank=rank))
-        yield Row(name, value, over, decimals=_decimals(attempts))
+        ends = _ends(dataset, "cms", rank=dataset["rank"].values.tolist().index(rank))
+        yield Row(name, value, over, decimals=_decimals(attempts), ends=ends)
 
 
 # ------------------------------------------------------------------------ picking
@@ -282,6 +296,29 @@ def _scalar(dataset: xr.Dataset, name: str) -> float | None:
     if name not in dataset or dataset[name].ndim:
         return None
     return float(dataset[name].item())
+
+
+def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | None:
+    """Return the ends of an interval, or None where there is none."""
+    names = f"{stem}_low", f"{stem}_high"
+    if any(name not in dataset for name in names):
+        return None
+    low, high = (float(dataset[name].isel(at)) for name in names)
+    return None if math.isnan(low) or math.isnan(high) else (low, high)
+
+
+def intervals(found: Mapping[str, xr.Dataset]) -> list[str]:
+    """Say how the intervals were found."""
+    said = []
+    for dataset in found.values():
+        attrs = dataset.attrs
+        if "interval_method" not in attrs:
+            continue
+        text = f"{100 * float(attrs['confidence']):g} % interval, {attrs['interval_method']}"
+        if "replicates" in attrs:
+            text += f" ({int(attrs['replicates']):,} replicates)"
+        said.append(f"In brackets: {text}.")
+    return list(dict.fromkeys(said))
 
 
 def _classes(dataset: xr.Dataset) -> Classes:
