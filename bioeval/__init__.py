@@ -33,6 +33,7 @@ _HOMES = {
     "ranks": "bioeval.tasks",
     "tracking": "bioeval.mot",
     "top_k": "bioeval.metrics.ranked_lists",
+    "compare": "bioeval.comparison",
     "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
@@ -63,6 +64,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot, stats
+    from bioeval.comparison import compare
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

@@ -49,6 +49,7 @@ COORDINATES = {
     "probe": Name("probe, by its row"),
     "sequence": Name("sequence"),
     "target": Name("target: an identity of the ground truth, by its id"),
+    "measure": Name("what two systems are compared by"),
 }
 
 VERIFICATION = {
@@ -207,6 +208,15 @@ TRACKING_SPELLS = {
 def of_sequence(name: Name) -> Name:
     """Return what a variable means that has a value for each sequence."""
     return Name(f"{name.long_name}; of each sequence", name.units, name.iso)
+COMPARISON = {
+    "value_a": Name("value of the first system"),
+    "value_b": Name("value of the second system"),
+    "difference": Name("first minus second"),
+    "difference_low": Name("lower end of the interval of the difference"),
+    "difference_high": Name("upper end of the interval of the difference"),
+    "better": Name("1 the first system is better, -1 the second, 0 cannot be told apart"),
+}
+
 
 
 TOP_K = {

@@ -127,7 +127,7 @@ def verification(
 
     >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
     >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
-    0.061 [0.044, 0.081]
+    0.039 [0.026, 0.052]
     """
     asked = Asked.of(interval, confidence, replicates, random_state)
     reader = BlockReader(scores)

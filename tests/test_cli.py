@@ -698,7 +698,9 @@ def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
     from bioeval.plots.files import FORMATS
     from bioeval.scores import KINDS, NAN_POLICIES
+    from bioeval.stats import METHODS
 
     choices = {p.name: p.type.choices for p in command.params if hasattr(p.type, "choices")}
     assert choices.pop("plot_formats") == FORMATS
+    assert choices.pop("interval") == METHODS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES}

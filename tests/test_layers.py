@@ -22,6 +22,8 @@ LAYERS = [
     ["bench"],
     ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
     ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
+    ["report", "plot", "plots", "tables", "pipeline", "tasks", "comparison", "tally_bundle"],
+    ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
     ["collecting", "gaps"],
     ["counting", "divisions"],

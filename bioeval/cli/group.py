@@ -16,6 +16,7 @@ from bioeval.version import __version__
 #: Each command's file and what it does, in one line.
 COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
+    "compare": "Compare two systems over the same data.",
     "protocols": "List, explain and check protocol cards.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "convert": "Write what a file holds in another format.",

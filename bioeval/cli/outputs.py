@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from bioeval.cli.console import WIDTH, as_json
 from bioeval.cli.words import rewording
 from bioeval.errors import DataError
 from bioeval.formats.files import no_folder, part_of
-from bioeval.tables import as_text, datasets, report_ranks
+from bioeval.tables import as_text, datasets, plain, report_ranks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,6 +55,7 @@ def write_results(
     """
 
     def write(part: Path) -> None:
+    with _gathered(folder) as part:
         tree.to_netcdf(part / "results.nc", engine="h5netcdf")
         (part / "table.txt").write_text(as_text(tree, WIDTH, rewording("run")), encoding="utf-8")
         for path, dataset in datasets(tree):
@@ -74,6 +77,30 @@ def write_folder(
     added. Files that an earlier run left there, and this one does not write, are removed: a folder
     holds the results of one run.
     """
+        return _summarised(part, document)
+
+
+def write_comparison(dataset: xr.Dataset, document: dict[str, Any], folder: Path) -> list[str]:
+    """Write a comparison of two systems in the same way; return the names."""
+    from bioeval.tables.comparison import ComparisonTable
+
+    with _gathered(folder) as part:
+        dataset.to_netcdf(part / "comparison.nc", engine="h5netcdf")
+        (part / "table.txt").write_text(plain(ComparisonTable(dataset), WIDTH), encoding="utf-8")
+        return _summarised(part, document)
+
+
+def _summarised(part: Path, document: dict[str, Any]) -> list[str]:
+    """Write the document, which says what files there are; return their names."""
+    names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
+    text = as_json({**document, "files": names})
+    (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    return names
+
+
+@contextlib.contextmanager
+def _gathered(folder: Path) -> Iterator[Path]:
+    """Give a folder to write into, whose files stand in `folder` at the end: all, or none."""
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
     try:
@@ -82,17 +109,18 @@ def write_folder(
         names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
         text = as_json({**document, "files": names})
         (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
+        yield part
         if new:
             part.rename(folder)
-        else:
-            stale = _earlier(folder) - set(names)
-            for name in names:
-                os.replace(part / name, folder / name)
-            for name in stale:
-                (folder / name).unlink(missing_ok=True)
+            return
+        names = sorted(file.name for file in part.iterdir())
+        stale = _earlier(folder) - set(names)
+        for name in names:
+            os.replace(part / name, folder / name)
+        for name in stale:
+            (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return names
 
 
 def _earlier(folder: Path) -> set[str]:

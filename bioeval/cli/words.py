@@ -25,6 +25,13 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
             *("iou", "frames", "pairing", "mostly_tracked", "ignored", "duplicates", "parts"),
             "columns",
         )
+    "compare": {
+        **FLAGS,
+        "templates": "--templates",
+        "far_targets": "--far",
+        "confidence": "--confidence",
+        "replicates": "--replicates",
+        "random_state": "--seed",
     },
     "convert": {**FLAGS},
     "simulate": {

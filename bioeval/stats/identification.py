@@ -124,6 +124,30 @@ def _independent_open_set(dataset: xr.Dataset, ranks: int, asked: Asked) -> dict
 # ------------------------------------------------------------------------- by subject
 
 
+def identification_replicates(
+    tally: IdentificationTally,
+    scores: Scores,
+    ties: str,
+    impostors: str,
+    targets: np.ndarray,
+    asked: Asked,
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the recognition rate and DIR at each FAR target, at rank 1, and how many people.
+
+    Returns
+    -------
+    recognised : float64 array, shape (columns,)
+    at_far : float64 array, shape (targets, columns)
+    people : int
+    """
+    probing = _Probing(tally, scores, ties, asked, impostors)
+    found = probing.genuine.up_to(1)
+    hits = np.bincount(found.person, found.weight, minlength=probing.people)
+    recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.all_genuine)
+    at_far, _ = probing.drawn_points(targets, 1)
+    return recognised, at_far[:, 0], probing.people
+
+
 @dataclass(frozen=True)
 class _Attempts:
     """Attempts in the order of their distances, and whose they are."""

@@ -1,0 +1,93 @@
+"""A comparison of two systems as a table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bioeval.tables import numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_LEAST = 60  # columns; on less, the conclusions stand alone
+
+
+class ComparisonTable:
+    """What :func:`bioeval.compare` found, for rich to print.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+    """
+
+    def __init__(self, dataset: xr.Dataset):
+        self.dataset = dataset
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        attrs = self.dataset.attrs
+        yield Text("Comparison of two systems", style="bold")
+        people = numbers.counted(int(attrs["subjects"]), "subjects")
+        yield Text(f"  {attrs['layout']}, {attrs['templates']}-template, {people}", style="dim")
+        yield Text("")
+        if options.max_width < _LEAST:
+            yield from map(Text, str(attrs["conclusions"]).splitlines())
+        else:
+            yield self._table()
+            yield Text("")
+            yield Text(
+                f"Difference: {attrs['system_a']} - {attrs['system_b']}; in brackets: "
+                f"{100 * float(attrs['confidence']):g} % interval of each by itself, both systems "
+                f"resampled together by subject ({int(attrs['replicates']):,} replicates).",
+                style="dim",
+            )
+        yield from self._warnings()
+
+    def _table(self) -> Table:
+        attrs, ds = self.dataset.attrs, self.dataset
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("", overflow="fold")
+        for head in (str(attrs["system_a"]), str(attrs["system_b"]), "difference"):
+            table.add_column(head, justify="right")
+        table.add_column("interval", no_wrap=True)
+        table.add_column("better")
+        names = {1: str(attrs["system_a"]), -1: str(attrs["system_b"]), 0: "cannot be told apart"}
+        for i, measure in enumerate(ds["measure"].values.tolist()):
+            area = measure == "AUC"
+            one, other, change, low, high = (
+                float(ds[name].values[i])
+                for name in (
+                    "value_a", "value_b", "difference", "difference_low", "difference_high",
+                )
+            )  # fmt: skip
+            better = int(ds["better"].values[i])
+            defined = change == change and low == low
+            table.add_row(
+                measure,
+                _written(one, area),
+                _written(other, area),
+                _written(change, area, "+"),
+                f"[{_written(low, area, '+')}, {_written(high, area, '+')}]" if defined else "",
+                Text(names[better] if defined else "not defined", style="bold" if better else ""),
+            )
+        return table
+
+    def _warnings(self) -> Iterator[Any]:
+        lines = str(self.dataset.attrs["warnings"]).splitlines()
+        if lines:
+            yield Text("")
+            yield Text("Warnings", style="bold yellow")
+        for line in lines:
+            yield Padding(Text(f"- {line}"), (0, 0, 0, 2))
+
+
+def _written(value: float, area: bool, sign: str = "") -> str:
+    """Return a rate in per cent, or an area as it is."""
+    if value != value:
+        return numbers.NOT_DEFINED
+    return f"{value:{sign}.5f}" if area else f"{100 * value:{sign}.2f} %"

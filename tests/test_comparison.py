@@ -1,0 +1,213 @@
+"""Two systems over the same data: paired by hand, refused where they are not, and said in words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.draws import seed_sequence
+from bioeval.simulation import simulate_embeddings
+from bioeval.stats.resampling import subject_weights
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return simulate_embeddings(30, 4, random_state=1, within=0.8)
+
+
+@pytest.fixture(scope="module")
+def systems(crowd):
+    a, b = crowd.scores("l2"), crowd.scores("linf")
+    a.name, b.name = "good", "poor"
+    return a, b
+
+
+@pytest.fixture(scope="module")
+def found(systems):
+    return be.compare(*systems, replicates=300)
+
+
+def test_values_are_those_of_the_tasks(systems, found):
+    for scores, name in zip(systems, ("value_a", "value_b"), strict=True):
+        single, opened, closed = be.verification(scores), be.open_set(scores), be.closed_set(scores)
+        expected = [
+            single.eer.item(),
+            *single.frr_at_far.values,
+            single.auc.item(),
+            closed.recognition_rate.item(),
+            *opened.dir_at_far.values[:, 0],
+        ]
+        np.testing.assert_allclose(found[name], expected, atol=1e-12)
+    np.testing.assert_allclose(found.difference, found.value_a - found.value_b)
+
+
+def test_the_recognition_rate_is_resampled_in_pairs(systems, found):
+    labels = systems[0].probe_labels
+    weights = subject_weights(30, 300, seed_sequence(0))
+    people = np.unique(labels)
+    hits = [be.ranks(scores).identification_rank.values == 1 for scores in systems]
+    differences = []
+    for r in range(300):
+        of = [np.nonzero(labels == p)[0] for p in people]
+        copies = np.concatenate(
+            [np.repeat(x, int(n)) for x, n in zip(of, weights[:, r], strict=True)]
+        )
+        differences.append(hits[0][copies].mean() - hits[1][copies].mean())
+    i = found.measure.values.tolist().index("recognition rate")
+    expected = np.quantile(differences, [0.025, 0.975])
+    np.testing.assert_allclose([found.difference_low[i], found.difference_high[i]], expected)
+
+
+def test_what_is_concluded(found):
+    assert found.better.values[0] == 1
+    said = dict(line.split(": ", 1) for line in found.attrs["conclusions"].splitlines())
+    assert list(said) == found.measure.values.tolist()
+    assert said["EER"].endswith("good is better (95 %, 30 subjects).")
+    for i, sentence in enumerate(said.values()):
+        low, high = float(found.difference_low[i]), float(found.difference_high[i])
+        apart = low > 0 or high < 0
+        assert (found.better.values[i] != 0) == apart
+        assert ("cannot be told apart with 30 subjects" in sentence) != apart
+
+
+def test_the_other_way_round(systems, found):
+    mirrored = be.compare(systems[1], systems[0], replicates=300)
+    np.testing.assert_allclose(mirrored.difference_low, -found.difference_high, atol=1e-15)
+    np.testing.assert_array_equal(mirrored.better, -found.better)
+
+
+def test_a_system_does_not_differ_from_itself(systems):
+    a = systems[0]
+    similar = be.Scores(-a.values, a.probe_labels, kind="similarity")
+    for other in (a, similar):
+        same = be.compare(a, other, replicates=100)
+        np.testing.assert_allclose(same.difference, 0, atol=1e-15)
+        np.testing.assert_allclose(same.difference_low, 0, atol=1e-12)
+        assert (same.better == 0).all()
+    assert same.attrs["kind_b"] == "similarity"
+
+
+def test_pairs_and_orders(systems):
+    a, b = systems
+    rng = np.random.default_rng(0)
+    i = rng.integers(0, 120, 900)
+    j = (i + rng.integers(1, 120, 900)) % 120
+    listed = be.compare(a.at_pairs(i, j), b.at_pairs(i, j), replicates=100)
+    assert listed.measure.values.tolist()[-1] == "AUC"
+    orders = [
+        be.Scores(np.argsort(np.argsort(s.values)), s.probe_labels, kind="order") for s in systems
+    ]
+    ranked = be.compare(*orders, replicates=100)
+    assert ranked.measure.values.tolist() == ["recognition rate"]
+    with pytest.raises(be.ProtocolError, match="subjects="):
+        be.compare(*[be.Scores.from_pairs([1.0, 2.0], [True, False])] * 2)
+
+
+def test_probes_against_a_gallery():
+    scores = be.simulate(25, 2, layout="probe-against-gallery", unenrolled=10, within=0.8)
+    noisy = be.Scores(
+        scores.values + np.random.default_rng(0).normal(0, 1.5, scores.shape),
+        scores.probe_labels,
+        scores.gallery_labels,
+    )
+    found = be.compare(scores, noisy, replicates=200)
+    assert found.attrs["subjects"] == 35
+    assert found.sel(measure="AUC").better == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda s: be.Scores(s.values[:8, :8], s.probe_labels[:8]), r"\(120, 120\)"),
+        (lambda s: be.Scores(s.values, s.probe_labels[::-1]), "labels differ at 120 of 120"),
+        (lambda s: be.Scores(s.values, s.probe_labels, s.probe_labels), "all-against-all"),
+        (lambda s: s.values, "second system is ndarray"),
+    ],
+)
+def test_other_data_are_refused(systems, change, says):
+    with pytest.raises(be.DataError, match=says):
+        be.compare(systems[0], change(systems[0]))
+
+
+def test_attempts_that_differ_are_said(systems):
+    a = systems[0]
+    values = a.values.copy()
+    values[0, 5] = np.nan
+    holed = be.Scores(values, a.probe_labels, nan="exclude")
+    assert "same attempts" in be.compare(a, holed, replicates=100).attrs["warnings"]
+    assert "same attempts" not in be.compare(a, a, replicates=100).attrs["warnings"]
+
+
+def test_one_person_and_no_impostor():
+    scores = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
+    found = be.compare(scores, scores)
+    assert found.sel(measure="recognition rate").value_a == 1
+    assert "nothing can be said with 1 subject." in found.attrs["conclusions"]
+    assert "EER: not defined." in found.attrs["conclusions"]
+    assert "one subject" in found.attrs["warnings"]
+
+
+def test_a_comparison_survives_a_file(found, tmp_path):
+    import xarray as xr
+
+    found.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "x.nc", engine="h5netcdf") as back:
+        xr.testing.assert_identical(back.load(), found)
+        assert {k: type(v) for k, v in found.attrs.items()} == {
+            k: v.item().__class__ if isinstance(v, np.generic) else type(v)
+            for k, v in back.attrs.items()
+        }
+
+
+# ------------------------------------------------------------------ the command
+
+
+@pytest.fixture
+def files(systems, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels = systems[0].probe_labels
+    np.savez("both.npz", first=systems[0].values, second=-systems[1].values, who=labels)
+    return ["compare", "both.npz", "both.npz", "--scores", "first", "--scores-b", "second",
+            "--kind", "distance", "--kind-b", "similarity", "--labels", "who",
+            "--replicates", "300"]  # fmt: skip
+
+
+def test_the_command_says_the_same(files, found, capsys):
+    assert main([*files, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["system_a"] == "first" and document["kind_b"] == "similarity"
+    for i, row in enumerate(document["measures"]):
+        assert row["difference"] == pytest.approx(float(found.difference[i]), abs=1e-6)
+        assert row["better"] == int(found.better[i])
+    assert "first is better" in document["measures"][0]["conclusion"]
+
+
+def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
+    assert main([*files, "--out", "here", "--far", "0.01"]) == 0
+    shown = capsys.readouterr()
+    assert "FRR at FAR <= 0.01" in shown.out and "cannot be told apart" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 100
+    assert "wrote 3 files" in shown.err
+    names = {file.name for file in (tmp_path / "here").iterdir()}
+    assert names == {"comparison.nc", "summary.json", "table.txt"}
+    assert (tmp_path / "here" / "table.txt").read_text(encoding="utf-8") == shown.out
+    assert main([*files, "--out", "here"]) == 0  # again, over what is there
+
+
+def test_a_narrow_terminal_gets_sentences(files, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    assert main(files) == 0
+    assert "is better (95 %, 30" in " ".join(capsys.readouterr().out.split())
+
+
+def test_other_data_are_one_line_and_2(systems, files, capsys):
+    for name, values in (("one.npz", systems[0].values), ("other.npz", np.ones((3, 3)))):
+        be.save(be.Scores(values, np.arange(len(values)) // 4), name)
+    assert main(["compare", "one.npz", "other.npz"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "not over the same data" in error
