@@ -319,3 +319,100 @@ def test_pairs_whose_subjects_contradict_them_are_refused():
 def test_options_that_cannot_be_are_refused(scores, options, says):
     with pytest.raises(be.DataError, match=says):
         be.verification(scores, **options)
+
+
+# ------------------------------------------------------------------ what users see
+
+
+def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
+    from bioeval.tables import as_text
+
+    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=300, confidence=0.9)
+    text = as_text(tree, 100)
+    ds = tree["verification/single"].to_dataset()
+    low, high = 100 * float(ds.eer_interval_low), 100 * float(ds.eer_interval_high)
+    (line,) = [x for x in text.splitlines() if x.lstrip().startswith("EER  ")][:1]
+    assert f"{100 * float(ds.eer):.1f} %" in line and f"[{low:.1f}, {high:.1f}]" in line
+    assert "In brackets: 90 % interval, subject-bootstrap (300 replicates)." in text
+    assert "rule of 3" in text  # what the data cannot support is still said
+    assert max(map(len, text.splitlines())) <= 100
+    assert "[" not in as_text(be.evaluate(scores), 100)
+    assert f"[{low:.1f}, {high:.1f}]" in as_text(tree, 46)
+
+
+def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
+    import json
+
+    from bioeval.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    be.save(scores, "scores.npz")
+    asked = ["--interval", "subject-bootstrap", "--replicates", "200", "--seed", "4"]
+    assert main(["run", "scores.npz", *asked, "--json", "--out", "here"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    expected = be.evaluate(scores, interval="subject-bootstrap", replicates=200, random_state=4)[
+        "verification/single"
+    ]
+    task = document["tasks"]["verification/single"]
+    assert task["eer_interval_low"] == pytest.approx(float(expected.eer_interval_low))
+    assert task["interval_method"] == "subject-bootstrap" and task["replicates"] == 200
+    first = task["far_targets"][0]
+    assert first["frr_at_far_low"] <= first["frr_at_far"] <= first["frr_at_far_high"]
+    ranked = document["tasks"]["closed_set"]["ranks"][0]
+    assert ranked["cms_low"] < ranked["cms"] < ranked["cms_high"]
+    head = (tmp_path / "here" / "open_set.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert "far_low" in head and "dir_low_rank_1" in head
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--confidence", "0.9"], "--confidence needs --interval"),
+        (["--seed", "1"], "--seed needs --interval"),
+        (["--interval", "bootstrap"], "subject-bootstrap"),
+        (["--interval", "wilson", "--confidence", "90"], "--confidence is 90"),
+    ],
+)
+def test_the_command_refuses_options_that_cannot_be(scores, tmp_path, options, says, capsys):
+    from bioeval.cli import main
+
+    be.save(scores, tmp_path / "scores.npz")
+    assert main(["run", str(tmp_path / "scores.npz"), *options]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_plots_draw_bands_where_there_are_intervals(scores):
+    import matplotlib.pyplot as plt
+
+    with_them = be.evaluate(scores, interval="wilson")
+    without = be.evaluate(scores)
+    single = "verification/single"
+    for draw, node, names in (
+        (be.plot.roc, single, [""]),
+        (be.plot.det, single, [""]),
+        (be.plot.error_rates, single, ["FAR", "FRR"]),
+        (be.plot.cmc, "closed_set", [""]),
+        (be.plot.dir_far, "open_set", ["rank 1", "rank 5", "rank 10"]),
+    ):
+        display = draw(with_them[node].to_dataset())
+        assert list(display.bands_) == names
+        shown = " ".join(text.get_text() for text in display.ax_.texts).replace("\n", " ")
+        assert "bands: 95 % at each threshold or rank by itself, wilson" in shown
+        bare = draw(without[node].to_dataset())
+        assert bare.bands_ == {} and all(c.low is None for c in bare.curves.values())
+    for draw in (be.plot.roc, be.plot.dir_far):
+        assert draw(with_them, log=True).bands_
+    ds = with_them[single].to_dataset()
+    band = be.plot.error_rates(ds).bands_["FRR"].get_paths()[0].vertices
+    for threshold, low, high in zip(ds.threshold, ds.frr_low, ds.frr_high, strict=True):
+        at = band[np.isclose(band[:, 0], float(threshold))][:, 1]
+        assert np.isclose(at, float(low)).any() and np.isclose(at, float(high)).any()
+    plt.close("all")
+
+
+def test_ranks_without_intervals_have_no_band(scores):
+    import matplotlib.pyplot as plt
+
+    ds = be.open_set(scores, interval="wilson", thresholds=50)
+    assert list(be.plot.dir_far(ds, ranks=(1, 20)).bands_) == ["rank 1"]
+    plt.close("all")

@@ -245,12 +245,10 @@ class _Probing:
 
     def cms(self, count: int) -> Ends:
         """Return the ends of CMS at the ranks from 1 to `count`."""
-        step = max(1, _ROOM // self.people)
-        if count > step:  # only so many ranks at a time, those before as one
-            parts = [self._cms(low, min(low + step, count)) for low in range(0, count, step)]
-            low_, high = (np.concatenate(x) for x in zip(*parts, strict=True))
-            return low_, high
-        return self._cms(0, count)
+        step = max(1, _ROOM // self.people)  # only so many ranks at a time, those before as one
+        parts = [self._cms(low, min(low + step, count)) for low in range(0, count, step)]
+        low_, high = (np.concatenate(x) for x in zip(*parts, strict=True))
+        return monotone(low_, high, rising=True)
 
     def _cms(self, low: int, high: int) -> Ends:
         """Return the ends of CMS at the ranks above `low`, up to `high`."""
@@ -259,8 +257,8 @@ class _Probing:
             rank, self.genuine.person, np.arange(0.0, high - low + 1), self.people,
             self.genuine.weight,
         )[:-1]  # fmt: skip
-        ends_ = self._ends(layers, self.genuine_of, self.all_genuine, self.trials[0])
-        return monotone(ends_[0][1:], ends_[1][1:], rising=True)
+        lows, highs = self._ends(layers, self.genuine_of, self.all_genuine, self.trials[0])
+        return lows[1:], highs[1:]
 
     def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Ends]:
         """Return the ends of FAR, FRR and DIR at increasing distances."""

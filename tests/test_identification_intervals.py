@@ -1,0 +1,253 @@
+"""Intervals of identification: probes of resampled people, recounted by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import stats
+from bioeval.blocks import BlockReader
+from bioeval.counting import IdentificationJob
+from bioeval.draws import seed_sequence
+from bioeval.metrics.closed_set import closed_set_dataset
+from bioeval.metrics.open_set import open_set_dataset
+from bioeval.stats.ends import never_closed
+from bioeval.stats.identification import (
+    closed_set_intervals,
+    identification_replicates,
+    open_set_intervals,
+)
+from bioeval.stats.options import Asked
+from bioeval.stats.resampling import subject_weights
+from bioeval.sweeping import run_jobs
+
+TARGETS = (0.5, 0.2, 0.0)
+REPLICATES = 7
+
+
+def people_of(scores):
+    return scores.codes.values[np.unique(scores.codes.probe)].tolist()
+
+
+def by_hand(case, scores, unit, ties, impostors):
+    """Rates of each replicate: CMS by rank, FAR and DIR by threshold, DIR at FAR, EER."""
+    data = naive.read(**case.naive())
+    found = naive.ranked(data, unit, "min", ties)
+    if data.all_against_all:
+        playing = [True] * len(found)
+    else:
+        if impostors == "auto":
+            some = any(not r.enrolled for r in found)
+            impostors = "unenrolled" if some else "leave-subject-out"
+        playing = [
+            impostors == "both" or r.enrolled == (impostors == "leave-subject-out") for r in found
+        ]
+    people = people_of(scores)
+    weights = subject_weights(len(people), REPLICATES, seed_sequence(3))
+    for r in range(REPLICATES):
+        genuine, nearest = [], []
+        for probe, of, plays in zip(found, data.probe_labels, playing, strict=True):
+            for _ in range(int(weights[people.index(of), r])):
+                if probe.rank is not None:
+                    genuine.append(probe)
+                if plays and probe.nearest_other is not None:
+                    nearest.append(probe.nearest_other)
+        yield genuine, nearest
+
+
+def rates(genuine, nearest, grid, ranks):
+    share = [naive.rate(sum(naive.within(g.rank, k) for g in genuine), len(genuine)) for k in ranks]
+    far = [naive.rate(sum(e <= t for e in nearest), len(nearest)) for t in grid]
+    dir_ = [
+        [
+            naive.rate(
+                sum(naive.within(g.rank, k) for g in genuine if g.best_mate <= t), len(genuine)
+            )
+            for k in ranks
+        ]
+        for t in grid
+    ]
+    at_far, eer = np.full(len(TARGETS), np.nan), np.nan
+    if genuine and nearest:
+        points = [naive.Point(None, Fraction(0), Fraction(1))]
+        for t in sorted({*nearest, *(g.best_mate for g in genuine)}):
+            hits = sum(naive.within(g.rank, 1) for g in genuine if g.best_mate <= t)
+            far_t = Fraction(sum(e <= t for e in nearest), len(nearest))
+            points.append(naive.Point(t, far_t, 1 - Fraction(hits) / len(genuine)))
+        for i, x in enumerate(TARGETS):
+            at_far[i] = max(1 - p.frr for p in points if naive.at_most(p.far, x))
+        eer = float(naive.crossing(points).value)
+    floats = [np.array(x, dtype=float) for x in (share, far, dir_)]
+    return (*floats, at_far, eer)
+
+
+def quantiles(values):
+    """Percentiles as numpy has them, a replicate without attempts left out."""
+    values = np.asarray(values, dtype=float)
+    out = []
+    for share in (0.025, 0.975):
+        flat = values.reshape(len(values), -1)
+        kept = [column[~np.isnan(column)] for column in flat.T]
+        ends = [np.quantile(k, share) if len(k) else np.nan for k in kept]
+        out.append(np.array(ends).reshape(values.shape[1:]))
+    return out
+
+
+@settings(max_examples=25)
+@given(
+    case=strategies.matrices(nans=("reject", "exclude"), kinds=("distance",)),
+    unit=st.sampled_from(["template", "subject"]),
+    ties=st.sampled_from(["pessimistic", "optimistic", "expected"]),
+    impostors=st.sampled_from(["auto", "both"]),
+)
+def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
+    scores = be.Scores(**case.scores())
+    reader = BlockReader(scores)
+    job = IdentificationJob(scores, reader, rank_unit=unit)
+    (tally,) = run_jobs(scores, reader, [job], None)
+    asked = Asked("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
+    grid = np.array([-1.0, 0.1, 0.5, 2.0])
+    opened = open_set_dataset(
+        tally, thresholds=grid, ties=ties, impostors=impostors, far_targets=TARGETS
+    )
+    closed = closed_set_dataset(tally, ties=ties, unmated="skip")
+    if len(people_of(scores)) < 2:
+        assert np.isnan(closed_set_intervals(closed, tally, scores, asked).cms_low).all()
+        return
+    ranks = range(1, min(10, opened.sizes["rank"]) + 1)
+    replicates = by_hand(case, scores, unit, ties, impostors)
+    share, far, dir_, at_far, eer = zip(*(rates(*x, grid, ranks) for x in replicates), strict=True)
+    opened = open_set_intervals(opened, tally, scores, asked)
+    closed = closed_set_intervals(closed, tally, scores, asked)
+    genuine = len({p for p, n in zip(scores.codes.probe, tally.mates, strict=True) if n})
+    for values, ds, name in (
+        (share, closed.isel(rank=slice(0, len(ranks))), "cms"),
+        (dir_, opened.isel(rank=slice(0, len(ranks))), "dir"),
+    ):
+        expected = never_closed(ds[name].values, *quantiles(values), genuine * (genuine > 1), 0.95)
+        for end, found in zip(expected, (ds[f"{name}_low"], ds[f"{name}_high"]), strict=True):
+            inside = (ds[name].values > 0) & (ds[name].values < 1)
+            np.testing.assert_allclose(found.values[inside], end[inside], atol=1e-12)
+            assert (np.isnan(found.values) == np.isnan(end)).all()
+    inside = (opened.far.values > 0) & (opened.far.values < 1)
+    if not np.isnan(opened.far_low).all():
+        for end, found in zip(quantiles(far), (opened.far_low, opened.far_high), strict=True):
+            np.testing.assert_allclose(found.values[inside], end[inside], atol=1e-12)
+    _, drawn, _ = identification_replicates(
+        tally, scores, ties, impostors, np.array(TARGETS), asked
+    )
+    if not np.isnan(opened.eer):
+        np.testing.assert_allclose(drawn[:, 1:].T, np.array(at_far), atol=1e-12)
+        if not np.isnan(opened.eer_interval_low) and 0 < opened.eer < 1:
+            ends = [opened.eer_interval_low, opened.eer_interval_high]
+            expected = np.ravel(quantiles(np.array(eer)[:, None]))
+            np.testing.assert_allclose(ends, expected, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(40, 3, random_state=3, within=0.8)
+
+
+@pytest.mark.parametrize("method", stats.METHODS)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_intervals_hold_their_values(scores, method, kind):
+    given = scores
+    if kind == "similarity":
+        given = be.Scores(-scores.values, scores.probe_labels, kind=kind)
+    options = {"interval": method, "replicates": 200}
+    opened, closed = be.open_set(given, **options), be.closed_set(given, **options)
+    corrected = method.endswith("bca")  # such an interval may leave its value out
+    for ds, names in ((opened, ("far", "frr", "grr", "dir", "dir_at_far")), (closed, ("cms",))):
+        for name in names:
+            low, value, high = (ds[f"{name}{end}"] for end in ("_low", "", "_high"))
+            if "rank" in low.dims and ds is opened:
+                assert np.isnan(low.isel(rank=slice(10, None))).all()
+                low, value, high = (x.isel(rank=slice(0, 10)) for x in (low, value, high))
+            assert (low >= 0).all() and (high <= 1).all() and (low < high).all(), name
+            assert corrected or ((low <= value + 1e-9) & (value <= high + 1e-9)).all(), name
+    assert closed.recognition_rate_low == closed.cms_low[0]
+    assert ("eer_interval_low" in opened) == method.startswith("subject")
+    np.testing.assert_array_equal(opened.grr_low, 1 - opened.far_high)
+
+
+def test_similarities_have_the_intervals_of_distances(scores):
+    mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    for method in ("subject-bootstrap", "analytic"):
+        one, other = (be.open_set(s, interval=method, replicates=100) for s in (scores, mirrored))
+        np.testing.assert_allclose(one.dir_at_far_low, other.dir_at_far_low)
+        np.testing.assert_allclose(one.far_high, other.far_high[::-1])
+
+
+def test_the_gallery_stays():
+    """A gallery's own subjects are never drawn: only those who probe count as people."""
+    scores = be.simulate(60, 1, layout="probe-against-gallery", probes=2, random_state=1)
+    few = scores.select(probes=scores.probe_labels <= 4)
+    ds = be.closed_set(few, interval="subject-bootstrap")
+    assert "4 subjects are few" in ds.attrs["warnings"]
+    attempts = np.full(4, 2)
+    found = be.ranks(few).identification_rank.values.reshape(4, 2) == 1
+    expected = stats.subject_bootstrap(found.sum(axis=1), attempts)
+    assert (ds.cms_low[0], ds.cms_high[0]) == tuple(expected)
+
+
+def test_many_ranks_are_taken_in_parts(scores, monkeypatch):
+    whole = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
+    monkeypatch.setattr("bioeval.stats.identification._ROOM", 40 * 7)
+    parts = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
+    np.testing.assert_array_equal(whole.cms_low, parts.cms_low)
+    np.testing.assert_array_equal(whole.cms_high, parts.cms_high)
+
+
+def test_an_evaluation_rests_on_the_same_draws(scores):
+    options = {"interval": "subject-bootstrap", "replicates": 100, "random_state": 5}
+    tree = be.evaluate(scores, **options)
+    for node, task in (
+        ("verification/single", be.verification),
+        ("open_set", be.open_set),
+        ("closed_set", be.closed_set),
+    ):
+        alone, together = task(scores, **options), tree[node].to_dataset()
+        for name in alone.data_vars:
+            if name in ("frr_at_far", "threshold_at_far") or "far_target" in alone[name].dims:
+                continue  # an evaluation may report other targets
+            np.testing.assert_array_equal(alone[name], together[name], err_msg=str(name))
+        assert together.attrs["interval_method"] == "subject-bootstrap"
+        assert together.attrs["protocol"] == "course-all-vs-all"
+
+
+def test_two_systems_share_their_draws(scores):
+    tree = be.evaluate({"a": scores, "b": scores}, interval="subject-bootstrap", replicates=100)
+    assert (
+        tree["a/open_set"]
+        .to_dataset()
+        .drop_attrs()
+        .equals(tree["b/open_set"].to_dataset().drop_attrs())
+    )
+
+
+def test_results_with_intervals_survive_a_file(scores, tmp_path):
+    import xarray as xr
+
+    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100)
+    tree.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "x.nc", engine="h5netcdf") as back:
+        for node in tree.leaves:
+            xr.testing.assert_identical(back[node.path].to_dataset().load(), node.to_dataset())
+
+
+def test_a_mask_alone_has_no_people():
+    mask = np.array([[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]])
+    scores = be.Scores(np.arange(16.0).reshape(4, 4), mask=mask)
+    for task in (be.open_set, be.closed_set, be.evaluate):
+        with pytest.raises(be.ProtocolError, match="mask alone"):
+            task(scores, interval="subject-bootstrap")
+    assert "cms_low" in be.closed_set(scores, interval="wilson")
