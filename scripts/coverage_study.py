@@ -1,6 +1,6 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
-    scripts/coverage [--runs 2000] [--chosen 300]
+    scripts/coverage [--runs 2000] [--chosen 1000]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
@@ -149,7 +149,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
-    parser.add_argument("--chosen", type=int, default=300, help="of each line of the second")
+    parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
     given = parser.parse_args()
     rng = np.random.default_rng(20240229)
     print(f"| people differ | subjects | rate | errors | {' | '.join(METHODS)} |")

@@ -416,3 +416,55 @@ def test_ranks_without_intervals_have_no_band(scores):
     ds = be.open_set(scores, interval="wilson", thresholds=50)
     assert list(be.plot.dir_far(ds, ranks=(1, 20)).bands_) == ["rank 1"]
     plt.close("all")
+
+
+# ------------------------------------------------------------------ the same everywhere
+
+
+def test_threads_change_nothing(scores):
+    import numba
+
+    before = numba.get_num_threads()
+    results = []
+    try:
+        for number in (1, before):
+            numba.set_num_threads(number)
+            results.append(be.evaluate(scores, interval="subject-bootstrap", replicates=100))
+    finally:
+        numba.set_num_threads(before)
+    one, other = results
+    assert one.identical(other)
+
+
+def test_streamed_embeddings_have_the_intervals_of_their_matrix():
+    from bioeval.simulation import simulate_embeddings
+
+    crowd = simulate_embeddings(20, 3, random_state=1)
+    mixed = np.random.default_rng(0).permutation(60)  # whose rows do not stand side by side
+    given = crowd.embeddings[mixed], crowd.labels[mixed]
+    whole = be.Scores.from_embeddings(*given)
+    streamed = be.Scores.from_embeddings(*given, memory_limit=1000)
+    assert streamed.streams and not whole.streams
+    options = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": [0.2, 0.5]}
+    one, other = (be.verification(s, **options) for s in (whole, streamed))
+    for name in ("far_low", "frr_high", "eer_interval_high", "auc_low"):
+        np.testing.assert_allclose(one[name], other[name], atol=1e-9, err_msg=name)
+
+
+def test_what_is_left_out_has_no_interval(scores):
+    ds = be.verification(
+        scores, interval="subject-bootstrap", replicates=100, auc=False, far_targets=[]
+    )
+    assert "auc_low" not in ds and "auc" not in ds
+    assert ds.frr_at_far_low.shape == (0,) and not np.isnan(ds.eer_interval_low)
+
+
+def test_the_page_on_uncertainty(root):
+    import doctest
+
+    path = root / "docs" / "uncertainty.md"
+    with np.printoptions(legacy=False):
+        failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0 and ran >= 8
+    text = path.read_text(encoding="utf-8")
+    assert [m for m in stats.METHODS if f'`"{m}"`' not in text] == []

@@ -312,3 +312,14 @@ def test_options_that_cannot_be_are_refused():
     with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
         Asked.of("wilsons")
     assert Asked.of(None) is None
+
+
+def test_of_many_people_groups_are_left_out(monkeypatch):
+    monkeypatch.setattr("bioeval.stats.resampling._GROUPS", 4)
+    rng = np.random.default_rng(1)
+    errors, attempts = rng.binomial(10, 0.2, 10), np.full(10, 10)
+    found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)
+    groups = [np.arange(10) * 4 // 10 != k for k in range(4)]
+    without = [errors[g].sum() / attempts[g].sum() for g in groups]
+    expected = bca_as_written(found.estimate, found.replicates, without, 0.025)
+    assert tuple(found) == pytest.approx(expected, rel=1e-6)

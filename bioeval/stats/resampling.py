@@ -24,6 +24,9 @@ _EXACT_SINGLE = 1 << 24
 # With fewer pairs than one in so many, a list of pairs is quicker than a matrix product.
 _SPARSE = 24
 
+# Groups of subjects that are left out in turn, for BCa.
+_GROUPS = 1000
+
 # Rows of one matrix product.
 _ROWS = 1 << 11
 
@@ -61,7 +64,7 @@ def weight_columns(subjects: int, asked: Asked) -> np.ndarray:
     """Return the weights of all that an interval needs, one column each.
 
     The first column is the data as they are; then come the replicates; and for BCa the data
-    without each of the subjects.
+    without each of the subjects, or without each of a thousand groups where there are more.
 
     Returns
     -------
@@ -71,7 +74,9 @@ def weight_columns(subjects: int, asked: Asked) -> np.ndarray:
     if subjects > 1:
         parts.append(subject_weights(subjects, asked.replicates, asked.seed))
         if asked.method.endswith("bca"):
-            parts.append(1 - np.eye(subjects, dtype=np.float32))
+            group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
+            left_out = group[:, None] == np.arange(min(subjects, _GROUPS))
+            parts.append(1 - left_out.astype(np.float32))
     return np.concatenate(parts, axis=1)
 
 
