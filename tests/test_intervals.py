@@ -468,3 +468,24 @@ def test_the_page_on_uncertainty(root):
     assert failed == 0 and ran >= 8
     text = path.read_text(encoding="utf-8")
     assert [m for m in stats.METHODS if f'`"{m}"`' not in text] == []
+
+
+@pytest.mark.parametrize("method", stats.METHODS)
+def test_degenerate_scores(method):
+    """Whatever the scores are, there is a result: no warning, no end without a reason."""
+    values = np.random.default_rng(0).random((6, 6))
+    labels = list("aabbcc")
+    options = {"interval": method, "replicates": 100}
+    failed = values.copy()
+    failed[0] = np.nan
+    for given in (np.full((6, 6), np.inf), np.ones((6, 6)), failed, np.full((6, 6), np.nan)):
+        tree = be.evaluate(be.Scores(given, labels, nan="exclude"), **options)
+        ds = tree["verification/single"]
+        assert (np.isnan(ds.frr_low) == np.isnan(ds.frr)).all()
+        assert (np.isnan(ds.far_high) == np.isnan(ds.far)).all()
+    none = be.verification(
+        be.Scores(values, labels), claims=(np.empty(0, dtype=int), []), **options
+    )
+    assert np.isnan(none.far_low).all() and none.genuine_attempts == 0
+    strangers = be.evaluate(be.Scores(values, labels, list("xyzxyz")), **options)
+    assert np.isnan(strangers["open_set"].dir_low).all()

@@ -316,7 +316,7 @@ def _analytic(
     assert tally.points is not None
     attempts = SubjectAttempts(job.scores, job, reader)
     nodes, _ = choose_nodes(tally, job, reader, _wanted(tally))
-    room = _DENSE // (4 * attempts.people**2) - 1
+    room = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
     if room < 8:
         raise ProtocolError(
             f'interval="analytic" needs the counts of all pairs of {attempts.people:,} subjects at '
