@@ -208,6 +208,8 @@ TRACKING_SPELLS = {
 def of_sequence(name: Name) -> Name:
     """Return what a variable means that has a value for each sequence."""
     return Name(f"{name.long_name}; of each sequence", name.units, name.iso)
+
+
 COMPARISON = {
     "value_a": Name("value of the first system"),
     "value_b": Name("value of the second system"),

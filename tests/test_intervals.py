@@ -478,8 +478,8 @@ def test_degenerate_scores(method):
     options = {"interval": method, "replicates": 100}
     failed = values.copy()
     failed[0] = np.nan
-    for given in (np.full((6, 6), np.inf), np.ones((6, 6)), failed, np.full((6, 6), np.nan)):
-        tree = be.evaluate(be.Scores(given, labels, nan="exclude"), **options)
+    for square in (np.full((6, 6), np.inf), np.ones((6, 6)), failed, np.full((6, 6), np.nan)):
+        tree = be.evaluate(be.Scores(square, labels, nan="exclude"), **options)
         ds = tree["verification/single"]
         assert (np.isnan(ds.frr_low) == np.isnan(ds.frr)).all()
         assert (np.isnan(ds.far_high) == np.isnan(ds.far)).all()
@@ -489,3 +489,20 @@ def test_degenerate_scores(method):
     assert np.isnan(none.far_low).all() and none.genuine_attempts == 0
     strangers = be.evaluate(be.Scores(values, labels, list("xyzxyz")), **options)
     assert np.isnan(strangers["open_set"].dir_low).all()
+
+
+def test_what_is_excluded_is_not_resampled():
+    scores = be.simulate(20, 4, sessions=2, random_state=1)
+    apart = scores.excluding("session")
+    mixed = apart.select(probes=np.random.default_rng(0).permutation(80))
+    one, other = (drawn_by(s, few(), [3.0]) for s in (apart, mixed))
+    np.testing.assert_array_equal(one.frr, other.frr)
+    labels, session = scores.probe_labels, scores.probe_meta["session"]
+    different = session[:, None] != session[None, :]
+    same = labels[:, None] == labels[None, :]
+    rejected = (scores.values > 3.0) & same & different
+    of = (labels[:, None] == np.unique(labels)).astype(int)
+    errors, attempts = (np.diag(of.T @ x.astype(int) @ of) for x in (rejected, same & different))
+    weights = subject_weights(20, 8, seed_sequence(3))
+    expected = (errors @ weights) / (attempts @ weights)
+    np.testing.assert_allclose(one.frr[0, 1:], expected, rtol=1e-6)

@@ -20,10 +20,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 LAYERS = [
     ["cli"],
     ["bench"],
-    ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
-    ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["report", "plot", "plots", "tables", "pipeline", "tasks", "comparison", "tally_bundle"],
-    ["metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
+    ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
     ["collecting", "gaps"],
     ["counting", "divisions"],

@@ -48,6 +48,12 @@ _KINDS = ("distance", "similarity", "order")
 @click.option("--probe-labels", metavar="KEY|CSV", help="Subjects of the rows.")
 @click.option("--gallery-labels", metavar="KEY|CSV", help="Subjects of the columns.")
 @click.option(
+    "--exclude",
+    multiple=True,
+    metavar="NAME",
+    help="Leave out pairs of one subject that agree in this metadata column; repeatable.",
+)
+@click.option(
     "--templates",
     type=click.Choice(["single", "multi"]),
     default="single",
@@ -75,6 +81,7 @@ def command(
     both_labels: str | None,
     probe_labels: str | None,
     gallery_labels: str | None,
+    exclude: tuple[str, ...],
     templates: str,
     far: tuple[tuple[float, ...], ...],
     confidence: float,
@@ -103,7 +110,7 @@ def command(
             )
             reading: dict[str, Any] = {
                 **{"kind": kind, "nan": nan, "metric": metric},
-                **{"scores_key": scores, "embeddings_key": embeddings},
+                **{"scores_key": scores, "embeddings_key": embeddings, "exclude": exclude},
                 **labels("labels", both_labels, file),
                 **labels("probe_labels", probe_labels, file),
                 **labels("gallery_labels", gallery_labels, file),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +53,6 @@ def write_results(
     """
 
     def write(part: Path) -> None:
-    with _gathered(folder) as part:
         tree.to_netcdf(part / "results.nc", engine="h5netcdf")
         (part / "table.txt").write_text(as_text(tree, WIDTH, rewording("run")), encoding="utf-8")
         for path, dataset in datasets(tree):
@@ -64,6 +61,17 @@ def write_results(
             from bioeval.plots.gallery import save_all
 
             save_all(tree, scores, part, plots)
+
+    return write_folder(folder, document, write)
+
+
+def write_comparison(dataset: xr.Dataset, document: dict[str, Any], folder: Path) -> list[str]:
+    """Write a comparison of two systems into `folder`; return the names of the files."""
+    from bioeval.tables.comparison import ComparisonTable
+
+    def write(part: Path) -> None:
+        dataset.to_netcdf(part / "comparison.nc", engine="h5netcdf")
+        (part / "table.txt").write_text(plain(ComparisonTable(dataset), WIDTH), encoding="utf-8")
 
     return write_folder(folder, document, write)
 
@@ -77,30 +85,6 @@ def write_folder(
     added. Files that an earlier run left there, and this one does not write, are removed: a folder
     holds the results of one run.
     """
-        return _summarised(part, document)
-
-
-def write_comparison(dataset: xr.Dataset, document: dict[str, Any], folder: Path) -> list[str]:
-    """Write a comparison of two systems in the same way; return the names."""
-    from bioeval.tables.comparison import ComparisonTable
-
-    with _gathered(folder) as part:
-        dataset.to_netcdf(part / "comparison.nc", engine="h5netcdf")
-        (part / "table.txt").write_text(plain(ComparisonTable(dataset), WIDTH), encoding="utf-8")
-        return _summarised(part, document)
-
-
-def _summarised(part: Path, document: dict[str, Any]) -> list[str]:
-    """Write the document, which says what files there are; return their names."""
-    names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
-    text = as_json({**document, "files": names})
-    (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
-    return names
-
-
-@contextlib.contextmanager
-def _gathered(folder: Path) -> Iterator[Path]:
-    """Give a folder to write into, whose files stand in `folder` at the end: all, or none."""
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
     try:
@@ -109,18 +93,17 @@ def _gathered(folder: Path) -> Iterator[Path]:
         names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
         text = as_json({**document, "files": names})
         (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        yield part
         if new:
             part.rename(folder)
-            return
-        names = sorted(file.name for file in part.iterdir())
-        stale = _earlier(folder) - set(names)
-        for name in names:
-            os.replace(part / name, folder / name)
-        for name in stale:
-            (folder / name).unlink(missing_ok=True)
+        else:
+            stale = _earlier(folder) - set(names)
+            for name in names:
+                os.replace(part / name, folder / name)
+            for name in stale:
+                (folder / name).unlink(missing_ok=True)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+    return names
 
 
 def _earlier(folder: Path) -> set[str]:

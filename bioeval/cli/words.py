@@ -25,6 +25,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
             *("iou", "frames", "pairing", "mostly_tracked", "ignored", "duplicates", "parts"),
             "columns",
         )
+    },
     "compare": {
         **FLAGS,
         "templates": "--templates",
