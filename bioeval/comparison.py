@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.blocks import BlockReader, Progress, threads_for
-from bioeval.counting import IdentificationJob, VerificationJob
+from bioeval.counting import IdentificationJob, VerificationJob, is_symmetric
 from bioeval.draws import RandomState
 from bioeval.errors import DataError, ProtocolError
 from bioeval.metrics.datasets import build
@@ -210,7 +210,9 @@ def _measure(
             found.people = drawn.people
             found.attempts = len(tally.genuine), tally.impostor.total
             if tally.impostor.total:
-                found.remarks = support_warnings(targets, tally.impostor.total, False, "FRR")
+                both_ways = options.templates == "single" and is_symmetric(scores)
+                own = tally.impostor.total / (2 if both_ways else 1)
+                found.remarks = support_warnings(targets, own, both_ways, "FRR")
     if not isinstance(scores, PairScores):
         tally = tallies[-1]
         rank_one, at_far, people = identification_replicates(

@@ -15,7 +15,8 @@ from bioeval.tables import numbers
 if TYPE_CHECKING:
     import xarray as xr
 
-_LEAST = 60  # columns; on less, the conclusions stand alone
+# Wider than any terminal: how wide the table would be if there were room.
+_ROOM = 10_000
 
 
 class ComparisonTable:
@@ -33,12 +34,14 @@ class ComparisonTable:
         attrs = self.dataset.attrs
         yield Text("Comparison of two systems", style="bold")
         people = numbers.counted(int(attrs["subjects"]), "subjects")
-        yield Text(f"  {attrs['layout']}, {attrs['templates']}-template, {people}", style="dim")
+        details = f"{attrs['layout']}, {attrs['templates']}-template, {people}; DIR at rank 1"
+        yield Text(f"  {details}", style="dim")
         yield Text("")
-        if options.max_width < _LEAST:
+        table = self._table()
+        if console.measure(table, options=options.update(width=_ROOM)).maximum > options.max_width:
             yield from map(Text, str(attrs["conclusions"]).splitlines())
         else:
-            yield self._table()
+            yield table
             yield Text("")
             yield Text(
                 f"Difference: {attrs['system_a']} - {attrs['system_b']}; in brackets: "
@@ -51,7 +54,7 @@ class ComparisonTable:
     def _table(self) -> Table:
         attrs, ds = self.dataset.attrs, self.dataset
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("", overflow="fold")
+        table.add_column("", no_wrap=True)
         for head in (str(attrs["system_a"]), str(attrs["system_b"]), "difference"):
             table.add_column(head, justify="right")
         table.add_column("interval", no_wrap=True)
@@ -68,11 +71,11 @@ class ComparisonTable:
             better = int(ds["better"].values[i])
             defined = change == change and low == low
             table.add_row(
-                measure,
+                str(measure).removesuffix(", rank 1"),
                 _written(one, area),
                 _written(other, area),
                 _written(change, area, "+"),
-                f"[{_written(low, area, '+')}, {_written(high, area, '+')}]" if defined else "",
+                _interval(low, high, area) if defined else "",
                 Text(names[better] if defined else "not defined", style="bold" if better else ""),
             )
         return table
@@ -86,8 +89,12 @@ class ComparisonTable:
             yield Padding(Text(f"- {line}"), (0, 0, 0, 2))
 
 
+def _interval(low: float, high: float, area: bool) -> str:
+    return f"[{', '.join(_written(x, area, '+').removesuffix(' %') for x in (low, high))}]"
+
+
 def _written(value: float, area: bool, sign: str = "") -> str:
     """Return a rate in per cent, or an area as it is."""
     if value != value:
         return numbers.NOT_DEFINED
-    return f"{value:{sign}.5f}" if area else f"{100 * value:{sign}.2f} %"
+    return f"{value:{sign}.4f}" if area else f"{100 * value:{sign}.2f} %"
