@@ -33,7 +33,7 @@ _HOMES = {
     "ranks": "bioeval.tasks",
     "tracking": "bioeval.mot",
     "top_k": "bioeval.metrics.ranked_lists",
-    "compare": "bioeval.comparison",
+    "compare": "bioeval.two_systems",
     "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
@@ -64,7 +64,6 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot, stats
-    from bioeval.comparison import compare
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,
@@ -84,3 +83,4 @@ if TYPE_CHECKING:
     from bioeval.simulation import simulate
     from bioeval.tally_bundle import Tally
     from bioeval.tasks import closed_set, open_set, ranks, verification
+    from bioeval.two_systems import compare

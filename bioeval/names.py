@@ -220,7 +220,6 @@ COMPARISON = {
 }
 
 
-
 TOP_K = {
     "cmc": Name("cumulative match characteristic: share of the queries matched at the rank"),
     "cmc_count": Name("queries whose first match has the rank or better", "queries"),
@@ -234,6 +233,8 @@ TOP_K = {
     "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
+
+
 def _ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
     """Name the ends of intervals after the values they are around."""
     stems = {"eer": "eer_interval"}  # eer_low and eer_high are the bracket of FVC

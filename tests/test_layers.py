@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 LAYERS = [
     ["cli"],
     ["bench"],
-    ["report", "plot", "plots", "tables", "pipeline", "tasks", "comparison", "tally_bundle"],
+    ["report", "plot", "plots", "tables", "pipeline", "tasks", "two_systems", "tally_bundle"],
     ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
     ["collecting", "gaps"],

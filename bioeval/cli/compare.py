@@ -94,10 +94,10 @@ def command(
     from bioeval.cli.outputs import check_folder, write_comparison
 
     folder = None if out is None else check_folder(out)
-    from bioeval.comparison import compare
     from bioeval.formats import load
     from bioeval.points import FAR_TARGETS
     from bioeval.tables.comparison import ComparisonTable
+    from bioeval.two_systems import compare
 
     files = {"": a, "_b": b}
     systems = []

@@ -6,17 +6,8 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import Numbers, Whole, card, thresholds
+from bioeval.cli.arguments import Numbers, Whole, card, interval_options, thresholds
 from bioeval.cli.reading import reading, reading_options
-from bioeval.cli.arguments import (
-    Numbers,
-    Whole,
-    card,
-    interval_options,
-    labels,
-    metadata,
-    thresholds,
-)
 from bioeval.names import INTERVALS
 
 HELP = """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.

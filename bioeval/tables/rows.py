@@ -226,10 +226,9 @@ def _verification(dataset: xr.Dataset) -> Iterator[Row]:
         threshold_0 = _scalar(dataset, "zero_frr_threshold")
         yield Row("FMR at FNMR = 0 (ZeroFNMR)", zero, over.both, threshold_0, decimals=finer)
     if (auc := _scalar(dataset, "auc")) is not None:
-        yield Row("AUC", auc, over.both, unit="", decimals=5)
-    yield from _costs(dataset, over)
         ends = _ends(dataset, "auc")
         yield Row("AUC", auc, over.both, unit="", decimals=5, ends=ends)
+    yield from _costs(dataset, over)
     if (d_prime := _scalar(dataset, "d_prime")) is not None:
         why = "the scores of both classes have no spread"
         yield Row("d'", d_prime, over.both, unit="", decimals=3, undefined=why, is_share=False)
