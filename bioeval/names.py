@@ -92,6 +92,10 @@ OPEN_SET = {
     "dir_at_far": Name("largest DIR with FAR at most the target", iso="TPIR(N, R, T) at FPIR"),
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
+    "eer_at_least": Name("lower bound of the EER, from the rates at the thresholds"),
+    "eer_at_most": Name("upper bound of the EER, from the rates at the thresholds"),
+    "dir_at_far_at_least": Name("lower bound of DIR with FAR at most the target"),
+    "dir_at_far_at_most": Name("upper bound of DIR with FAR at most the target"),
     "dir": Name(
         "detection and identification rate: share of the genuine attempts whose mate is within "
         "the threshold and at the rank or better",

@@ -12,6 +12,9 @@ from bioeval.counting import (
     is_symmetric,
     require_values,
 )
+from bioeval.draws import RandomState
+from bioeval.exact.galleries import parse_drawn
+from bioeval.exact.running import drawn_closed_set, drawn_open_set
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
 from bioeval.metrics.ranks import ranks_dataset
@@ -131,6 +134,9 @@ def open_set(
     ties: str = "pessimistic",
     impostors: str = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
+    gallery: str | int = "multi",
+    sampling: str | int = "exact",
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: who is it, if anyone that is enrolled?
@@ -159,6 +165,14 @@ def open_set(
         always leave-subject-out.
     far_targets : sequence of float
         For each, the largest DIR with FAR at most the target, at every rank.
+    gallery : {"multi", "single"} or int
+        ``"multi"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
+        uniformly for each probe anew; a number: so many of each subject (all, where it has
+        fewer), fused by the nearest, with subject ranks.
+    sampling : {"exact"} or int
+        For drawn galleries: the exact mean over all of them, or so many drawn at random.
+    random_state : int, SeedSequence or Generator, optional
+        Seed of the sampling.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -170,6 +184,19 @@ def open_set(
         non_target_probes``, ``eer`` (where FAR and 1 - DIR at rank 1 cross) with ``eer_threshold
         far_at_eer frr_at_eer eer_low eer_high``; ``dir_at_far threshold_at_far`` over
         ``far_target, rank``, exact at the scores themselves.
+
+        Of drawn galleries, counts are expected counts (float64). The exact mean has bounds in
+        place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
+        dir_at_far_at_most``. Sampling adds to each rate ``_sd``, its spread between galleries,
+        and ``_se``, the standard error of its mean, and ``far_by_gallery frr_by_gallery`` over
+        ``repeat``.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the task.
 
     Notes
     -----
@@ -189,6 +216,21 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
+    drawn = parse_drawn(gallery, sampling, random_state)
+    if drawn.size:
+        require_values(scores, "open-set identification")
+        return drawn_open_set(
+            scores,
+            drawn,
+            thresholds=thresholds,
+            max_rank=max_rank,
+            rank_unit=rank_unit,
+            fusion=fusion,
+            ties=ties,
+            impostors=impostors,
+            far_targets=far_targets,
+            progress=progress,
+        )
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
     require_values(scores, "open-set identification")
@@ -211,6 +253,9 @@ def closed_set(
     fusion: str = "min",
     ties: str = "pessimistic",
     unmated: str = "auto",
+    gallery: str | int = "multi",
+    sampling: str | int = "exact",
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate closed-set identification: at which rank does each probe's subject stand?
@@ -225,6 +270,8 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
+    gallery, sampling, random_state
+        As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -232,7 +279,15 @@ def closed_set(
     -------
     xarray.Dataset
         ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
-        ``attempts``, ``skipped``, ``tied``.
+        ``attempts``, ``skipped``, ``tied``. Of drawn galleries, counts are expected counts
+        (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If a probe has no usable mate and may not be skipped.
 
     Notes
     -----
@@ -245,7 +300,26 @@ def closed_set(
     >>> scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
     >>> be.closed_set(scores).cms.values
     array([0.5, 1. , 1. ])
+
+    One template of each subject, on average over all such galleries:
+
+    >>> people = ["ann", "ann", "bob", "bob"]
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 3], [6, 3, 3, 0]]
+    >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
+    array([0.875, 1.   ])
     """
+    drawn = parse_drawn(gallery, sampling, random_state)
+    if drawn.size:
+        return drawn_closed_set(
+            scores,
+            drawn,
+            max_rank=max_rank,
+            rank_unit=rank_unit,
+            fusion=fusion,
+            ties=ties,
+            unmated=unmated,
+            progress=progress,
+        )
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
     (result,) = run_jobs(scores, reader, [job], progress)
