@@ -39,6 +39,9 @@ COORDINATES = {
     "probe": Name("probe, by its row"),
     "sequence": Name("sequence"),
     "target": Name("target: an identity of the ground truth, by its id"),
+    "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
+    "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
+    "unenrolled_share": Name("share of the probes that are not enrolled"),
 }
 
 VERIFICATION = {
@@ -143,6 +146,17 @@ RANKS = {
     "mates": Name("usable mates", "candidates"),
     "others": Name("usable candidates of other subjects", "candidates"),
     "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
+}
+
+GALLERY_SIZE = {
+    "cms": CLOSED_SET["cms"],
+    "recognition_rate": CLOSED_SET["recognition_rate"],
+    **{k: OPEN_SET[k] for k in ("dir", "far", "frr", "genuine_attempts", "impostor_attempts")},
+    "error_share": Name("share of all searches that end in a miss or a false accept"),
+    "extrapolated": Name("whether CMS, DIR and FRR are extrapolated by a model (1) or exact (0)"),
+    "far_extrapolated": Name("whether FAR is extrapolated by a model (1) or exact (0)"),
+    "validation_cms_error": Name("error of CMS predicted from a part of the gallery, the largest"),
+    "validation_far_error": Name("error of FAR predicted from a part of the gallery, the largest"),
 }
 
 TRACKING = {

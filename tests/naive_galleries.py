@@ -135,3 +135,63 @@ def expected(
         ttr_identity=[naive.rate(x, targets) for x in own],
         ftr=[naive.rate(x, len(data.rows) - targets) for x in ftr],
     )
+
+
+def by_size(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    size: int,
+    thresholds: Sequence[Any] = (),
+    max_rank: int,
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+    **options: Any,
+) -> tuple[list[Any], list[list[Any]], list[Any]]:
+    """CMS, DIR and FAR as means over all galleries of `size` subjects; None where there is none.
+
+    For CMS and DIR the probe's own subject is one of them, for FAR it is not.
+    """
+    data = naive.read(values, probe_labels, gallery_labels, **options)
+    assert data.gallery_subjects is not None and data.probe_labels is not None
+    enrolled = list(dict.fromkeys(data.gallery_subjects))
+    limits = [data.sign * naive.number(t) for t in thresholds]
+    if data.all_against_all:
+        impostors = "leave-subject-out"
+    elif impostors == "auto":
+        impostors = "leave-subject-out" if all(data.enrolled) else "unenrolled"
+    cms, fa, genuine, impostor = [Fraction(0)] * max_rank, [Fraction(0)] * len(limits), 0, 0
+    dir_ = [[Fraction(0)] * max_rank for _ in limits]
+    possible = True
+    for i, label in enumerate(data.probe_labels):
+        found = naive.candidates(data, i, "subject", fusion)
+        others = [s for s in enrolled if s != label]
+        if any(c.mate for c in found):
+            genuine += 1
+            chosen = list(itertools.combinations(others, size - 1))
+            for subset in chosen:
+                listed_ = [c for c in found if c.mate or c.subject in subset]
+                d, rank, _ = naive.place(listed_, ties)
+                for k in range(max_rank):
+                    chance = Fraction(naive.within(rank, k + 1), len(chosen))
+                    cms[k] += chance
+                    for t, limit in enumerate(limits):
+                        dir_[t][k] += chance * (d <= limit)
+        plays = data.all_against_all or impostors == "both"
+        plays = plays or data.enrolled[i] == (impostors == "leave-subject-out")
+        if plays and any(not c.mate for c in found):
+            impostor += 1
+            chosen = list(itertools.combinations(others, size))
+            possible = possible and bool(chosen)
+            for subset in chosen:
+                near = min((c.distance for c in found if c.subject in subset), default=naive.INF)
+                seen = any(c.subject in subset for c in found)
+                for t, limit in enumerate(limits):
+                    fa[t] += Fraction(seen and near <= limit, len(chosen))
+    return (
+        [naive.rate(x, genuine) for x in cms],
+        [[naive.rate(x, genuine) for x in row] for row in dir_],
+        [naive.rate(x, impostor) if possible else None for x in fa],
+    )
