@@ -489,3 +489,83 @@ def test_streamed_embeddings_and_parts_give_the_same(tmp_path):
 
     with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as again:
         assert again.load().identical(a)
+
+
+CARD = """
+schema = 1
+name = "one-template"
+title = "One template a subject"
+summary = "Identification in galleries of one template a subject."
+layout = "probe-against-gallery"
+
+[source]
+text = "these tests"
+
+[verification]
+
+[open_set]
+gallery = "single"
+ties = "expected"
+max_rank = 4
+
+[closed_set]
+gallery = "single"
+unmated = "skip"
+
+[thresholds]
+values = [1.0, 2.0, 3.0]
+"""
+
+
+def test_cards_and_tallies(tmp_path):
+    from bioeval.protocol import parse
+
+    card = parse(CARD)
+    scores = be.simulate(
+        15, (1, 4), layout="probe-against-gallery", probes=3, unenrolled=4, random_state=1
+    )
+    limits, m = [1.0, 2.0, 3.0], scores.shape[0]
+    tree = be.evaluate(scores, card)
+    open_set = be.open_set(scores, gallery="single", ties="expected", max_rank=4, thresholds=limits)
+    closed = be.closed_set(scores, gallery="single", unmated="skip")
+    for node, alone in (("open_set", open_set), ("closed_set", closed)):
+        found = tree[node].to_dataset()
+        assert found.equals(alone)
+        assert found.attrs["gallery"] == "single" and found.attrs["protocol"] == "one-template"
+    assert "eer" in tree["verification/single"]
+
+    rows = np.arange(m)
+    parts = [be.tally(scores.select(probes=r), card) for r in (rows[:20], rows[20:])]
+    whole = be.tally(scores.select(probes=rows), card)
+    merged = parts[0].merge(parts[1])
+    path = tmp_path / "tally.npz"
+    merged.save(path)
+    again = be.Tally.load(path)
+    for node in ("open_set", "closed_set"):
+        assert merged.dataset(node).equals(whole.dataset(node))
+        assert again.dataset(node).identical(merged.dataset(node))
+    other = be.tally(scores.select(probes=rows), parse(CARD.replace("expected", "stable")))
+    with pytest.raises(be.MergeError, match="ties"):
+        whole.merge(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("di", lambda t: t.di.high.__isub__(10**9)),
+        ("thresholds", lambda t: t.thresholds.__imul__(-1)),
+        ("genuine", lambda t: setattr(t, "genuine", -1)),
+        ("ties", lambda t: setattr(t, "ties", "random")),
+        ("within", lambda t: setattr(t, "within", FixedSums.zeros(3, 3))),
+        ("tied", lambda t: setattr(t, "tied", None)),
+    ],
+)
+def test_a_damaged_tally_is_refused(tmp_path, name, change):
+    from bioeval.protocol import parse
+
+    scores = be.simulate(5, 2, layout="probe-against-gallery", random_state=1)
+    tally = be.tally(scores, parse(CARD))
+    change(tally.parts["open_set"].tally)
+    tally.save(tmp_path / "t.npz")
+    with pytest.raises(be.DataError, match="damaged"):
+        be.Tally.load(tmp_path / "t.npz")

@@ -83,6 +83,7 @@ def sampled_dataset(
     tallies: list[IdentificationTally],
     evaluate: Callable[[IdentificationTally], xr.Dataset],
     drawn: Drawn,
+    note: str = "",
 ) -> xr.Dataset:
     """Evaluate each gallery and return means, with the spread between galleries.
 
@@ -93,6 +94,8 @@ def sampled_dataset(
     evaluate : callable
         Returns the dataset of one of them, all of the same shape.
     drawn : Drawn
+    note : str
+        A warning to add, if any.
 
     Returns
     -------
@@ -144,4 +147,5 @@ def sampled_dataset(
     coords = {k: (k, v.values, v.attrs) for k, v in first.coords.items()}
     coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     attrs = first.attrs | drawn_attrs(drawn)
+    attrs["warnings"] = "\n".join(filter(None, [attrs["warnings"], note]))
     return xr.Dataset(variables, coords, attrs)
