@@ -118,8 +118,10 @@ def _gallery(tally: Any) -> str:
         return "the thresholds are not an increasing list of numbers"
     if tally.ties not in ("pessimistic", "optimistic", "stable", "expected"):
         return "the options it was counted with are damaged"
-    numbers = ("genuine", "unmated", "unmated_targets", "targets", "non_targets")
-    numbers += ("impostors_enrolled", "impostors_unenrolled", "size")
+    numbers = (
+        *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
+        *("impostors_enrolled", "impostors_unenrolled", "size"),
+    )
     if not all(_whole(getattr(tally, name)) for name in numbers) or tally.size < 1:
         return "its numbers of attempts are damaged"
     if not isinstance(tally.first_unmated, int):
@@ -128,12 +130,14 @@ def _gallery(tally: Any) -> str:
     shapes = {"di": (len(limits) + 1, *ranks), "tied": (1, 1), "within": (4, len(limits))}
     for name, shape in shapes.items():
         sums = getattr(tally, name)
-        for part in ("high", "low"):
-            table = getattr(sums, part, None)
-            right = isinstance(table, np.ndarray) and table.dtype == np.int64
-            if not right or table.ndim != 2 or table.shape != shape or (table < 0).any():
-                return f"{name} is not a table of sums"
+        if not all(_table(getattr(sums, part, None), shape) for part in ("high", "low")):
+            return f"{name} is not a table of sums"
     return "" if ranks and ranks[0] else "it has no ranks"
+
+
+def _table(value: Any, shape: tuple[int, ...]) -> bool:
+    right = isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape == shape
+    return right and value.ndim == 2 and not (value < 0).any()
 
 
 def _rises(values: np.ndarray, *, strictly: bool) -> bool:
