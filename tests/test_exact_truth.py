@@ -93,3 +93,12 @@ def test_single_gallery_shot(shared, case, camera_apart):
         assert (np.abs(found[: len(mean)] - mean) <= allowed).all(), name
         compared += 1
     assert compared
+
+
+def test_the_page_on_random_galleries_runs(root):
+    import doctest
+
+    with np.printoptions(legacy=False):
+        page = str(root / "docs" / "exact-galleries.md")
+        failed, tried = doctest.testfile(page, module_relative=False)
+    assert tried > 8 and not failed
