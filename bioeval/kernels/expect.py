@@ -25,6 +25,12 @@ def none_drawn(n, taken, size):
 
 
 @njit(cache=True)
+def drawn_chance(n, taken, size):
+    """Return the chance that any of `taken` is among `size` drawn of `n`."""
+    return taken / n if size == 1 else 1.0 - none_drawn(n, taken, size)
+
+
+@njit(cache=True)
 def successes(chance, more, times, u, count, limit, tiny, out, factor, spare):
     """Write the chances of 0, 1, ... successes among independent trials.
 
@@ -228,51 +234,48 @@ def rank_chances(
                 x = np.float64(row[p])
                 if not x <= worst:
                     continue
-                a = used - 1
-                while a >= 0 and x <= distance[a]:
-                    if x < distance[a]:
-                        closer[a] += 1
-                    else:
-                        same[a] += 1
-                        before[a] += place[p] < where[a]
-                    a -= 1
+                # It is closer than the mates from `far` on, and as close as those before it.
+                near = 0
+                far = 0
+                for a in range(used):
+                    near += distance[a] < x
+                    far += distance[a] <= x
+                if far < used:
+                    closer[far] += 1
+                for a in range(near, far):
+                    same[a] += 1
+                    before[a] += place[p] < where[a]
             take = min(size, n)
+            sum_closer = 0
             for a in range(used):
-                if closer[a] + same[a] == 0:
+                sum_closer += closer[a]
+                if sum_closer + same[a] == 0:
                     continue
-                nearer = 1.0 - none_drawn(n, closer[a], take)
-                if take == 1:
-                    nearer = closer[a] / n
-                within = nearer
                 if same[a] > 0:
-                    within = 1.0 - none_drawn(n, closer[a] + same[a], take)
-                    if take == 1:
-                        within = (closer[a] + same[a]) / n
-                    untied[a] *= 1.0 - (within - nearer)
-                base = nearer
+                    both = drawn_chance(n, sum_closer + same[a], take)
+                    untied[a] *= 1.0 - (both - drawn_chance(n, sum_closer, take))
+                ahead = sum_closer
                 if policy == 1:
-                    base = within
-                elif policy == 2 and before[a] > 0:
-                    base = 1.0 - none_drawn(n, closer[a] + before[a], take)
-                    if take == 1:
-                        base = (closer[a] + before[a]) / n
-                if base >= 1.0:
+                    ahead += same[a]
+                elif policy == 2:
+                    ahead += before[a]
+                if ahead > n - take:
                     shift[a] += 1
                     continue
-                spare = within - nearer if policy == 3 else 0.0
-                if not (base > 0.0 or spare > 0.0):
-                    continue
                 if alike > 0:
-                    ahead = closer[a]
-                    if policy == 1:
-                        ahead += same[a]
-                    elif policy == 2:
-                        ahead += before[a]
+                    if ahead == 0:
+                        continue
                     known = slot[a, n, ahead]
                     if known >= 0:
                         times[a, known] += 1
                         continue
                     slot[a, n, ahead] = number[a]
+                base = drawn_chance(n, ahead, take)
+                spare = 0.0
+                if policy == 3 and same[a] > 0:
+                    spare = drawn_chance(n, sum_closer + same[a], take) - base
+                if not (base > 0.0 or spare > 0.0):
+                    continue
                 trials[a, number[a]] = base
                 more[a, number[a]] = spare
                 times[a, number[a]] = 1
