@@ -67,6 +67,17 @@ def test_gallery_size_plot(scores):
         be.plot.gallery_size(be.closed_set(scores))
 
 
+def test_gallery_size_plot_has_a_cloud_of_sampled_galleries(scores):
+    ds = be.gallery_size(scores, [2, 5, 20, 40], thresholds=5, sampling=6, random_state=1)
+    display = be.plot.gallery_size(ds, ranks=(1,))
+    cloud = [x for x in display.ax_.lines if x.get_alpha() == 0.2]
+    assert len(cloud) == 6
+    for line, y in zip(cloud, ds.cms_by_gallery.sel(rank=1).values, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), y)
+    assert display.ax_.get_ylim()[0] < np.nanmin(ds.cms_by_gallery.sel(rank=1))
+    assert any("6 galleries drawn at random" in t.get_text() for t in display.ax_.texts)
+
+
 def test_other_plots_take_drawn_galleries(scores):
     for options in ({}, {"sampling": 3}):
         ds = be.open_set(scores, gallery="single", thresholds=20, **options)

@@ -353,6 +353,22 @@ def test_the_seed_is_what_counts():
     np.testing.assert_array_equal(part.cms_by_gallery, whole.cms_by_gallery)
 
 
+def test_pairs_of_one_session_are_left_out_before_the_draw():
+    rng = np.random.default_rng(4)
+    people, days = np.repeat(np.arange(8), 4), np.tile([0, 0, 1, 2], 8)
+    d = rng.random((32, 32))
+    meta = {"session": days}
+    scores = be.Scores(d, people, probe_meta=meta, exclude=("session",))
+    same = (people[:, None] == people) & (days[:, None] == days)
+    mask = np.where(same, 0, np.where(people[:, None] == people, 2, 1)).astype(np.uint8)
+    masked = be.Scores(d, people, mask=mask)
+    given_ = {"gallery": "single", "thresholds": [0.01, 0.05, 0.2]}
+    a, b = be.open_set(scores, **given_), be.open_set(masked, **given_)
+    np.testing.assert_array_equal(a.dir, b.dir)
+    np.testing.assert_array_equal(a.far, b.far)
+    assert not a.dir.equals(be.open_set(be.Scores(d, people), **given_).dir)
+
+
 # ------------------------------------------------------------------------------ wrong usage
 
 

@@ -265,3 +265,43 @@ def test_default_sizes_similarities_and_files(tmp_path):
         assert again.load().identical(ds)
     assert all(isinstance(x, (str, int, float)) for x in ds.attrs.values())
     json.dumps(ds.attrs)
+
+
+def test_sampled_galleries_lie_about_the_exact_mean():
+    """Of equally many probes a subject, the mean of shared galleries is the mean over all."""
+    scores = be.simulate(25, 3, within=1.0, random_state=2)
+    options = {"thresholds": [3.0], "max_rank": 4}
+    ds = be.gallery_size(scores, [3, 10, 25, 30], sampling=150, random_state=1, **options)
+    mean = ds.cms_by_gallery.mean("repeat")
+    se = ds.cms_sd / np.sqrt(150)
+    assert (np.abs(mean - ds.cms)[:2] <= 4.5 * se[:2] + 1e-12).all()
+    assert (se[:2, 0] > 0).all() and (ds.cms_sd[2] < 1e-12).all()
+    assert np.isnan(ds.cms_by_gallery[:, 3]).all()
+    # One of them, evaluated by itself.
+    again = be.gallery_size(scores, [10], sampling=2, random_state=1, **options)
+    values = set(np.rint(again.cms_by_gallery.values[:, 0, 0] * 30).astype(int).tolist())
+    assert np.allclose(again.cms_by_gallery * 30, np.rint(again.cms_by_gallery * 30)) and values
+    np.testing.assert_array_equal(again.cms_by_gallery[:, 0], ds.cms_by_gallery[:2, 1])
+    other = be.gallery_size(scores, [10], sampling=2, random_state=3, **options)
+    assert not other.cms_by_gallery.equals(again.cms_by_gallery)
+    with pytest.raises(be.DataError, match="sampling"):
+        be.gallery_size(scores, [3], sampling=0)
+
+
+def test_each_sampled_gallery_is_one_of_those_there_are():
+    """Two of three subjects: three galleries, told apart by their rates, drawn equally often."""
+    d = [[0, 5, 2, 9], [5, 0, 9, 2], [2, 9, 0, 1], [9, 2, 1, 0]]
+    people = np.array(["a", "a", "b", "b"])
+    # c is nearer to a's templates than they are to each other, and far from b's.
+    d = np.pad(np.array(d, dtype=float), (0, 1), constant_values=4.0)
+    d[2:4, 4] = d[4, 2:4] = 8.0
+    scores = be.Scores(d, [*people, "c"])
+    wholes = []
+    for pair in (("a", "b"), ("a", "c"), ("b", "c")):
+        chosen = np.nonzero(np.isin(scores.probe_labels, pair))[0]
+        part = be.Scores(d[np.ix_(chosen, chosen)], scores.probe_labels[chosen])
+        wholes.append(be.closed_set(part, rank_unit="subject", max_rank=1).cms.values[0])
+    assert sorted(wholes) == [0.0, 0.5, 1.0]
+    ds = be.gallery_size(scores, [2], sampling=300, random_state=5, max_rank=1, thresholds=[1.0])
+    found, counts = np.unique(ds.cms_by_gallery, return_counts=True)
+    assert found.tolist() == [0.0, 0.5, 1.0] and (counts > 70).all()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Numbers, Whole, labels, thresholds
+from bioeval.cli.arguments import Numbers, Whole, labels, metadata, thresholds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +67,10 @@ class Sizes(click.ParamType):
     show_default=True,
     help="Who plays the impostor.",
 )
+@click.option(
+    "--sampling", type=Whole(1), metavar="R", help="Also draw R galleries of each size, to plot."
+)
+@click.option("--seed", type=Whole(0), help="Seed of the sampling.")
 @click.option("--unenrolled", type=Numbers(), help="Shares of unenrolled probes, as 0.1,0.5.")
 @click.option("--out", metavar="DIR", help="Write results.nc, summary.json, table.txt and curves.")
 @click.option("--plots", is_flag=True, help="With --out: also draw the plots.")
@@ -87,6 +91,13 @@ class Sizes(click.ParamType):
 @click.option("--probe-labels", metavar="KEY|CSV", help="Subjects of the rows.")
 @click.option("--gallery-labels", metavar="KEY|CSV", help="Subjects of the columns.")
 @click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine.")
+@click.option("--meta", multiple=True, metavar="NAME=KEY", help="Metadata; repeatable.")
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="NAME",
+    help="Leave out pairs of one subject that share this metadata, as session; repeatable.",
+)
 def command(
     data: str,
     sizes: list[int] | None,
@@ -95,12 +106,16 @@ def command(
     ties: str,
     impostors: str,
     unenrolled: tuple[float, ...] | None,
+    sampling: int | None,
+    seed: int | None,
     out: str | None,
     plots: bool,
     as_json: bool,
     both_labels: str | None,
     probe_labels: str | None,
     gallery_labels: str | None,
+    meta: tuple[str, ...],
+    exclude: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Evaluate a file over gallery sizes, and show or write the rates."""
@@ -112,9 +127,11 @@ def command(
         **labels("labels", both_labels, data),
         **labels("probe_labels", probe_labels, data),
         **labels("gallery_labels", gallery_labels, data),
+        "meta": metadata(meta),
+        "exclude": exclude,
     }
     asked: dict[str, Any] = {"thresholds": thresholds(given_thresholds), "max_rank": max_rank}
-    asked |= {"ties": ties, "impostors": impostors}
+    asked |= {"ties": ties, "impostors": impostors, "sampling": sampling, "random_state": seed}
     if unenrolled is not None:
         asked["unenrolled_shares"] = unenrolled
 

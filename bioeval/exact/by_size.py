@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.blocks import BlockReader, Progress, parse_fusion, require_subjects
-from bioeval.checks import require_probability
-from bioeval.counting import require_values
+from bioeval.checks import require_integer, require_probability
+from bioeval.counting import IdentificationJob, require_values
+from bioeval.draws import RandomState, Stream, seed_sequence
 from bioeval.errors import DataError, require_choice
 from bioeval.exact.grids import grid_over
 from bioeval.exact.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.exact.strangers import MODEL
+from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.datasets import about_attrs, build, max_ranks, rate
 from bioeval.metrics.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
 from bioeval.metrics.ranks import TIES, check_max_rank
-from bioeval.names import GALLERY_SIZE
+from bioeval.names import GALLERY_SIZE, Name
 from bioeval.scores import Scores
 from bioeval.sweeping import run_jobs
 from bioeval.thresholds import to_user
@@ -50,6 +53,8 @@ def gallery_size(
     ties: str = "pessimistic",
     impostors: str = "auto",
     unenrolled_shares: Sequence[float] = SHARES,
+    sampling: int | None = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate identification against the number of subjects in the gallery.
@@ -71,6 +76,12 @@ def gallery_size(
         As for :func:`bioeval.open_set`. Ranks count subjects.
     unenrolled_shares : sequence of float
         Shares of probes that are not enrolled, to weigh errors by.
+    sampling : int, optional
+        Also draw so many galleries of each size that the data have: random subjects, with only
+        their own probes. The means need none of them; they show how far one gallery may lie
+        from the mean.
+    random_state : int, SeedSequence or Generator, optional
+        Seed of the sampling.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -85,7 +96,8 @@ def gallery_size(
         impostor_attempts``. With sizes beyond the data, ``validation_cms_error`` and
         ``validation_far_error`` over ``validation_size`` say how far the same model was off when
         it predicted the whole gallery from parts of that size (the largest error over ranks, or
-        thresholds, with its sign).
+        thresholds, with its sign). Sampling adds ``cms_by_gallery`` over ``repeat``, NaN beyond
+        the data, and ``cms_sd``, the standard deviation between those galleries.
 
     Raises
     ------
@@ -122,10 +134,61 @@ def gallery_size(
     chosen = _sizes(sizes, subjects)
     grid = grid_over(reader, thresholds, THRESHOLDS)
     job = SizeJob(reader, fusion=fusion, thresholds=grid)
+    repeats = 0 if sampling is None else require_integer("sampling", sampling, low=1)
+    stream = Stream(seed_sequence(random_state), 0)
     (tally,) = run_jobs(scores, reader, [job], progress)
-    return size_dataset(
+    found = size_dataset(
         tally, chosen, subjects, max_rank=max_rank, ties=ties, impostors=impostors, shares=shares
     )
+    if not repeats:
+        return found
+    names = {name: found["cms"].attrs["long_name"] for name in ("cms_by_gallery", "cms_sd")}
+    curves = _sampled(reader, chosen, repeats, stream, fusion, ties, len(found["rank"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of one gallery, or none of a size
+        spread = np.std(curves, axis=0, ddof=1)
+    over = ("gallery_size", "rank")
+    found["cms_by_gallery"] = (
+        ("repeat", *over), curves, Name(f"of each gallery, {names['cms_by_gallery']}").attrs()
+    )  # fmt: skip
+    found["cms_sd"] = (over, spread, Name(f"between galleries, {names['cms_sd']}").attrs())
+    coordinate = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
+    return found.assign_coords(repeat=coordinate)
+
+
+def _sampled(
+    reader: BlockReader,
+    sizes: np.ndarray,
+    repeats: int,
+    stream: Stream,
+    fusion: str,
+    ties: str,
+    ranks: int,
+) -> np.ndarray:
+    """Return the CMS of random galleries, shape (repeats, sizes, ranks); NaN beyond the data."""
+    scores, groups = reader.scores, reader.gallery
+    subjects = len(groups.subjects)
+    of_column = np.empty(scores.shape[1], dtype=np.int64)
+    of_column[groups.columns[0]] = np.repeat(np.arange(subjects), np.diff(groups.starts))
+    curves = np.full((repeats, len(sizes), ranks), np.nan)
+    for r in range(repeats):
+        order = np.argsort(stream.uniforms(subjects), kind="stable")
+        for i, size in enumerate(sizes):
+            if size > subjects:
+                break
+            # Galleries of one repeat lie within each other.
+            inside = np.zeros(subjects + 1, dtype=bool)  # the last one for nobody
+            inside[order[:size]] = True
+            probes, gallery = np.nonzero(inside[groups.own])[0], np.nonzero(inside[of_column])[0]
+            if not len(probes):
+                continue
+            part = scores.select(probes=probes, gallery=gallery)
+            part_reader = BlockReader(part)
+            job = IdentificationJob(part, part_reader, rank_unit="subject", fusion=fusion)
+            (tally,) = run_jobs(part, part_reader, [job])
+            one = closed_set_dataset(tally, max_rank=ranks, ties=ties, unmated="skip")
+            curves[r, i] = one["cms"].values
+    return curves
 
 
 def size_dataset(
@@ -177,13 +240,13 @@ def size_dataset(
         "threshold": to_user(grid, about.kind)[order],
         "unenrolled_share": shares,
     }
-    warnings = [note] if note else []
+    remarks = [note] if note else []
     if not genuine:
-        warnings.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
+        remarks.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
     if not impostor:
-        warnings.append("no impostor attempt: FAR is not defined (NaN)")
+        remarks.append("no impostor attempt: FAR is not defined (NaN)")
     if beyond.any() or far_beyond.any():
-        warnings += _extrapolated(sizes, subjects, bool(beyond.any()), model)
+        remarks += _extrapolated(sizes, subjects, bool(beyond.any()), model)
     if beyond.any():
         known = np.unique([max(2, subjects // 4), max(2, subjects // 2)])
         errors = [model.validated(int(size)) for size in known if size < subjects]
@@ -193,7 +256,7 @@ def size_dataset(
         far_error = np.array([_largest(far_off) for _, far_off in errors])
         variables["validation_cms_error"] = (over, cms_error)
         variables["validation_far_error"] = (over, far_error)
-    attrs = about_attrs(about, "identification against gallery size", warnings)
+    attrs = about_attrs(about, "identification against gallery size", remarks)
     attrs |= {
         "rank_unit": "subject",
         "fusion": tally.ranks.fusion,

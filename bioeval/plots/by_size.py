@@ -19,18 +19,31 @@ NEEDS = {"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)}
 
 RANKS = (1, 5, 10)
 
+BY_GALLERY = "cms_by_gallery"
+
+# Of so many sampled galleries the curves are drawn; more would fill the cloud.
+CLOUD = 200
+
 # Line styles without the dotted one, which is for what is extrapolated.
 DASHES = (0, 1, 3, 6)
 
 
 class GallerySizeDisplay(CurvesDisplay):
-    """Curves over gallery sizes; ``x`` of a curve is the size and ``y`` is CMS at one rank."""
+    """Curves over gallery sizes; ``x`` of a curve is the size and ``y`` is CMS at one rank.
+
+    Attributes
+    ----------
+    ranks : dict of str to int
+        The rank of each curve.
+    """
+
+    ranks: dict[str, int]
 
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = RANKS) -> Self:
         """Take the curves of a result over gallery sizes, or a mapping of name to such."""
         found = pick(data, "gallery_size", NEEDS)
-        curves = []
+        curves, rank_of = [], {}
         for number, system in enumerate(found):
             have = set(system.dataset["rank"].values.tolist())
             wanted = [rank for rank in ranks if rank in have]
@@ -40,9 +53,11 @@ class GallerySizeDisplay(CurvesDisplay):
                     f"rank {missing} is not in the result, which has ranks 1 to {max(have)}"
                 )
             for i, rank in enumerate(wanted):
+                name = ", ".join(filter(None, (system.name, f"rank {rank}")))
+                rank_of[name] = rank
                 curves.append(
                     Curve(
-                        ", ".join(filter(None, (system.name, f"rank {rank}"))),
+                        name,
                         system.dataset["gallery_size"].values,
                         system.dataset["cms"].sel(rank=rank).values,
                         system,
@@ -51,7 +66,9 @@ class GallerySizeDisplay(CurvesDisplay):
                         dash=DASHES[i % len(DASHES)],
                     )
                 )
-        return cls(curves)
+        made = cls(curves)
+        made.ranks = rank_of
+        return made
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""
@@ -61,6 +78,7 @@ class GallerySizeDisplay(CurvesDisplay):
         for curve in drawn:
             beyond = curve.system.dataset["extrapolated"].values.astype(bool)
             exact = int((~beyond).sum())
+            lowest = min(lowest, self._cloud(ax, curve))
             self._line(curve, curve.x[:exact], curve.y[:exact], style, marked=True)
             if beyond.any():
                 # From the last exact point on, hollow and dotted: a model, not the data.
@@ -79,6 +97,10 @@ class GallerySizeDisplay(CurvesDisplay):
         ax.set_ylim(*look.rate_limits(lowest if drawn else 0.0))
         keep_free = self._rule(ax, exact_up_to)
         details = ["means over all galleries of that many subjects; ranks count subjects"]
+        clouds = [c for c in drawn if BY_GALLERY in c.system.dataset]
+        if clouds:
+            number = clouds[0].system.dataset.sizes["repeat"]
+            details.append(f"thin lines: {number:,} galleries drawn at random")
         if exact_up_to:
             details.append("dotted, hollow: extrapolated by a beta-binomial model")
         self._titled("CMS", details)
@@ -88,6 +110,18 @@ class GallerySizeDisplay(CurvesDisplay):
         )  # fmt: skip
         self._labels(0.3, keep_free)
         return self
+
+    def _cloud(self, ax: Axes, curve: Curve) -> float:
+        """Draw the CMS of sampled galleries behind their mean; return the smallest."""
+        dataset = curve.system.dataset
+        if BY_GALLERY not in dataset:
+            return 1.0
+        galleries = dataset[BY_GALLERY].sel(rank=self.ranks[curve.name]).values[:CLOUD]
+        for y in galleries:
+            ax.plot(
+                curve.x, y, color=look.colour(curve.hue), alpha=0.2, linewidth=0.5, zorder=1.5
+            )  # fmt: skip
+        return float(np.nanmin(galleries, initial=1.0))
 
     def _rule(self, ax: Axes, exact_up_to: list[int]) -> list[Any]:
         """Mark where the data end."""
