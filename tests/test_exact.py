@@ -463,6 +463,15 @@ def test_merged_parts_are_the_whole_to_the_last_bit(found, data):
         assert getattr(both, name) == getattr(whole, name), name
 
 
+def test_tiles_change_nothing(monkeypatch):
+    scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
+    options = {"gallery": "single", "thresholds": 30}
+    whole = be.open_set(scores, **options)
+    monkeypatch.setattr("bioeval.exact.expectations.TILE_CHANCES", 100)
+    monkeypatch.setattr("bioeval.blocks.BLOCK_VALUES", 50)
+    assert be.open_set(scores, **options).equals(whole)
+
+
 def test_what_does_not_merge():
     scores = be.simulate(6, 3, random_state=1)
     options = {"size": 1, "ties": "stable", "thresholds": np.array([1.0]), "ranks": 3}

@@ -12,7 +12,6 @@ from bioeval.exact.galleries import Drawn
 from bioeval.metrics.closed_set import require_mated
 from bioeval.metrics.datasets import about_attrs, build, rate
 from bioeval.metrics.open_set import impostor_gallery, role_of
-from bioeval.metrics.support import support_warnings
 from bioeval.names import CLOSED_SET, OPEN_SET
 from bioeval.points import FAR_TARGETS, check_far_targets
 from bioeval.thresholds import to_user
@@ -123,7 +122,7 @@ def open_set_expected(
     if not impostor:
         warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
     if genuine and impostor:
-        warnings += [NO_POINTS, *support_warnings(targets, impostor, False, "DIR")]
+        warnings.append(NO_POINTS)
     if tally.unmated_targets:
         warnings.append(
             f"{tally.unmated_targets} enrolled probes without a usable mate make no genuine attempt"

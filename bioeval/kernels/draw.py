@@ -24,6 +24,90 @@ def below(word, count):
     return np.int64(((word >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
 
 
+@njit(cache=True)
+def draw_row(
+    row, place, starts, own, itself, probe, size, key, mate, closer, tied, tied_before, other
+):  # fmt: skip
+    """Do the work of :func:`draw_facts` for one row, in float64."""
+    n = len(row)
+    groups = len(starts) - 1
+    repeats = len(mate)
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    usable = np.empty(n, dtype=np.int64)
+    begin = np.empty(groups + 1, dtype=np.int64)
+    held = 0
+    found = 0
+    for g in range(groups):
+        begin[g] = held
+        for p in range(starts[g], starts[g + 1]):
+            if p != itself and row[p] == row[p]:
+                usable[held] = p
+                held += 1
+        found += g != own and held > begin[g]
+    begin[groups] = held
+    has_mate = own >= 0 and begin[own + 1] > begin[own]
+    seed = mixed(key[0] ^ mixed(np.uint64(probe) + key[1]))
+    for r in range(repeats):
+        state = mixed(seed + np.uint64(r) * golden)
+        best = np.inf
+        best_place = np.int64(-1)
+        nearest = np.inf
+        n_closer = 0
+        n_tied = 0
+        n_before = 0
+        # The own subject first, then the others in order.
+        for turn in range(-1, groups):
+            g = own if turn < 0 else turn
+            if (turn < 0 and not has_mate) or (turn >= 0 and g == own):
+                continue
+            left = begin[g + 1] - begin[g]
+            if left == 0:
+                continue
+            x = np.inf
+            where = np.int64(-1)
+            if size == 1:
+                if left > 1:
+                    state += golden
+                    at = usable[begin[g] + below(mixed(state), left)]
+                else:
+                    at = usable[begin[g]]
+                x = row[at]
+                where = place[at]
+            else:
+                wanted = min(size, left)
+                for c in range(begin[g], begin[g + 1]):
+                    if wanted == 0:
+                        break
+                    if wanted < left:
+                        state += golden
+                        if below(mixed(state), left) >= wanted:
+                            left -= 1
+                            continue
+                    left -= 1
+                    wanted -= 1
+                    y = row[usable[c]]
+                    column = place[usable[c]]
+                    if where < 0 or y < x or (y == x and column < where):
+                        x = y
+                        where = column
+            if turn < 0:
+                best = x
+                best_place = where
+                continue
+            nearest = min(nearest, x)
+            if has_mate:
+                n_closer += x < best
+                if x == best:
+                    n_tied += 1
+                    n_before += where < best_place
+        mate[r] = best if has_mate else np.nan
+        other[r] = nearest if found > 0 else np.nan
+        closer[r] = n_closer
+        tied[r] = n_tied
+        tied_before[r] = n_before
+    return has_mate, found
+
+
 @njit(parallel=True, cache=True)
 def draw_facts(
     block, columns, starts, own, self_position, probe, size, key,
@@ -49,84 +133,14 @@ def draw_facts(
     mates, others : int64 arrays, shape (b,), written
         Whether the own subject has a usable template, and the number of other subjects that do.
     """
-    b, n = block.shape
-    groups = len(starts) - 1
-    repeats = mate.shape[0]
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    for i in prange(b):
-        row = block[i]
-        place = columns[0]
-        usable = np.empty(n, dtype=np.int64)
-        begin = np.empty(groups + 1, dtype=np.int64)
-        held = 0
-        found = 0
-        for g in range(groups):
-            begin[g] = held
-            for p in range(starts[g], starts[g + 1]):
-                if p != self_position[i] and row[p] == row[p]:
-                    usable[held] = p
-                    held += 1
-            found += g != own[i] and held > begin[g]
-        begin[groups] = held
-        has_mate = own[i] >= 0 and begin[own[i] + 1] > begin[own[i]]
+    n = block.shape[1]
+    for i in prange(block.shape[0]):
+        row = np.empty(n)
+        for p in range(n):
+            row[p] = block[i, p]
+        has_mate, found = draw_row(
+            row, columns[0], starts, own[i], self_position[i], probe[i], size, key,
+            mate[:, i], closer[:, i], tied[:, i], tied_before[:, i], other[:, i],
+        )  # fmt: skip
         mates[i] = 1 if has_mate else 0
         others[i] = found
-        seed = mixed(key[0] ^ mixed(np.uint64(probe[i]) + key[1]))
-        for r in range(repeats):
-            state = mixed(seed + np.uint64(r) * golden)
-            best = np.inf
-            best_place = np.int64(-1)
-            nearest = np.inf
-            n_closer = 0
-            n_tied = 0
-            n_before = 0
-            # The own subject first, then the others in order.
-            for turn in range(-1, groups):
-                g = own[i] if turn < 0 else turn
-                if (turn < 0 and not has_mate) or (turn >= 0 and g == own[i]):
-                    continue
-                left = begin[g + 1] - begin[g]
-                if left == 0:
-                    continue
-                x = np.inf
-                where = np.int64(-1)
-                if size == 1:
-                    if left > 1:
-                        state += golden
-                        at = usable[begin[g] + below(mixed(state), left)]
-                    else:
-                        at = usable[begin[g]]
-                    x = np.float64(row[at])
-                    where = place[at]
-                else:
-                    wanted = min(size, left)
-                    for c in range(begin[g], begin[g + 1]):
-                        if wanted == 0:
-                            break
-                        if wanted < left:
-                            state += golden
-                            if below(mixed(state), left) >= wanted:
-                                left -= 1
-                                continue
-                        left -= 1
-                        wanted -= 1
-                        y = np.float64(row[usable[c]])
-                        column = place[usable[c]]
-                        if where < 0 or y < x or (y == x and column < where):
-                            x = y
-                            where = column
-                if turn < 0:
-                    best = x
-                    best_place = where
-                    continue
-                nearest = min(nearest, x)
-                if has_mate:
-                    n_closer += x < best
-                    if x == best:
-                        n_tied += 1
-                        n_before += where < best_place
-            mate[r, i] = best if has_mate else np.nan
-            other[r, i] = nearest if found > 0 else np.nan
-            closer[r, i] = n_closer
-            tied[r, i] = n_tied
-            tied_before[r, i] = n_before

@@ -114,6 +114,166 @@ def successes(chance, more, times, u, count, limit, tiny, out, factor, spare):
             return
 
 
+@njit(cache=True)
+def row_chances(
+    row, place, starts, own, itself, size, policy, tiny,
+    rules, rule_starts, nodes, node_weights,
+    mate, tied, chance,
+):  # fmt: skip
+    """Do the work of :func:`rank_chances` for one row, in float64."""
+    mate[:] = np.nan
+    tied[:] = 0.0
+    chance[:] = 0.0
+    groups = len(starts) - 1
+    limit = chance.shape[1]
+    if own < 0:
+        return
+    start = starts[own]
+    stop = starts[own + 1]
+    # The mates, nearest first; equal ones in gallery order.
+    distance = np.empty(stop - start)
+    where = np.empty(stop - start, dtype=np.int64)
+    count = 0
+    for p in range(start, stop):
+        x = row[p]
+        if p == itself or x != x:
+            continue
+        at = count
+        while at > 0 and (
+            distance[at - 1] > x or (distance[at - 1] == x and where[at - 1] > place[p])
+        ):
+            distance[at] = distance[at - 1]
+            where[at] = where[at - 1]
+            at -= 1
+        distance[at] = x
+        where[at] = place[p]
+        count += 1
+    if count == 0:
+        return
+    # A mate is the nearest drawn if it is drawn and none of the nearer ones is.
+    drawn = min(size, count)
+    weight = np.empty(count)
+    weight[0] = drawn / count
+    used = 1
+    for a in range(1, count):
+        rest = count - a  # after the mate before this one
+        weight[a] = weight[a - 1] * (rest - (drawn - 1)) / rest
+        if weight[a] > 0.0:
+            used = a + 1
+    worst = distance[used - 1]
+
+    trials = np.empty((used, groups))
+    more = np.zeros((used, groups))
+    times = np.empty((used, groups), dtype=np.int64)
+    # Trials with one chance are made together: where each (n, closer) stands among them.
+    largest = 0
+    for g in range(groups):
+        largest = max(largest, starts[g + 1] - starts[g])
+    alike = largest if policy != 3 and largest <= 32 else 0
+    slot = np.full((used, alike + 1, alike + 1), -1, dtype=np.int32)
+    number = np.zeros(used, dtype=np.int64)
+    loose = np.zeros(used, dtype=np.int64)
+    shift = np.zeros(used, dtype=np.int64)
+    untied = np.ones(used)
+    closer = np.zeros(used, dtype=np.int64)
+    same = np.zeros(used, dtype=np.int64)
+    before = np.zeros(used, dtype=np.int64)
+    for g in range(groups):
+        if g == own:
+            continue
+        n = 0
+        seen = False
+        for p in range(starts[g], starts[g + 1]):
+            x = row[p]
+            n += x == x
+            seen |= x <= worst
+        if not seen:
+            continue
+        for a in range(used):
+            closer[a] = 0
+            same[a] = 0
+            before[a] = 0
+        for p in range(starts[g], starts[g + 1]):
+            x = row[p]
+            if not x <= worst:
+                continue
+            # It is closer than the mates from `far` on, and as close as those before it.
+            near = 0
+            far = 0
+            for a in range(used):
+                near += distance[a] < x
+                far += distance[a] <= x
+            if far < used:
+                closer[far] += 1
+            for a in range(near, far):
+                same[a] += 1
+                before[a] += place[p] < where[a]
+        take = min(size, n)
+        sum_closer = 0
+        for a in range(used):
+            sum_closer += closer[a]
+            if sum_closer + same[a] == 0:
+                continue
+            if same[a] > 0:
+                both = drawn_chance(n, sum_closer + same[a], take)
+                untied[a] *= 1.0 - (both - drawn_chance(n, sum_closer, take))
+            ahead = sum_closer
+            if policy == 1:
+                ahead += same[a]
+            elif policy == 2:
+                ahead += before[a]
+            if ahead > n - take:
+                shift[a] += 1
+                continue
+            if alike > 0:
+                if ahead == 0:
+                    continue
+                known = slot[a, n, ahead]
+                if known >= 0:
+                    times[a, known] += 1
+                    continue
+                slot[a, n, ahead] = number[a]
+            base = drawn_chance(n, ahead, take)
+            spare = 0.0
+            if policy == 3 and same[a] > 0:
+                spare = drawn_chance(n, sum_closer + same[a], take) - base
+            if not (base > 0.0 or spare > 0.0):
+                continue
+            trials[a, number[a]] = base
+            more[a, number[a]] = spare
+            times[a, number[a]] = 1
+            loose[a] += spare > 0.0
+            number[a] += 1
+
+    terms = np.empty(limit)
+    factor = np.empty(limit)
+    held = np.empty(limit)
+    for a in range(used):
+        mate[a] = distance[a]
+        tied[a] = weight[a] * (1.0 - untied[a])
+        room = limit - shift[a]
+        if room <= 0:
+            continue
+        if loose[a] == 0:
+            successes(trials[a], more[a], times[a], 0.0, number[a], room, tiny, terms, factor, held)
+            for k in range(room):
+                chance[a, shift[a] + k] = weight[a] * terms[k]
+            continue
+        # A polynomial of degree `loose`; a rule of n nodes is exact up to degree 2n - 1. Of
+        # many trials the polynomial is smooth, and fewer nodes give all digits.
+        wanted = min(loose[a] // 2 + 1, 16 + np.int64(6.0 * np.sqrt(loose[a])))
+        rule = 0
+        while rule < len(rules) - 1 and rules[rule] < wanted:
+            rule += 1
+        for q in range(rule_starts[rule], rule_starts[rule + 1]):
+            successes(
+                trials[a], more[a], times[a], nodes[q], number[a], room, tiny, terms,
+                factor, held,
+            )  # fmt: skip
+            for k in range(room):
+                chance[a, shift[a] + k] += weight[a] * node_weights[q] * terms[k]
+
+
 @njit(parallel=True, cache=True)
 def rank_chances(
     block, columns, starts, own, self_position, first, size, policy, tiny,
@@ -151,167 +311,118 @@ def rank_chances(
     chance : float64 array, shape (first[b], k), written
         Chance that it is the nearest drawn and stands at each rank.
     """
-    b = block.shape[0]
+    n = block.shape[1]
+    for i in prange(block.shape[0]):
+        row = np.empty(n)
+        for p in range(n):
+            row[p] = block[i, p]
+        low = first[i]
+        high = first[i + 1]
+        row_chances(
+            row, columns[0], starts, own[i], self_position[i], size, policy, tiny,
+            rules, rule_starts, nodes, node_weights,
+            mate[low:high], tied[low:high], chance[low:high],
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def row_within(
+    row, starts, own, itself, size, thresholds, base, scale, guide, steps, anyone, oneself
+):  # fmt: skip
+    """Do the work of :func:`within_chances` for one row; return the other subjects that count."""
     groups = len(starts) - 1
-    limit = chance.shape[1]
-    for i in prange(b):
-        row = block[i]
-        place = columns[0]
-        begin = first[i]
-        for r in range(begin, first[i + 1]):
-            mate[r] = np.nan
-            tied[r] = 0.0
-            for k in range(limit):
-                chance[r, k] = 0.0
-        if own[i] < 0:
+    places = len(guide) - 1
+    last = len(thresholds)
+    largest = 0
+    for g in range(groups):
+        largest = max(largest, starts[g + 1] - starts[g])
+    bins = np.empty(largest, dtype=np.int64)
+    logs = np.zeros(last + 1)
+    mine = np.zeros(last + 1)
+    sure = last
+    mine_sure = last
+    found = 0
+    # Where all templates of some other subject are within a threshold, one surely is: what
+    # is farther does not matter.
+    enough = np.inf
+    for g in range(groups):
+        if g == own:
             continue
-        start = starts[own[i]]
-        stop = starts[own[i] + 1]
-        # The mates, nearest first; equal ones in gallery order.
-        distance = np.empty(stop - start)
-        where = np.empty(stop - start, dtype=np.int64)
-        count = 0
-        for p in range(start, stop):
-            x = np.float64(row[p])
-            if p == self_position[i] or x != x:
+        most = -np.inf
+        n = 0
+        for p in range(starts[g], starts[g + 1]):
+            x = row[p]
+            n += x == x
+            if x > most:
+                most = x
+        if n > 0:
+            found += 1
+            enough = min(enough, most)
+    for g in range(groups):
+        self_group = g == own
+        limit = np.inf if self_group else enough
+        n = 0
+        total_n = 0
+        for p in range(starts[g], starts[g + 1]):
+            x = row[p]
+            if p == itself or x != x:
                 continue
-            at = count
-            while at > 0 and (
-                distance[at - 1] > x or (distance[at - 1] == x and where[at - 1] > place[p])
-            ):
-                distance[at] = distance[at - 1]
-                where[at] = where[at - 1]
+            total_n += 1
+            if x > limit:
+                continue
+            y = (x - base) * scale
+            c = 0
+            if y > 0:
+                c = places - 1 if y >= places - 1 else np.int64(y)
+            low = guide[c]
+            high = guide[c + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if thresholds[middle] < x:
+                    low = middle + 1
+                else:
+                    high = middle
+            at = n
+            while at > 0 and bins[at - 1] > low:
+                bins[at] = bins[at - 1]
                 at -= 1
-            distance[at] = x
-            where[at] = place[p]
-            count += 1
-        if count == 0:
+            bins[at] = low
+            n += 1
+        if n == 0:
             continue
-        # A mate is the nearest drawn if it is drawn and none of the nearer ones is.
-        drawn = min(size, count)
-        weight = np.empty(count)
-        weight[0] = drawn / count
-        used = 1
-        for a in range(1, count):
-            rest = count - a  # after the mate before this one
-            weight[a] = weight[a - 1] * (rest - (drawn - 1)) / rest
-            if weight[a] > 0.0:
-                used = a + 1
-        worst = distance[used - 1]
-
-        trials = np.empty((used, groups))
-        more = np.zeros((used, groups))
-        times = np.empty((used, groups), dtype=np.int64)
-        # Trials with one chance are made together: where each (n, closer) stands among them.
-        largest = 0
-        for g in range(groups):
-            largest = max(largest, starts[g + 1] - starts[g])
-        alike = largest if policy != 3 and largest <= 32 else 0
-        slot = np.full((used, alike + 1, alike + 1), -1, dtype=np.int32)
-        number = np.zeros(used, dtype=np.int64)
-        loose = np.zeros(used, dtype=np.int64)
-        shift = np.zeros(used, dtype=np.int64)
-        untied = np.ones(used)
-        closer = np.zeros(used, dtype=np.int64)
-        same = np.zeros(used, dtype=np.int64)
-        before = np.zeros(used, dtype=np.int64)
-        for g in range(groups):
-            if g == own[i]:
-                continue
-            n = 0
-            seen = False
-            for p in range(starts[g], starts[g + 1]):
-                x = np.float64(row[p])
-                n += x == x
-                seen |= x <= worst
-            if not seen:
-                continue
-            for a in range(used):
-                closer[a] = 0
-                same[a] = 0
-                before[a] = 0
-            for p in range(starts[g], starts[g + 1]):
-                x = np.float64(row[p])
-                if not x <= worst:
+        target = mine if self_group else logs
+        take = min(size, total_n)
+        before = 0.0
+        for c in range(n):
+            if bins[c] >= last:
+                break
+            if total_n < len(steps):
+                step = steps[total_n, c + 1]
+            else:
+                if c + 1 < n and bins[c + 1] == bins[c]:
                     continue
-                # It is closer than the mates from `far` on, and as close as those before it.
-                near = 0
-                far = 0
-                for a in range(used):
-                    near += distance[a] < x
-                    far += distance[a] <= x
-                if far < used:
-                    closer[far] += 1
-                for a in range(near, far):
-                    same[a] += 1
-                    before[a] += place[p] < where[a]
-            take = min(size, n)
-            sum_closer = 0
-            for a in range(used):
-                sum_closer += closer[a]
-                if sum_closer + same[a] == 0:
-                    continue
-                if same[a] > 0:
-                    both = drawn_chance(n, sum_closer + same[a], take)
-                    untied[a] *= 1.0 - (both - drawn_chance(n, sum_closer, take))
-                ahead = sum_closer
-                if policy == 1:
-                    ahead += same[a]
-                elif policy == 2:
-                    ahead += before[a]
-                if ahead > n - take:
-                    shift[a] += 1
-                    continue
-                if alike > 0:
-                    if ahead == 0:
-                        continue
-                    known = slot[a, n, ahead]
-                    if known >= 0:
-                        times[a, known] += 1
-                        continue
-                    slot[a, n, ahead] = number[a]
-                base = drawn_chance(n, ahead, take)
-                spare = 0.0
-                if policy == 3 and same[a] > 0:
-                    spare = drawn_chance(n, sum_closer + same[a], take) - base
-                if not (base > 0.0 or spare > 0.0):
-                    continue
-                trials[a, number[a]] = base
-                more[a, number[a]] = spare
-                times[a, number[a]] = 1
-                loose[a] += spare > 0.0
-                number[a] += 1
-
-        terms = np.empty(limit)
-        factor = np.empty(limit)
-        held = np.empty(limit)
-        for a in range(used):
-            r = begin + a
-            mate[r] = distance[a]
-            tied[r] = weight[a] * (1.0 - untied[a])
-            room = limit - shift[a]
-            if room <= 0:
-                continue
-            if loose[a] == 0:
-                successes(
-                    trials[a], more[a], times[a], 0.0, number[a], room, tiny, terms, factor, held
-                )
-                for k in range(room):
-                    chance[r, shift[a] + k] = weight[a] * terms[k]
-                continue
-            # A polynomial of degree `loose`; a rule of n nodes is exact up to degree 2n - 1. Of
-            # many trials the polynomial is smooth, and fewer nodes give all digits.
-            wanted = min(loose[a] // 2 + 1, 16 + np.int64(6.0 * np.sqrt(loose[a])))
-            rule = 0
-            while rule < len(rules) - 1 and rules[rule] < wanted:
-                rule += 1
-            for q in range(rule_starts[rule], rule_starts[rule + 1]):
-                successes(
-                    trials[a], more[a], times[a], nodes[q], number[a], room, tiny, terms,
-                    factor, held,
-                )  # fmt: skip
-                for k in range(room):
-                    chance[r, shift[a] + k] += weight[a] * node_weights[q] * terms[k]
+                left = none_drawn(total_n, c + 1, take)
+                step = -np.inf
+                if left > 0.0:
+                    after = np.log(left)
+                    step = after - before
+                    before = after
+            if step == -np.inf:
+                if self_group:
+                    mine_sure = min(mine_sure, bins[c])
+                else:
+                    sure = min(sure, bins[c])
+                break
+            target[bins[c]] += step
+    total = 0.0
+    for t in range(last):
+        total += logs[t]
+        anyone[t] = 1.0 if t >= sure else -np.expm1(total)
+    total = 0.0
+    for t in range(last):
+        total += mine[t]
+        oneself[t] = 1.0 if t >= mine_sure else -np.expm1(total)
+    return found
 
 
 @njit(parallel=True, cache=True)
@@ -337,102 +448,15 @@ def within_chances(
     others : int64 array, shape (b,), written
         Other subjects with a usable template.
     """
-    b = block.shape[0]
-    groups = len(starts) - 1
-    places = len(guide) - 1
-    last = len(thresholds)
-    largest = 0
-    for g in range(groups):
-        largest = max(largest, starts[g + 1] - starts[g])
-    for i in prange(b):
-        row = block[i]
-        bins = np.empty(largest, dtype=np.int64)
-        logs = np.zeros(last + 1)
-        mine = np.zeros(last + 1)
-        sure = last
-        mine_sure = last
-        found = 0
-        # Where all templates of some other subject are within a threshold, one surely is: what
-        # is farther does not matter.
-        enough = np.inf
-        for g in range(groups):
-            if g == own[i]:
-                continue
-            most = -np.inf
-            n = 0
-            for p in range(starts[g], starts[g + 1]):
-                x = np.float64(row[p])
-                n += x == x
-                if x > most:
-                    most = x
-            if n > 0:
-                found += 1
-                enough = min(enough, most)
-        for g in range(groups):
-            self_group = g == own[i]
-            limit = np.inf if self_group else enough
-            n = 0
-            total_n = 0
-            for p in range(starts[g], starts[g + 1]):
-                x = np.float64(row[p])
-                if p == self_position[i] or x != x:
-                    continue
-                total_n += 1
-                if x > limit:
-                    continue
-                y = (x - base) * scale
-                c = 0
-                if y > 0:
-                    c = places - 1 if y >= places - 1 else np.int64(y)
-                low = guide[c]
-                high = guide[c + 1]
-                while low < high:
-                    middle = (low + high) // 2
-                    if thresholds[middle] < x:
-                        low = middle + 1
-                    else:
-                        high = middle
-                at = n
-                while at > 0 and bins[at - 1] > low:
-                    bins[at] = bins[at - 1]
-                    at -= 1
-                bins[at] = low
-                n += 1
-            if n == 0:
-                continue
-            target = mine if self_group else logs
-            take = min(size, total_n)
-            before = 0.0
-            for c in range(n):
-                if bins[c] >= last:
-                    break
-                if total_n < len(steps):
-                    step = steps[total_n, c + 1]
-                else:
-                    if c + 1 < n and bins[c + 1] == bins[c]:
-                        continue
-                    left = none_drawn(total_n, c + 1, take)
-                    step = -np.inf
-                    if left > 0.0:
-                        after = np.log(left)
-                        step = after - before
-                        before = after
-                if step == -np.inf:
-                    if self_group:
-                        mine_sure = min(mine_sure, bins[c])
-                    else:
-                        sure = min(sure, bins[c])
-                    break
-                target[bins[c]] += step
-        others[i] = found
-        total = 0.0
-        for t in range(last):
-            total += logs[t]
-            anyone[i, t] = 1.0 if t >= sure else -np.expm1(total)
-        total = 0.0
-        for t in range(last):
-            total += mine[t]
-            oneself[i, t] = 1.0 if t >= mine_sure else -np.expm1(total)
+    n = block.shape[1]
+    for i in prange(block.shape[0]):
+        row = np.empty(n)
+        for p in range(n):
+            row[p] = block[i, p]
+        others[i] = row_within(
+            row, starts, own[i], self_position[i], size, thresholds, base, scale, guide, steps,
+            anyone[i], oneself[i],
+        )  # fmt: skip
 
 
 @njit(cache=True)
