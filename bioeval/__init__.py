@@ -34,6 +34,7 @@ _HOMES = {
     "tracking": "bioeval.mot",
     "top_k": "bioeval.metrics.ranked_lists",
     "compare": "bioeval.two_systems",
+    "gallery_size": "bioeval.exact.by_size",
     "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
         MergeError,
         ProtocolError,
     )
+    from bioeval.exact.by_size import gallery_size
     from bioeval.formats import load, save
     from bioeval.formats.file_names import parse_names
     from bioeval.metrics.ranked_lists import top_k

@@ -50,6 +50,9 @@ COORDINATES = {
     "sequence": Name("sequence"),
     "target": Name("target: an identity of the ground truth, by its id"),
     "measure": Name("what two systems are compared by"),
+    "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
+    "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
+    "unenrolled_share": Name("share of the probes that are not enrolled"),
 }
 
 VERIFICATION = {
@@ -103,6 +106,10 @@ OPEN_SET = {
     "dir_at_far": Name("largest DIR with FAR at most the target", iso="TPIR(N, R, T) at FPIR"),
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
+    "eer_at_least": Name("lower bound of the EER, from the rates at the thresholds"),
+    "eer_at_most": Name("upper bound of the EER, from the rates at the thresholds"),
+    "dir_at_far_at_least": Name("lower bound of DIR with FAR at most the target"),
+    "dir_at_far_at_most": Name("upper bound of DIR with FAR at most the target"),
     "dir": Name(
         "detection and identification rate: share of the genuine attempts whose mate is within "
         "the threshold and at the rank or better",
@@ -150,6 +157,17 @@ RANKS = {
     "mates": Name("usable mates", "candidates"),
     "others": Name("usable candidates of other subjects", "candidates"),
     "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
+}
+
+GALLERY_SIZE = {
+    "cms": CLOSED_SET["cms"],
+    "recognition_rate": CLOSED_SET["recognition_rate"],
+    **{k: OPEN_SET[k] for k in ("dir", "far", "frr", "genuine_attempts", "impostor_attempts")},
+    "error_share": Name("share of all searches that end in a miss or a false accept"),
+    "extrapolated": Name("whether CMS, DIR and FRR are extrapolated by a model (1) or exact (0)"),
+    "far_extrapolated": Name("whether FAR is extrapolated by a model (1) or exact (0)"),
+    "validation_cms_error": Name("error of CMS predicted from a part of the gallery, the largest"),
+    "validation_far_error": Name("error of FAR predicted from a part of the gallery, the largest"),
 }
 
 TRACKING = {

@@ -20,6 +20,9 @@ from bioeval.counting import (
 )
 from bioeval.draws import RandomState
 from bioeval.errors import DataError, ProtocolError
+from bioeval.exact.expectations import GalleryJob, GalleryTally
+from bioeval.exact.galleries import parse_drawn
+from bioeval.exact.running import closed_set_job, open_set_job
 from bioeval.points import COSTS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
 from bioeval.refinement import PointFinder, refine
@@ -193,6 +196,12 @@ class _Plan:
                 self._add_verification(options, thresholds)
                 continue
             unit, fusion = options.pop("rank_unit"), options.pop("fusion")
+            gallery = options.pop("gallery", None) or "all"
+            if gallery != "all":
+                options |= {"rank_unit": unit, "fusion": fusion}
+                options["max_rank"] = options.get("max_rank") if max_rank is None else max_rank
+                self._add_drawn(task, gallery, options, thresholds)
+                continue
             if (unit, fusion) not in shared:
                 shared[unit, fusion] = IdentificationJob(
                     scores, self.reader, rank_unit=unit, fusion=fusion
@@ -204,6 +213,18 @@ class _Plan:
                 options["thresholds"] = thresholds
                 options["far_targets"] = self.far_targets
             self.jobs[task] = (shared[unit, fusion], options)
+
+    def _add_drawn(self, task: str, gallery: str, options: dict[str, Any], thresholds: Any) -> None:
+        """Add identification in drawn galleries, averaged exactly."""
+        drawn = parse_drawn(gallery, "exact")
+        given = {name: options.pop(name) for name in ("rank_unit", "fusion", "ties", "max_rank")}
+        if task == "closed_set":
+            job, note = closed_set_job(self.reader, drawn, **given)
+        else:
+            require_values(self.scores, "open-set identification")
+            job, note = open_set_job(self.reader, drawn, thresholds=thresholds, **given)
+            options["far_targets"] = self.far_targets
+        self.jobs[task] = (job, {**options, "note": note})
 
     def _add_verification(self, options: dict[str, Any], thresholds: Any) -> None:
         for templates in options["templates"]:
@@ -222,8 +243,14 @@ class _Plan:
     def count(self, progress: Progress | None) -> Tally:
         """Count all tasks in one sweep."""
         distinct: list[Any] = list(dict.fromkeys(job for job, _ in self.jobs.values()))
-        results = run_jobs(self.scores, self.reader, distinct, progress)
-        by_job = dict(zip(distinct, results, strict=True))
+        # What the one-sweep kernel does not know is counted apart, so as not to slow the rest.
+        drawn = [job for job in distinct if isinstance(job, GalleryJob)]
+        counted = [job for job in distinct if not isinstance(job, GalleryJob)]
+        by_job: dict[Any, Any] = {}
+        for jobs in (counted, drawn):
+            if jobs:
+                results = run_jobs(self.scores, self.reader, jobs, progress)
+                by_job |= dict(zip(jobs, results, strict=True))
         parts = {node: Part(by_job[job], options) for node, (job, options) in self.jobs.items()}
         ranks = self.card.settings["report"].get("ranks") or (1, 5, 10)
         return Tally(self.card.name, parts, self.far_targets, ranks)
@@ -264,6 +291,10 @@ class _Plan:
         if isinstance(tally, VerificationTally):
             job = self.jobs[node][0]
             return verification_intervals(found, tally, job, self.reader, asked)
+        if isinstance(tally, GalleryTally):  # the mean over galleries has none
+            note = "no interval: the rates are means over drawn galleries"
+            known = found.attrs["warnings"]
+            return found.assign_attrs(warnings=f"{known}\n{note}" if known else note)
         add = open_set_intervals if node == "open_set" else closed_set_intervals
         return add(found, tally, self.scores, asked)
 

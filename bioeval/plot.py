@@ -18,6 +18,7 @@ _HOMES = {
     "dir_far": "bioeval.plots.dir_far",
     "dir_surface": "bioeval.plots.dir_surface",
     "cmc": "bioeval.plots.cmc",
+    "gallery_size": "bioeval.plots.by_size",
     "matrix": "bioeval.plots.matrix",
     "timeline": "bioeval.plots.timeline",
     "save": "bioeval.plots.files",
@@ -29,6 +30,7 @@ _HOMES = {
     "DirFarDisplay": "bioeval.plots.dir_far",
     "DirSurfaceDisplay": "bioeval.plots.dir_surface",
     "CmcDisplay": "bioeval.plots.cmc",
+    "GallerySizeDisplay": "bioeval.plots.by_size",
     "MatrixDisplay": "bioeval.plots.matrix",
     "TimelineDisplay": "bioeval.plots.timeline",
 }
@@ -51,6 +53,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from bioeval.plots.by_size import GallerySizeDisplay as GallerySizeDisplay
+    from bioeval.plots.by_size import gallery_size as gallery_size
     from bioeval.plots.cmc import CmcDisplay as CmcDisplay
     from bioeval.plots.cmc import cmc as cmc
     from bioeval.plots.det import DetDisplay as DetDisplay

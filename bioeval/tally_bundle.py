@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.errors import DataError, MergeError, bad_choice
+from bioeval.exact.expectations import GalleryTally
+from bioeval.exact.results import closed_set_expected, open_set_expected
+from bioeval.exact.sums import FixedSums
 from bioeval.formats.archive import DAMAGE
 from bioeval.formats.files import existing_file, replacing
 from bioeval.metrics.closed_set import closed_set_dataset
@@ -38,6 +41,8 @@ _CLASSES = {
         About,
         CellCounts,
         EqualError,
+        FixedSums,
+        GalleryTally,
         IdentificationTally,
         ThresholdCounts,
         VerificationPoints,
@@ -50,7 +55,7 @@ _CLASSES = {
 class Part:
     """One task's tally, with the options that turn it into a result."""
 
-    tally: TaskTally
+    tally: TaskTally | GalleryTally
     options: dict[str, Any]
 
 
@@ -98,7 +103,7 @@ class Tally:
         differ = [k for k, (a, b) in options.items() if not _equal_options(a, b)]
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ:
             raise MergeError(self._difference(other, differ))
-        merged: dict[tuple[int, int], TaskTally] = {}
+        merged: dict[tuple[int, int], TaskTally | GalleryTally] = {}
         parts = {}
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
@@ -130,6 +135,9 @@ class Tally:
         part = self.parts[node]
         if isinstance(part.tally, VerificationTally):
             result = verification_dataset(part.tally)
+        elif isinstance(part.tally, GalleryTally):
+            expected = open_set_expected if node == "open_set" else closed_set_expected
+            result = expected(part.tally, **part.options)
         elif node == "open_set":
             result = open_set_dataset(part.tally, **part.options)
         else:
@@ -150,7 +158,7 @@ class Tally:
         The file appears whole or not at all.
         """
         arrays: dict[str, np.ndarray] = {}
-        tallies: list[TaskTally] = []
+        tallies: list[TaskTally | GalleryTally] = []
         nodes = {}
         for node, part in self.parts.items():
             if not any(t is part.tally for t in tallies):

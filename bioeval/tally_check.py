@@ -15,13 +15,14 @@ from bioeval.tallies import (
     VerificationTally,
 )
 
-NODES: dict[str, type] = {
-    "verification/single": VerificationTally,
-    "verification/multi": VerificationTally,
-    "open_set": IdentificationTally,
-    "closed_set": IdentificationTally,
+# The tallies that each task may have, by name.
+NODES: dict[str, tuple[str, ...]] = {
+    "verification/single": ("VerificationTally",),
+    "verification/multi": ("VerificationTally",),
+    "open_set": ("IdentificationTally", "GalleryTally"),
+    "closed_set": ("IdentificationTally", "GalleryTally"),
 }
-OPTIONS = {"thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"}
+OPTIONS = {"note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"}
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
 _NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
@@ -42,13 +43,15 @@ def complaint(nodes: dict[str, tuple[Any, Any]]) -> str:
             return f"it holds an unknown task {node!r}"
         if not isinstance(options, dict) or not set(options) <= OPTIONS:
             return f"the options of {node} are not those of a task"
-        if type(tally).__name__ != NODES[node].__name__:
+        if type(tally).__name__ not in NODES[node]:
             return f"{node} does not hold the counts of its task"
         wrong = _about(tally.about)
         if not wrong and isinstance(tally, VerificationTally):
             wrong = _verification(tally)
         if not wrong and isinstance(tally, IdentificationTally):
             wrong = _identification(tally)
+        if not wrong and type(tally).__name__ == "GalleryTally":
+            wrong = _gallery(tally)
         if wrong:
             return f"{node}: {wrong}"
     return ""
@@ -106,6 +109,35 @@ def _identification(tally: IdentificationTally) -> str:
     if not isinstance(tally.rank_unit, str) or not isinstance(tally.fusion, str):
         return "the options it was counted with are damaged"
     return ""
+
+
+def _gallery(tally: Any) -> str:
+    """Check expected counts over drawn galleries."""
+    limits = tally.thresholds
+    if not _array(limits, "f") or not _rises(limits, strictly=True):
+        return "the thresholds are not an increasing list of numbers"
+    if tally.ties not in ("pessimistic", "optimistic", "stable", "expected"):
+        return "the options it was counted with are damaged"
+    numbers = (
+        *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
+        *("impostors_enrolled", "impostors_unenrolled", "size"),
+    )
+    if not all(_whole(getattr(tally, name)) for name in numbers) or tally.size < 1:
+        return "its numbers of attempts are damaged"
+    if not isinstance(tally.first_unmated, int):
+        return "its numbers of attempts are damaged"
+    ranks = np.shape(getattr(tally.di, "high", 0))[1:]
+    shapes = {"di": (len(limits) + 1, *ranks), "tied": (1, 1), "within": (4, len(limits))}
+    for name, shape in shapes.items():
+        sums = getattr(tally, name)
+        if not all(_table(getattr(sums, part, None), shape) for part in ("high", "low")):
+            return f"{name} is not a table of sums"
+    return "" if ranks and ranks[0] else "it has no ranks"
+
+
+def _table(value: Any, shape: tuple[int, ...]) -> bool:
+    right = isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape == shape
+    return right and value.ndim == 2 and not (value < 0).any()
 
 
 def _rises(values: np.ndarray, *, strictly: bool) -> bool:

@@ -13,6 +13,8 @@ from bioeval.counting import (
     require_values,
 )
 from bioeval.draws import RandomState
+from bioeval.exact.galleries import parse_drawn, refuse_interval
+from bioeval.exact.running import drawn_closed_set, drawn_open_set
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
 from bioeval.metrics.ranks import ranks_dataset
@@ -163,6 +165,8 @@ def open_set(
     ties: str = "pessimistic",
     impostors: str = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
+    gallery: str | int = "all",
+    sampling: str | int = "exact",
     interval: str | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -195,8 +199,15 @@ def open_set(
         always leave-subject-out.
     far_targets : sequence of float
         For each, the largest DIR with FAR at most the target, at every rank.
+    gallery : {"all", "single"} or int
+        ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
+        uniformly for each probe anew; a number: so many of each subject (all, where it has
+        fewer), fused by the nearest, with subject ranks.
+    sampling : {"exact"} or int
+        For drawn galleries: the exact mean over all of them, or so many drawn at random.
     interval, confidence, replicates, random_state
-        As for :func:`verification`. People who probe are resampled, the gallery stays.
+        As for :func:`verification`. People who probe are resampled, the gallery stays. The seed
+        serves `sampling` too.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -210,6 +221,19 @@ def open_set(
         ``far_target, rank``, exact at the scores themselves. With an interval: ``_low`` and
         ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
         ``eer_interval_low eer_interval_high``.
+
+        Of drawn galleries, counts are expected counts (float64). The exact mean has bounds in
+        place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
+        dir_at_far_at_most``. Sampling adds to each rate ``_sd``, its spread between galleries,
+        and ``_se``, the standard error of its mean, and ``far_by_gallery frr_by_gallery`` over
+        ``repeat``.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the task.
 
     Notes
     -----
@@ -230,6 +254,22 @@ def open_set(
     array([0., 0., 1.])
     """
     asked = Asked.of(interval, confidence, replicates, random_state)
+    drawn = parse_drawn(gallery, sampling, random_state)
+    if drawn.size:
+        refuse_interval(interval)
+        require_values(scores, "open-set identification")
+        return drawn_open_set(
+            scores,
+            drawn,
+            thresholds=thresholds,
+            max_rank=max_rank,
+            rank_unit=rank_unit,
+            fusion=fusion,
+            ties=ties,
+            impostors=impostors,
+            far_targets=far_targets,
+            progress=progress,
+        )
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
     require_values(scores, "open-set identification")
@@ -253,6 +293,8 @@ def closed_set(
     fusion: str = "min",
     ties: str = "pessimistic",
     unmated: str = "auto",
+    gallery: str | int = "all",
+    sampling: str | int = "exact",
     interval: str | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -271,7 +313,7 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
-    interval, confidence, replicates, random_state
+    gallery, sampling, interval, confidence, replicates, random_state
         As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
@@ -282,6 +324,15 @@ def closed_set(
         ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
         ``attempts``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
         recognition_rate_low recognition_rate_high``.
+        ``attempts``, ``skipped``, ``tied``. Of drawn galleries, counts are expected counts
+        (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If a probe has no usable mate and may not be skipped.
 
     Notes
     -----
@@ -294,8 +345,28 @@ def closed_set(
     >>> scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
     >>> be.closed_set(scores).cms.values
     array([0.5, 1. , 1. ])
+
+    One template of each subject, on average over all such galleries:
+
+    >>> people = ["ann", "ann", "bob", "bob"]
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 3], [6, 3, 3, 0]]
+    >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
+    array([0.875, 1.   ])
     """
     asked = Asked.of(interval, confidence, replicates, random_state)
+    drawn = parse_drawn(gallery, sampling, random_state)
+    if drawn.size:
+        refuse_interval(interval)
+        return drawn_closed_set(
+            scores,
+            drawn,
+            max_rank=max_rank,
+            rank_unit=rank_unit,
+            fusion=fusion,
+            ties=ties,
+            unmated=unmated,
+            progress=progress,
+        )
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
     (result,) = run_jobs(scores, reader, [job], progress)

@@ -129,6 +129,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "rank_unit": "subject",
         "fusion": "kth:2",
         "ties": "optimistic",
+        "gallery": "all",
         "max_rank": None,
     }
     assert card.thresholds == {"count": 1000, "values": None}

@@ -28,6 +28,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "bob.measure": "bob.measure, if it is installed",
         "embeddings": "embeddings against the bare matrix product",
         "partitions": "random partitions of one matrix, 100 x 100 each",
+        "exact": "exact means over random galleries, against sampling them",
         "growth": "time against the number of cells",
         "million": "1,000,000 embeddings, extrapolated",
         "memory": "peak memory above the matrix",

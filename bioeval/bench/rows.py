@@ -20,6 +20,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "speed-up": "speed-up of two threads: the time on one, over the time on two",
         "product": "against the bare matrix product, in the same blocks",
         "copy": "one random partition, against a NumPy copy of the same cells",
+        "drawn": "one template a subject, drawn: the exact mean over all galleries",
         "growth": "growth: time is cells to this power",
         "extrapolation": "extrapolated to 1,000,000 embeddings, not measured: growth with cells",
         "memory": "peak memory above the scores, as a share of the scores",
@@ -31,6 +32,8 @@ AT_MOST: Mapping[str, float] = MappingProxyType(
     {
         "tally": 3.5,
         "tally, thresholds": 5.0,
+        "exact: against multi": 25.0,
+        "exact: against sampled": 1.0,
         "embeddings: be.tally float32": 1.25,
         "embeddings: be.evaluate float32": 1.25,
         "embeddings: be.tally float64": 1.25,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.bench import machine
+from bioeval.bench.drawn import drawn_rows
 from bioeval.bench.memory import memory_rows
 from bioeval.bench.options import Options
 from bioeval.bench.peers import NotRun
@@ -106,8 +107,8 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
-    more["million"] = million_rows
-    for part, measure in {**more, "memory": memory_rows}.items():
+    more |= {"exact": drawn_rows, "million": million_rows, "memory": memory_rows}
+    for part, measure in more.items():
         if part in options.parts:
             rows += measure(options, tell)
     return Report(about, rows, taken_apart)

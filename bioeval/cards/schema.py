@@ -75,6 +75,14 @@ TIES = {
     "expected": Choice("the mean over all orders of the tied, so counts may hold fractions"),
 }
 
+GALLERIES = {
+    "all": Choice("every template of the gallery is enrolled"),
+    "single": Choice(
+        "one template of each subject, drawn uniformly for each probe anew; rates are the exact "
+        "means over all such galleries, and counts may hold fractions"
+    ),
+}
+
 HEAD = Section(
     doc="What the card is: the fields above the first section.",
     fields={
@@ -292,6 +300,7 @@ OPEN_SET = Section(
             choices=TIES,
             default="pessimistic",
         ),
+        "gallery": Field("text", "which templates are enrolled", choices=GALLERIES, default="all"),
         "max_rank": Field(
             "integer",
             "the last rank of DIR (left out: every rank, while the table stays small)",
@@ -327,6 +336,7 @@ CLOSED_SET = Section(
         "rank_unit": OPEN_SET.fields["rank_unit"],
         "fusion": OPEN_SET.fields["fusion"],
         "ties": OPEN_SET.fields["ties"],
+        "gallery": OPEN_SET.fields["gallery"],
         "max_rank": Field(
             "integer", "the last rank of CMS (left out: every rank)", interval=Interval(1)
         ),

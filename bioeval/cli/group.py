@@ -20,6 +20,7 @@ COMMANDS = {
     "protocols": "List, explain and check protocol cards.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "convert": "Write what a file holds in another format.",
+    "gallery-size": "Evaluate identification against the size of the gallery.",
     "simulate": "Make scores of a population with known truth.",
     "bench": "Measure speed and memory, as ratios from one run.",
 }
@@ -61,7 +62,7 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        return importlib.import_module(f"bioeval.cli.{cmd_name}").command
+        return importlib.import_module(f"bioeval.cli.{cmd_name.replace('-', '_')}").command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

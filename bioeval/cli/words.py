@@ -35,6 +35,14 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "random_state": "--seed",
     },
     "convert": {**FLAGS},
+    "gallery-size": {
+        **FLAGS,
+        "sizes": "--sizes",
+        "thresholds": "--thresholds",
+        "max_rank": "--max-rank",
+        "ties": "--ties",
+        "impostors": "--impostors",
+    },
     "simulate": {
         **{
             name: f"--{name.replace('_', '-')}"

@@ -17,6 +17,18 @@ UNMATED = ("auto", "raise", "skip")
 RANK_LIMIT = 1_000_000
 
 
+def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: int) -> None:
+    """Raise :class:`ProtocolError` where probes without a mate break the closed set's promise."""
+    require_choice("unmated", unmated, UNMATED)
+    all_against_all = layout == "all-against-all"
+    if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
+        raise ProtocolError(
+            f"closed-set identification promises that every probe is enrolled, but {skipped} of "
+            f"{probes} probes have no usable mate, the first is probe {first}; "
+            'unmated="skip" leaves them out and counts them, or use open_set'
+        )
+
+
 def closed_set_dataset(
     tally: IdentificationTally,
     *,
@@ -32,17 +44,10 @@ def closed_set_dataset(
         If a probe has no usable mate, unless such probes are to be skipped.
     """
     check_max_rank(max_rank)
-    require_choice("unmated", unmated, UNMATED)
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
-    all_against_all = tally.about.layout == "all-against-all"
-    if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
-        raise ProtocolError(
-            f"closed-set identification promises that every probe is enrolled, but {skipped} of "
-            f"{len(has_mate)} probes have no usable mate, the first is probe "
-            f'{int(np.argmin(has_mate))}; unmated="skip" leaves them out and counts them, or use '
-            "open_set"
-        )
+    first = int(np.argmin(has_mate)) if skipped else -1
+    require_mated(tally.about.layout, unmated, skipped, len(has_mate), first)
     chosen = np.nonzero(has_mate)[0]
     probes, ranks, weights = rank_weights(tally, chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))

@@ -42,12 +42,17 @@ DIR_LIMIT = 2_000_000
 
 def impostor_role(tally: IdentificationTally, impostors: str) -> str:
     """Return who plays the impostor: ``"auto"`` resolved by the layout and the probes."""
+    return role_of(tally.about.layout, impostors, bool(tally.enrolled.all()))
+
+
+def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
+    """Return who plays the impostor, from the layout and whether every probe is enrolled."""
     require_choice("impostors", impostors, IMPOSTORS)
-    if tally.about.layout == "all-against-all":
+    if layout == "all-against-all":
         return "leave-subject-out"
     if impostors != "auto":
         return impostors
-    return "leave-subject-out" if tally.enrolled.all() else "unenrolled"
+    return "leave-subject-out" if all_enrolled else "unenrolled"
 
 
 def impostor_probes(tally: IdentificationTally, role: str) -> np.ndarray:
@@ -151,7 +156,7 @@ def open_set_dataset(
         "ties": ties,
         "impostors": role,
         "genuine_gallery_subjects": tally.about.gallery_subjects,
-        "impostor_gallery_subjects": _impostor_gallery(tally, role),
+        "impostor_gallery_subjects": impostor_gallery(tally.about.gallery_subjects, role),
     }
     coordinates = {
         "threshold": grid,
@@ -240,13 +245,12 @@ class OpenSetPoints:
         return dir_, threshold
 
 
-def _impostor_gallery(tally: IdentificationTally, role: str) -> int | str:
+def impostor_gallery(subjects: int, role: str) -> int | str:
     """Return how many subjects an impostor is compared with; 0 where that is not known."""
-    n = tally.about.gallery_subjects
-    if not n:
+    if not subjects:
         return 0
-    sizes: dict[str, int] = {"unenrolled": n, "leave-subject-out": n - 1}
-    return sizes.get(role, f"{n - 1} or {n}")
+    sizes: dict[str, int] = {"unenrolled": subjects, "leave-subject-out": subjects - 1}
+    return sizes.get(role, f"{subjects - 1} or {subjects}")
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:

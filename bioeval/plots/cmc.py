@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from bioeval.errors import DataError
 from bioeval.plots import style as look
 from bioeval.plots.curves import Curve, CurvesDisplay, end_of, numbered, thinned
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NEEDS = {"cms": ("rank",)}
+
+REPEAT = "repeat"
+
+# Of so many sampled galleries the curves are drawn; more would fill the cloud.
+CLOUD = 200
 
 # Beyond so many ranks, their axis is logarithmic unless told otherwise.
 LINEAR = 100
@@ -66,7 +73,8 @@ class CmcDisplay(CurvesDisplay):
                 continue
             shown = curve.x <= last
             x, y = curve.x[shown], curve.y[shown]
-            lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
+            first = float(y[0] if curve.low is None else curve.low[0])
+            lowest = min(lowest, first, self._cloud(curve, shown, log))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
             few = len(x) <= look.FEW_POINTS
             if not few:
@@ -76,6 +84,10 @@ class CmcDisplay(CurvesDisplay):
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         details = identification_details(systems)
+        clouds = {c.system.dataset.sizes[REPEAT] for c in self.curves.values() if _drawn(c)}
+        if clouds:
+            number = f"{clouds.pop():,}" if len(clouds) == 1 else "the"
+            details = [*details, f"thin lines: {number} sampled galleries"]
         self._titled("CMC", details)
         look.labelled(
             ax, "Rank k", "Cumulative match score, CMS(k)",
@@ -83,6 +95,24 @@ class CmcDisplay(CurvesDisplay):
         )  # fmt: skip
         self._labels(0.3)
         return self
+
+    def _cloud(self, curve: Curve, shown: np.ndarray, log: bool) -> float:
+        """Draw the curves of sampled galleries behind their mean; return the smallest CMS."""
+        if not _drawn(curve):
+            return 1.0
+        galleries = curve.system.dataset["cms_by_gallery"].transpose(REPEAT, "rank").values
+        galleries = galleries[:CLOUD, shown]
+        for y in galleries:
+            self.ax_.plot(
+                *thinned(curve.x[shown], y, log), color=look.colour(curve.hue), alpha=0.22,
+                linewidth=0.5, drawstyle="steps-post", zorder=1.5,
+            )  # fmt: skip
+        return float(galleries.min())
+
+
+def _drawn(curve: Curve) -> bool:
+    """Say whether there are curves of sampled galleries to draw."""
+    return not curve.why_not and "cms_by_gallery" in curve.system.dataset
 
 
 def cmc(
@@ -115,9 +145,11 @@ def cmc(
 
     Notes
     -----
-    CMS is over the probes that have a mate; CMS(1) is the recognition rate. The axis of CMS
-    starts at 0 unless everything lies in its upper half. Bands are the intervals at each rank by
-    itself, where the result has them.
+    CMS is over the probes that have a mate; CMS(1) is the recognition rate. Where galleries were
+    sampled, the curve of each is drawn thin behind their mean; give the exact mean beside them, as
+    ``{"exact": ..., "sampled": ...}``, to see it lie within. The axis of CMS starts at 0 unless
+    everything lies in its upper half. Bands are the intervals at each rank by itself, where the
+    result has them.
 
     Examples
     --------

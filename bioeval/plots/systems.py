@@ -14,6 +14,7 @@ from bioeval.plots.style import plural
 
 # What draws what: told to somebody who gave a dataset of another task.
 DRAWN_BY = {
+    "extrapolated": "be.plot.gallery_size",
     "gar": "be.plot.roc, det or error_rates",
     "dir": "be.plot.dir_far or dir_surface",
     "cms": "be.plot.cmc",
@@ -262,6 +263,10 @@ def identification_details(systems: Sequence[System]) -> list[str]:
         values = {str(a[key]) for a in attrs if key in a}
         if len(values) == 1:
             said.append(text.format(values.pop()))
+    drawn = {str(a.get("gallery", "multi")) for a in attrs}
+    if len(drawn) == 1 and drawn != {"multi"}:
+        number = drawn.pop()
+        said.insert(0, f"{'1 template' if number == 'single' else f'{number} templates'} a subject")
     genuine = {str(a.get("genuine_gallery_subjects", "")) for a in attrs}
     impostor = {str(a.get("impostor_gallery_subjects", "")) for a in attrs}
     if len(genuine) == len(impostor) == 1 and "" not in genuine | impostor:

@@ -158,11 +158,11 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
     attrs = dataset.attrs
     if "cms" in dataset:
         rows = list(_closed_set(dataset))
-        details = _details(attrs, "rank_unit", "ties", "fusion")
+        details = _details(attrs, "gallery", "rank_unit", "ties", "fusion")
     elif "dir" in dataset:
         rows = list(_open_set(dataset))
         details = _details(
-            attrs, "genuine_gallery_subjects", "rank_unit", "ties", "impostors", "fusion"
+            attrs, "genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors", "fusion"
         )
         details = "; ".join(filter(None, [details, "DIR is TPIR, FAR is FPIR"]))
     else:
@@ -185,6 +185,7 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
     of_distances = " in the sense of distances" if attrs.get("kind") == "similarity" else ""
     says: dict[str, Callable[[str], str]] = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
+        "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
         "rank_unit": lambda x: f"ranks count {x}s",
         "ties": lambda x: f"{x} ties",
         "impostors": lambda x: f"impostors {x}",
@@ -193,6 +194,15 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
     }
     said = [says[name](str(attrs[name])) for name in names if name in attrs]
     return ", ".join(text for text in said if text)
+
+
+def _drawn(gallery: str, sampling: str) -> str:
+    """Say which galleries were drawn, where templates were."""
+    if gallery == "multi":
+        return ""
+    count = "1 template" if gallery == "single" else f"{int(gallery):,} templates"
+    how = "exact mean over all galleries" if sampling == "exact" else f"{sampling} galleries drawn"
+    return f"{count} of each subject, {how}"
 
 
 def _searched(attrs: Mapping[str, Any]) -> str:

@@ -1,0 +1,166 @@
+"""Beyond the gallery there is: a model of how often a stranger is closer.
+
+Each probe has its own chance that a stranger (a subject not yet in the gallery) is closer than its
+mate, or within a threshold; over probes these chances follow a beta distribution, so that the
+number among ``M`` strangers is beta-binomial. Fitted by maximum likelihood to the strangers there
+are, the model predicts those there are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+MODEL = (
+    "beta-binomial: the chance that a stranger is closer than the mate (or within the threshold) "
+    "is beta distributed over probes; fitted by maximum likelihood"
+)
+
+# Log odds of the mean chance, and logarithm of the sum of both parameters.
+LEAST, MOST = np.array([-30.0, -10.0]), np.array([30.0, 18.0])
+
+# Counts of strangers told apart in the fit; larger ones enter it as "at least so many".
+TOLD_APART = 400
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """A beta distribution of chances over probes.
+
+    Attributes
+    ----------
+    a, b : float
+        Its parameters; the mean chance is ``a / (a + b)``.
+    """
+
+    a: float
+    b: float
+
+    @classmethod
+    def fitted(cls, weights: np.ndarray, trials: int) -> Strangers | None:
+        """Fit by maximum likelihood; None where no stranger was ever closer, or all were.
+
+        Parameters
+        ----------
+        weights : float64 array, shape (c,)
+            Probes with 0, 1, ... strangers of `trials` closer. Where there are fewer than
+            ``trials + 1`` of them, the last one stands for so many or more.
+        trials : int
+        """
+        from scipy.special import betaln, gammaln, psi
+
+        total = weights.sum()
+        counts = np.arange(len(weights))
+        mean = float((weights * counts).sum() / total / trials) if total and trials else 0.0
+        if not 0.0 < mean < 1.0:
+            return None
+        chosen = np.nonzero(weights[:-1] if len(weights) <= trials else weights)[0]
+        shares = weights / total
+        rest = float(shares[-1]) if len(weights) <= trials else 0.0
+        below = np.arange(len(weights) - 1)
+
+        def choose(x: np.ndarray) -> np.ndarray:
+            return gammaln(trials + 1.0) - gammaln(x + 1.0) - gammaln(trials - x + 1.0)
+
+        def logs(x: np.ndarray, ways: np.ndarray, a: float, b: float) -> tuple[np.ndarray, ...]:
+            """Return log chances of counts, and their slopes in a and b."""
+            values = ways + betaln(a + x, b + trials - x) - betaln(a, b)
+            shared = psi(a + b) - psi(a + b + trials)
+            return values, psi(a + x) - psi(a) + shared, psi(b + trials - x) - psi(b) + shared
+
+        ways, ways_below = choose(chosen), choose(below)
+
+        def surprise(point: np.ndarray) -> tuple[float, np.ndarray]:
+            a, b = _shape(point)
+            values, by_a, by_b = logs(chosen, ways, a, b)
+            w = shares[chosen]
+            found, slope_a, slope_b = float(w @ values), float(w @ by_a), float(w @ by_b)
+            if rest > 0.0:
+                values, by_a, by_b = logs(below, ways_below, a, b)
+                chances = np.exp(values)
+                over = max(1.0 - float(chances.sum()), 1e-12)
+                found += rest * float(np.log(over))
+                slope_a -= rest * float(chances @ by_a) / over
+                slope_b -= rest * float(chances @ by_b) / over
+            tilt = a * b / (a + b)
+            return -found, -np.array([tilt * (slope_a - slope_b), a * slope_a + b * slope_b])
+
+        return cls(*_shape(_lowest(surprise, np.array([np.log(mean / (1.0 - mean)), 0.0]))))
+
+    def more_closer(self, seen: np.ndarray, trials: int, extra: int, limit: int) -> np.ndarray:
+        """Return the chance of 0, 1, ... closer ones after `extra` more strangers.
+
+        Parameters
+        ----------
+        seen : int array, shape (c,)
+            Strangers closer so far, of `trials`.
+        trials, extra, limit : int
+
+        Returns
+        -------
+        float64 array, shape (c, limit)
+            Chances of the number closer, those seen included; what reaches the limit is left out.
+        """
+        from scipy.special import betaln, gammaln
+
+        new = np.arange(limit)[None] - seen[:, None]
+        possible = (new >= 0) & (new <= extra)
+        x = np.where(possible, new, 0)
+        a, b = self.a + seen[:, None], self.b + trials - seen[:, None]
+        logs = gammaln(extra + 1.0) - gammaln(x + 1.0) - gammaln(extra - x + 1.0)
+        logs = logs + betaln(a + x, b + extra - x) - betaln(a, b)
+        return np.where(possible, np.exp(logs), 0.0)
+
+    def none_closer(self, trials: int, extra: int) -> float:
+        """Return the chance that none of `extra` more is closer, where none of `trials` was."""
+        from scipy.special import betaln
+
+        return float(
+            np.exp(betaln(self.a, self.b + trials + extra) - betaln(self.a, self.b + trials))
+        )
+
+
+def _lowest(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]], point: np.ndarray
+) -> np.ndarray:
+    """Return where a function of two numbers is lowest: Newton's method, damped.
+
+    Parameters
+    ----------
+    function : callable
+        Returns the value and the slopes at a point.
+    point : float64 array, shape (2,)
+        Where to start.
+    """
+    value, slope = function(point)
+    damping = 1.0
+    for _ in range(200):
+        sides = [function(point + step)[1] for step in np.eye(2) * 1e-5]
+        (p, q), (_, r) = (np.array(sides) - slope) / 1e-5
+        while damping < 1e12:
+            # Two equations, solved by hand; damped until they lead down.
+            u, v = p + damping, r + damping
+            determinant = u * v - q * q
+            if u > 0 and determinant > 0:
+                step = np.array([q * slope[1] - v * slope[0], q * slope[0] - u * slope[1]])
+                new = np.clip(point + step / determinant, LEAST, MOST)
+                new_value, new_slope = function(new)
+                if new_value <= value:
+                    break
+            damping = max(4.0 * damping, 1e-6)
+        else:
+            return point
+        moved = float(np.abs(new - point).max())
+        point, value, slope = new, new_value, new_slope
+        damping /= 10.0
+        if moved < 1e-8:
+            break
+    return point
+
+
+def _shape(point: np.ndarray) -> tuple[float, float]:
+    """Return the parameters of the beta distribution from log odds and log of their sum."""
+    size = float(np.exp(point[1]))
+    return size / (1.0 + float(np.exp(-point[0]))), size / (1.0 + float(np.exp(point[0])))

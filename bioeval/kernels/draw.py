@@ -1,0 +1,146 @@
+"""Random galleries: a few templates of each subject, drawn for each probe and each gallery.
+
+Random numbers come from a counter (SplitMix64; Steele, Lea and Flood 2014), started anew for each
+probe and gallery, so that neither threads nor the order of the rows change a draw.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True)
+def mixed(x):
+    """Return the output of SplitMix64 for a state, uint64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True)
+def below(word, count):
+    """Return a whole number below `count` (< 2**31), from the upper half of a random word."""
+    return np.int64(((word >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
+
+
+@njit(cache=True)
+def draw_row(
+    row, place, starts, own, itself, probe, size, key, mate, closer, tied, tied_before, other
+):  # fmt: skip
+    """Do the work of :func:`draw_facts` for one row, in float64."""
+    n = len(row)
+    groups = len(starts) - 1
+    repeats = len(mate)
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    usable = np.empty(n, dtype=np.int64)
+    begin = np.empty(groups + 1, dtype=np.int64)
+    held = 0
+    found = 0
+    for g in range(groups):
+        begin[g] = held
+        for p in range(starts[g], starts[g + 1]):
+            if p != itself and row[p] == row[p]:
+                usable[held] = p
+                held += 1
+        found += g != own and held > begin[g]
+    begin[groups] = held
+    has_mate = own >= 0 and begin[own + 1] > begin[own]
+    seed = mixed(key[0] ^ mixed(np.uint64(probe) + key[1]))
+    for r in range(repeats):
+        state = mixed(seed + np.uint64(r) * golden)
+        best = np.inf
+        best_place = np.int64(-1)
+        nearest = np.inf
+        n_closer = 0
+        n_tied = 0
+        n_before = 0
+        # The own subject first, then the others in order.
+        for turn in range(-1, groups):
+            g = own if turn < 0 else turn
+            if (turn < 0 and not has_mate) or (turn >= 0 and g == own):
+                continue
+            left = begin[g + 1] - begin[g]
+            if left == 0:
+                continue
+            x = np.inf
+            where = np.int64(-1)
+            if size == 1:
+                if left > 1:
+                    state += golden
+                    at = usable[begin[g] + below(mixed(state), left)]
+                else:
+                    at = usable[begin[g]]
+                x = row[at]
+                where = place[at]
+            else:
+                wanted = min(size, left)
+                for c in range(begin[g], begin[g + 1]):
+                    if wanted == 0:
+                        break
+                    if wanted < left:
+                        state += golden
+                        if below(mixed(state), left) >= wanted:
+                            left -= 1
+                            continue
+                    left -= 1
+                    wanted -= 1
+                    y = row[usable[c]]
+                    column = place[usable[c]]
+                    if where < 0 or y < x or (y == x and column < where):
+                        x = y
+                        where = column
+            if turn < 0:
+                best = x
+                best_place = where
+                continue
+            nearest = min(nearest, x)
+            if has_mate:
+                n_closer += x < best
+                if x == best:
+                    n_tied += 1
+                    n_before += where < best_place
+        mate[r] = best if has_mate else np.nan
+        other[r] = nearest if found > 0 else np.nan
+        closer[r] = n_closer
+        tied[r] = n_tied
+        tied_before[r] = n_before
+    return has_mate, found
+
+
+@njit(parallel=True, cache=True)
+def draw_facts(
+    block, columns, starts, own, self_position, probe, size, key,
+    mate, closer, tied, tied_before, other, mates, others,
+):  # fmt: skip
+    """Rank each row's subject in galleries drawn at random.
+
+    Parameters
+    ----------
+    block, columns, starts, own, self_position
+        As for ``rank_chances``.
+    probe : int64 array, shape (b,)
+        What tells a row's random numbers from those of other rows.
+    size : int
+        Templates drawn of each subject; all, where it has fewer.
+    key : uint64 array, shape (2,)
+        The seed.
+    mate, other : float64 arrays, shape (r, b), written
+        In each gallery, the nearest drawn template of the own subject, and of the others; NaN
+        where there is none.
+    closer, tied, tied_before : int64 arrays, shape (r, b), written
+        Subjects closer, exactly as close, and of these the ones that stand before.
+    mates, others : int64 arrays, shape (b,), written
+        Whether the own subject has a usable template, and the number of other subjects that do.
+    """
+    n = block.shape[1]
+    for i in prange(block.shape[0]):
+        row = np.empty(n)
+        for p in range(n):
+            row[p] = block[i, p]
+        has_mate, found = draw_row(
+            row, columns[0], starts, own[i], self_position[i], probe[i], size, key,
+            mate[:, i], closer[:, i], tied[:, i], tied_before[:, i], other[:, i],
+        )  # fmt: skip
+        mates[i] = 1 if has_mate else 0
+        others[i] = found

@@ -1,0 +1,197 @@
+"""Slow, readable twins of random galleries: every gallery that may be drawn, one after the other.
+
+Written from the definitions alone, on top of :mod:`naive`; nothing here imports ``bioeval``. All
+chances are fractions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import naive
+
+
+@dataclass
+class Expected:
+    """Expected counts and rates over ``[threshold][rank - 1]`` or ``[threshold]``."""
+
+    genuine_attempts: int
+    impostor_attempts: int
+    skipped: int
+    tied: Fraction
+    cms_count: list[Fraction]
+    cms: list[Any]
+    di: list[list[Fraction]]
+    dir: list[list[Any]]
+    fa: list[Fraction]
+    far: list[Any]
+    frr: list[Any]
+    ttr: list[Any]
+    ttr_identity: list[Any]
+    ftr: list[Any]
+
+
+def galleries(row: Sequence[naive.Cell], size: int) -> Iterator[list[list[naive.Cell]]]:
+    """Every gallery of `size` templates of each subject (all, where there are fewer)."""
+    groups = naive.groups(row).values()
+    choices = [list(itertools.combinations(g, min(size, len(g)))) for g in groups]
+    for gallery in itertools.product(*choices):
+        yield [list(group) for group in gallery]
+
+
+def number_of_galleries(row: Sequence[naive.Cell], size: int) -> int:
+    """How many galleries there are for a probe."""
+    groups = naive.groups(row).values()
+    return math.prod(math.comb(len(g), min(size, len(g))) for g in groups)
+
+
+def listed(gallery: Sequence[Sequence[naive.Cell]]) -> list[naive.Candidate]:
+    """The candidate list: each subject once, at its nearest drawn template."""
+    found = []
+    for group in gallery:
+        best = min(group, key=lambda cell: (cell.distance, cell.column))
+        found.append(naive.Candidate(best.distance, best.column, best.mate, best.subject))
+    return found
+
+
+def expected(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    size: int = 1,
+    thresholds: Sequence[Any] = (),
+    max_rank: int | None = None,
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+    **options: Any,
+) -> Expected:
+    """Open- and closed-set identification, each probe averaged over all of its galleries."""
+    data = naive.read(values, probe_labels, gallery_labels, **options)
+    assert data.gallery_subjects is not None
+    k_max = max_rank or len(set(data.gallery_subjects))
+    limits = [data.sign * naive.number(t) for t in thresholds]
+    if data.all_against_all:
+        impostors = "leave-subject-out"
+    elif impostors == "auto":
+        impostors = "leave-subject-out" if all(data.enrolled) else "unenrolled"
+
+    zero = Fraction(0)
+    genuine = impostor = skipped = 0
+    tied = zero
+    cms_count = [zero] * k_max
+    di = [[zero] * k_max for _ in limits]
+    fa, ttr, own, ftr = ([zero] * len(limits) for _ in range(4))
+    targets = sum(data.enrolled)
+    for i, row in enumerate(data.rows):
+        has_mate = any(cell.mate for cell in row)
+        genuine += has_mate
+        skipped += not has_mate
+        plays = data.all_against_all or impostors == "both"
+        plays = plays or data.enrolled[i] == (impostors == "leave-subject-out")
+        plays = plays and any(not cell.mate for cell in row)
+        impostor += plays
+        share = Fraction(1, number_of_galleries(row, size))
+        for gallery in galleries(row, size):
+            found = listed(gallery)
+            d, rank, is_tied = naive.place(found, ties)
+            tied += share * is_tied
+            for k in range(1, k_max + 1):
+                chance = naive.probability(rank, k)
+                for later in range(k, k_max + 1):
+                    cms_count[later - 1] += share * chance
+                for t, limit in enumerate(limits):
+                    if rank is not None and d <= limit:
+                        di[t][k - 1] += share * chance
+            others = [c.distance for c in found if not c.mate]
+            everyone = [c.distance for c in found]
+            for t, limit in enumerate(limits):
+                if plays and min(others) <= limit:
+                    fa[t] += share
+                if data.enrolled[i]:
+                    ttr[t] += share * any(x <= limit for x in everyone)
+                    own[t] += share * any(c.distance <= limit for c in found if c.mate)
+                else:
+                    ftr[t] += share * any(x <= limit for x in everyone)
+    dir_ = [[naive.rate(sum(row[: k + 1]), genuine) for k in range(k_max)] for row in di]
+    return Expected(
+        genuine_attempts=genuine,
+        impostor_attempts=impostor,
+        skipped=skipped,
+        tied=tied,
+        cms_count=cms_count,
+        cms=[naive.rate(c, genuine) for c in cms_count],
+        di=di,
+        dir=dir_,
+        fa=fa,
+        far=[naive.rate(x, impostor) for x in fa],
+        frr=[1 - row[0] for row in dir_],
+        ttr=[naive.rate(x, targets) for x in ttr],
+        ttr_identity=[naive.rate(x, targets) for x in own],
+        ftr=[naive.rate(x, len(data.rows) - targets) for x in ftr],
+    )
+
+
+def by_size(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    size: int,
+    thresholds: Sequence[Any] = (),
+    max_rank: int,
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+    **options: Any,
+) -> tuple[list[Any], list[list[Any]], list[Any]]:
+    """CMS, DIR and FAR as means over all galleries of `size` subjects; None where there is none.
+
+    For CMS and DIR the probe's own subject is one of them, for FAR it is not.
+    """
+    data = naive.read(values, probe_labels, gallery_labels, **options)
+    assert data.gallery_subjects is not None and data.probe_labels is not None
+    enrolled = list(dict.fromkeys(data.gallery_subjects))
+    limits = [data.sign * naive.number(t) for t in thresholds]
+    if data.all_against_all:
+        impostors = "leave-subject-out"
+    elif impostors == "auto":
+        impostors = "leave-subject-out" if all(data.enrolled) else "unenrolled"
+    cms, fa, genuine, impostor = [Fraction(0)] * max_rank, [Fraction(0)] * len(limits), 0, 0
+    dir_ = [[Fraction(0)] * max_rank for _ in limits]
+    possible = True
+    for i, label in enumerate(data.probe_labels):
+        found = naive.candidates(data, i, "subject", fusion)
+        others = [s for s in enrolled if s != label]
+        if any(c.mate for c in found):
+            genuine += 1
+            chosen = list(itertools.combinations(others, size - 1))
+            for subset in chosen:
+                listed_ = [c for c in found if c.mate or c.subject in subset]
+                d, rank, _ = naive.place(listed_, ties)
+                for k in range(max_rank):
+                    chance = Fraction(naive.within(rank, k + 1), len(chosen))
+                    cms[k] += chance
+                    for t, limit in enumerate(limits):
+                        dir_[t][k] += chance * (d <= limit)
+        plays = data.all_against_all or impostors == "both"
+        plays = plays or data.enrolled[i] == (impostors == "leave-subject-out")
+        if plays and any(not c.mate for c in found):
+            impostor += 1
+            chosen = list(itertools.combinations(others, size))
+            possible = possible and bool(chosen)
+            for subset in chosen:
+                near = min((c.distance for c in found if c.subject in subset), default=naive.INF)
+                seen = any(c.subject in subset for c in found)
+                for t, limit in enumerate(limits):
+                    fa[t] += Fraction(seen and near <= limit, len(chosen))
+    return (
+        [naive.rate(x, genuine) for x in cms],
+        [[naive.rate(x, genuine) for x in row] for row in dir_],
+        [naive.rate(x, impostor) if possible else None for x in fa],
+    )
