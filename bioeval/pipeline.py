@@ -11,6 +11,7 @@ import numpy as np
 
 from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.comparisons import with_pairs
+from bioeval.conventions import convention_of
 from bioeval.counting import (
     IdentificationJob,
     ImpostorBlock,
@@ -22,6 +23,8 @@ from bioeval.errors import DataError, ProtocolError
 from bioeval.points import COSTS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
 from bioeval.refinement import PointFinder, refine
+from bioeval.retrieval.jobs import RetrievalJob
+from bioeval.retrieval.masking import kept_scores
 from bioeval.scores import PairScores, Scores
 from bioeval.sweeping import run_jobs
 from bioeval.tallies import VerificationTally
@@ -166,6 +169,12 @@ class _Plan:
         self.auc = auc
         self.automatic = protocol == "auto"
         self.card = card = _resolve(scores, protocol)
+        self.retrieval: RetrievalJob | None = None
+        if "reid" in card.tasks:
+            rules = convention_of(card, max_rank=max_rank)
+            self.retrieval = RetrievalJob(scores, rules)
+            if len(card.tasks) > 1:  # the other tasks see what the queries see
+                scores = kept_scores(scores, rules)
         self.scores = scores = _compared(scores, card)
         self.reader = BlockReader(scores)
         if thresholds is None:
@@ -184,6 +193,8 @@ class _Plan:
             if protocol == "auto" and not _supports(scores, task):
                 continue
             options: dict[str, Any] = dict(given)
+            if task == "reid":
+                continue
             if task == "verification":
                 self._add_verification(options, thresholds)
                 continue
@@ -217,14 +228,19 @@ class _Plan:
     def count(self, progress: Progress | None) -> Tally:
         """Count all tasks in one sweep."""
         distinct: list[Any] = list(dict.fromkeys(job for job, _ in self.jobs.values()))
-        results = run_jobs(self.scores, self.reader, distinct, progress)
+        results = run_jobs(self.scores, self.reader, distinct, progress) if distinct else []
         by_job = dict(zip(distinct, results, strict=True))
         parts = {node: Part(by_job[job], options) for node, (job, options) in self.jobs.items()}
+        if self.retrieval is not None:
+            options = self.retrieval.convention.result_options()
+            parts["reid"] = Part(self.retrieval.run(progress), options)
         ranks = self.card.settings["report"].get("ranks") or (1, 5, 10)
         return Tally(self.card.name, parts, self.far_targets, ranks)
 
     def refine(self, counted: Tally) -> None:
         """Find the operating points of verification, in one sweep for all."""
+        if not self.jobs:
+            return
         both_ways = is_symmetric(self.scores)
         finders = []
         for node, (job, _) in self.jobs.items():
@@ -279,7 +295,7 @@ def evaluate(
     -------
     xarray.DataTree
         Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
-        as far as the card has them; under ``/<system>`` for several systems.
+        ``/reid``, as far as the card has them; under ``/<system>`` for several systems.
 
     Examples
     --------

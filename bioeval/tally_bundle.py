@@ -15,8 +15,10 @@ from bioeval.formats.archive import DAMAGE
 from bioeval.formats.files import existing_file, replacing
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
+from bioeval.metrics.retrieval import reid_dataset
 from bioeval.metrics.verification import verification_dataset
 from bioeval.points import FAR_TARGETS, EqualError, VerificationPoints
+from bioeval.retrieval_tallies import MatchLists, ReidTally
 from bioeval.tallies import (
     About,
     CellCounts,
@@ -39,6 +41,8 @@ _CLASSES = {
         CellCounts,
         EqualError,
         IdentificationTally,
+        MatchLists,
+        ReidTally,
         ThresholdCounts,
         VerificationPoints,
         VerificationTally,
@@ -50,7 +54,7 @@ _CLASSES = {
 class Part:
     """One task's tally, with the options that turn it into a result."""
 
-    tally: TaskTally
+    tally: TaskTally | ReidTally
     options: dict[str, Any]
 
 
@@ -98,7 +102,7 @@ class Tally:
         differ = [k for k, (a, b) in options.items() if not _equal_options(a, b)]
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ:
             raise MergeError(self._difference(other, differ))
-        merged: dict[tuple[int, int], TaskTally] = {}
+        merged: dict[tuple[int, int], TaskTally | ReidTally] = {}
         parts = {}
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
@@ -130,6 +134,8 @@ class Tally:
         part = self.parts[node]
         if isinstance(part.tally, VerificationTally):
             result = verification_dataset(part.tally)
+        elif isinstance(part.tally, ReidTally):
+            result = reid_dataset(part.tally, **part.options)
         elif node == "open_set":
             result = open_set_dataset(part.tally, **part.options)
         else:
@@ -150,7 +156,7 @@ class Tally:
         The file appears whole or not at all.
         """
         arrays: dict[str, np.ndarray] = {}
-        tallies: list[TaskTally] = []
+        tallies: list[TaskTally | ReidTally] = []
         nodes = {}
         for node, part in self.parts.items():
             if not any(t is part.tally for t in tallies):
