@@ -106,9 +106,10 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
     nan = np.float64(np.nan)
     mrep, mfr = means["mrep"], means["mfr"]
     ranked, opened = not np.isnan(mrep).any(), not np.isnan(mfr).any()
+    bounded = bool(np.isfinite(tau).all())
     return {
-        "mrep_area": np.float64(np.trapezoid(mrep, tau)),
-        "mfr_area": np.float64(np.trapezoid(mfr, tau)),
+        "mrep_area": np.float64(np.trapezoid(mrep, tau)) if bounded else nan,
+        "mfr_area": np.float64(np.trapezoid(mfr, tau)) if bounded else nan,
         "tau_max": tau[int(np.argmax(mrep))] if ranked else nan,
         "tau_nz": tau[int(np.argmax(mfr > 0))] if opened and (mfr > 0).any() else nan,
         "max_mrep": mrep.max() if ranked else nan,

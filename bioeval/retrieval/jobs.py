@@ -66,8 +66,7 @@ class RetrievalJob:
                         extra += self._extra(low, rows, found)
                 if progress is not None:
                     progress(low + len(rows), m)
-        seen = self.lists.rules[over]
-        removed += scores.shape[1] - seen.lengths[seen.which]
+        removed += self.lists.rules[over].hidden(self.lists.self_column)
         single = convention.cmc == "single-gallery-shot"
         sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
         return ReidTally(
@@ -174,12 +173,11 @@ class ReturnedJob:
                     seen.same_camera, *lists.seen(self.rule, low, high), low_, span,
                     self.thresholds, *guide, returned[part],
                 )  # fmt: skip
-                removed[part] = (
-                    found.removed + self.scores.shape[1] - seen.lengths[seen.which[part]]
-                )
+                removed[part] = found.removed
                 parts.append(found.lists())
                 if progress is not None:
                     progress(high, m)
+        removed += seen.hidden(lists.self_column)
         matches = joined(parts)
         matches.distance = (matches.distance - low_) / span
         if self.removed_at_one:

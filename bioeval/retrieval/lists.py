@@ -22,7 +22,7 @@ from bioeval.errors import DataError
 from bioeval.kernels import mates as kernel_mates
 from bioeval.labels import Codes, as_labels
 from bioeval.retrieval_tallies import MatchLists
-from bioeval.score_input import GENUINE, IGNORE, IMPOSTOR
+from bioeval.score_input import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores import Scores
 from bioeval.tallies import About
 
@@ -82,14 +82,20 @@ class Seen:
         ``run_starts``, ``run_first`` and ``run_stop`` of the lists of columns.
     which : int64 array, shape (m,)
         The list of each query.
-    lengths : int64 array
-        The number of columns of each list.
+    kept : bool array, shape (lists, n)
+        The columns of each list once more.
     """
 
     same_camera: bool
     runs: tuple[np.ndarray, np.ndarray, np.ndarray]
     which: np.ndarray
-    lengths: np.ndarray
+    kept: np.ndarray
+
+    def hidden(self, self_column: np.ndarray) -> np.ndarray:
+        """Return the number of columns on no list of each query, itself left out."""
+        count = (~self.kept).sum(axis=1)[self.which]
+        itself = (self_column >= 0) & ~self.kept[self.which, self_column]
+        return count - itself
 
     @classmethod
     def of(cls, rule: str, junk: np.ndarray, camera: np.ndarray, queries: np.ndarray) -> Seen:
@@ -102,9 +108,8 @@ class Seen:
         found = [_runs(keep) for keep in kept]
         starts = np.cumsum([0, *(len(first) for first, _ in found)]).astype(np.int64)
         first, stop = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        lengths = np.array([int(keep.sum()) for keep in kept], dtype=np.int64)
         which = which.reshape(-1).astype(np.int64)
-        return cls(rule != "none", (starts, first, stop), which, lengths)
+        return cls(rule != "none", (starts, first, stop), which, np.array(kept))
 
 
 def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -190,10 +195,11 @@ class Lists:
             high = min(low + step, m)
 
             def checked(low: int = low, high: int = high) -> np.ndarray:
-                return reader.block(low, high).values
+                return writable_alias(reader.block(low, high).values)
 
             if direct:
-                yield low, as_distances(scores.read_rows(low, high), scores.kind), checked
+                values = as_distances(scores.read_rows(low, high), scores.kind)
+                yield low, writable_alias(values), checked
             else:
                 yield low, checked(), checked
 

@@ -32,12 +32,7 @@ class LazyMask:
         index = np.arange(self.shape[0])[rows]
         genuine = lists.own[index, None] == lists.identity[None]
         mask = np.where(genuine, np.uint8(GENUINE), np.uint8(IMPOSTOR))
-        starts, first, stop = seen.runs
-        keep = np.zeros((len(starts) - 1, self.shape[1]), dtype=bool)
-        for which in range(len(keep)):
-            for r in range(starts[which], starts[which + 1]):
-                keep[which, first[r] : stop[r]] = True
-        mask[~keep[seen.which[index]]] = IGNORE
+        mask[~seen.kept[seen.which[index]]] = IGNORE
         if seen.same_camera:
             here = lists.query_camera[index, None] == lists.camera[None]
             mask[genuine & here] = IGNORE
