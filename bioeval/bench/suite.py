@@ -11,6 +11,7 @@ from bioeval.bench.memory import memory_rows
 from bioeval.bench.options import Options
 from bioeval.bench.peers import NotRun
 from bioeval.bench.pieces import Piece, pieces
+from bioeval.bench.retrieval import reid_rows
 from bioeval.bench.rows import Row, timed
 from bioeval.bench.series import (
     embedding_rows,
@@ -105,8 +106,8 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     about["read_bytes_per_second"] = read_pace(bench.grouped, options.threads)
     rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
     del bench  # and its matrices
-    more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
-    more["million"] = million_rows
+    more = {"embeddings": embedding_rows, "partitions": partition_rows}
+    more |= {"reid": reid_rows, "growth": growth_rows, "million": million_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:
             rows += measure(options, tell)

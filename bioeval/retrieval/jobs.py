@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
 from bioeval.blocks import Progress, threads_for
 from bioeval.conventions import Convention
-from bioeval.counting import guide_to
 from bioeval.errors import DataError
+from bioeval.kernels import count as kernel_count
 from bioeval.kernels import identities as kernel_identities
 from bioeval.kernels import returned as kernel_returned
 from bioeval.retrieval.lists import Found, Lists, RowReader, joined
 from bioeval.retrieval_tallies import MatchLists, ReidTally, ReturnedTally
 from bioeval.scores import Scores
+
+# Places of the guide into the thresholds of GOM.
+PLACES = 1 << 12
 
 # Nodes of Gauss and Legendre for the mean over the orders of tied identities.
 NODES = 32
@@ -159,7 +164,8 @@ class ReturnedJob:
         seen = lists.rules[self.rule]
         with threads_for(self.scores):
             low_, span = self._scale(reader) if self.normalize else (0.0, 1.0)
-            guide = guide_to(self.thresholds)
+            raw = unscaled(self.thresholds, low_, span)
+            guide = None
             for low, rows, checked in lists.rows(reader):
                 found = lists.rank(self.rule, low, rows)
                 if found.failed.any():
@@ -167,11 +173,15 @@ class ReturnedJob:
                     found = lists.rank(self.rule, low, rows)
                 high = low + len(rows)
                 part = slice(low, high)
+                if guide is None:
+                    guide = _guide(raw, rows.dtype)
+                chunks = min(len(rows), numba.get_num_threads())
                 kernel_returned.count_returned(  # type: ignore[call-arg]
                     rows, lists.own_starts, lists.own_columns, lists.own[part],
                     lists.self_column[part], lists.camera, lists.query_camera[part],
-                    seen.same_camera, *lists.seen(self.rule, low, high), low_, span,
-                    self.thresholds, *guide, returned[part],
+                    seen.same_camera, *lists.seen(self.rule, low, high), *guide,
+                    np.empty((chunks, kernel_returned.CHUNK), dtype=np.int32),
+                    np.empty((chunks, 2, returned.shape[1] + 1), dtype=np.int64), returned[part],
                 )  # fmt: skip
                 removed[part] = found.removed
                 parts.append(found.lists())
@@ -195,15 +205,12 @@ class ReturnedJob:
 
     def _scale(self, reader: RowReader) -> tuple[float, float]:
         """Return the smallest finite distance, and the span to the largest."""
-        n = self.scores.shape[1]
-        every = tuple(np.array(x, dtype=np.int64) for x in ([0, 1], [0], [n]))
         least, most = np.inf, -np.inf
         for low, rows, _ in self.lists.rows(reader):
             lows, highs = np.empty(len(rows)), np.empty(len(rows))
-            kernel_returned.finite_range_of_lists(  # type: ignore[call-arg]
-                rows, *every, np.zeros(len(rows), dtype=np.int64),
-                self.lists.self_column[low : low + len(rows)], lows, highs,
-            )  # fmt: skip
+            itself = self.lists.self_column[low : low + len(rows)]
+            start, stop = np.maximum(itself, 0), itself + 1
+            kernel_count.finite_range(rows, start, stop, lows, highs)
             least, most = min(least, float(lows.min())), max(most, float(highs.max()))
         if not least < most:
             raise DataError(
@@ -211,6 +218,44 @@ class ReturnedJob:
                 "normalize=False"
             )
         return least, most - least
+
+
+def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Return the largest float64 ``x`` with ``(x - low) / span`` at most each threshold."""
+    if (low, span) == (0.0, 1.0):
+        return thresholds
+    finite = np.isfinite(thresholds)
+    x = np.where(finite, thresholds * span + low, thresholds)
+    while (above := finite & ((x - low) / span > thresholds)).any():
+        x[above] = np.nextafter(x[above], -np.inf)
+    while True:
+        more = np.nextafter(x, np.inf)
+        below = finite & ((more - low) / span <= thresholds)
+        if not below.any():
+            return x
+        x[below] = more[below]
+
+
+def _guide(thresholds: np.ndarray, dtype: np.dtype) -> tuple[Any, ...]:
+    """Return what ``count_returned`` needs of thresholds, in the dtype of the distances."""
+    with np.errstate(over="ignore"):
+        own = thresholds.astype(dtype)
+    # Rounded down, so that a distance of this dtype is within one iff it is within the other.
+    own = np.where(own > thresholds, np.nextafter(own, dtype.type(-np.inf)), own)
+    finite = own[np.isfinite(own)]
+    base = finite[0] if len(finite) else dtype.type(0)
+    last = dtype.type(PLACES - 1)
+    with np.errstate(all="ignore"):
+        scale = last / (finite[-1] - base) if len(finite) > 1 else dtype.type(1)
+        scale = scale if np.isfinite(scale) else dtype.type(0)
+        place = (own - base) * scale
+    place = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
+    guide = np.searchsorted(place, np.arange(PLACES))
+    steps = int(np.bincount(place).max())
+    nan = len(own) + 1
+    return (
+        np.append(own, [dtype.type(np.inf)] * 2), base, scale, last, np.append(guide, nan), steps,
+    )  # fmt: skip
 
 
 def junk_of(convention: Convention) -> str:
