@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import os
 from typing import Any
 
 import naive_reid
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.cli import main
 from bioeval.conventions import conventions
 
 RULES = ("same-id-same-camera", "same-camera", "none")
@@ -473,3 +476,127 @@ def test_cards_in_plain_words():
 
     for name, said in itertools.product(conventions(), ("ties", "unmatched", "removed")):
         assert said in explain(load(name))
+
+
+# ------------------------------------------------------------------------ command line, files
+
+
+@pytest.fixture
+def on_disk(tmp_path, monkeypatch):
+    """Queries and gallery in a file, with cameras under names of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    scores = population()
+    np.savez(
+        "reid.npz", distmat=scores.values, q_pids=scores.probe_labels, g_pids=scores.gallery_labels,
+        q_camids=scores.probe_meta["camera"], g_camids=scores.gallery_meta["camera"],
+    )  # fmt: skip
+    return scores
+
+
+RUN = ("run", "reid.npz", "--scores", "distmat", "--probe-labels", "q_pids", "--gallery-labels",
+       "g_pids")  # fmt: skip
+CAMERAS = ("--meta", "probe_camera=q_camids", "--meta", "gallery_camera=g_camids")
+
+
+def test_a_run_by_a_convention(on_disk, capsys):
+    assert main([*RUN, *CAMERAS, "--protocol", "market1501"]) == 0
+    shown = capsys.readouterr().out
+    ds = be.reid(on_disk)
+    for said in ("mAP", "mINP", "Rank 1 ", "Rank 5 ", "Rank 10", "Rank 20", f"{ds.mean_ap:.1%}"[:4],
+                 f"{int(ds.queries)} queries; {int(ds.skipped)} skipped",
+                 f"{int(ds.removed):,} comparisons removed"):  # fmt: skip
+        assert said in shown
+    assert main([*RUN, "--protocol", "market1501"]) == 2
+    said = capsys.readouterr().err
+    assert "no column 'camera'" in said and "--meta probe_camera=KEY" in said
+
+
+def test_a_run_writes_json_and_plots(on_disk, capsys):
+
+    options = ["--protocol", "cityflow", "--json", "--out", "found", "--plots"]
+    assert main([*RUN, *options]) == 0
+    document = json.loads(capsys.readouterr().out)
+    task = document["tasks"]["reid"]
+    ds = be.reid(on_disk, "cityflow")
+    assert task["rank_k_mean_ap"] == float(ds.rank_k_mean_ap)
+    assert [row["rank"] for row in task["ranks"]] == [1, 5, 10, 20]
+    assert task["ranks"][0]["cmc"] == float(ds.cmc[0])
+    assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
+
+
+def test_the_plot_of_a_cmc():
+    scores = population()
+    results = {name: be.reid(scores, name) for name in ("market1501", "vehicleid")}
+    display = be.plot.cmc(results)
+    for name, ds in results.items():
+        np.testing.assert_array_equal(display.curves[name].y, ds.cmc)
+    assert "CMC(k)" in display.ax_.get_ylabel()
+    closed = be.closed_set(scores, unmated="skip")
+    with pytest.raises(be.DataError):
+        be.plot.cmc({"a": results["market1501"], "b": closed})
+
+
+@pytest.mark.parametrize("name", ["market1501", "cuhk03", "identity-dedup"])
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("starts", lambda x: x[:-1]),
+        ("starts", lambda x: x[::-1].copy()),
+        ("closer", lambda x: x - 10**6),
+        ("distance", lambda x: x * np.nan),
+        ("tied", lambda x: x[1:]),
+    ],
+)
+def test_a_damaged_tally_is_refused(tmp_path, name, field, change):
+    tally = be.tally(population(), name)
+    lists = tally.parts["reid"].tally.matches
+    setattr(lists, field, change(getattr(lists, field)))
+    tally.save(tmp_path / "t.npz")
+    with pytest.raises(be.DataError, match="the matches of its queries are damaged"):
+        be.Tally.load(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize(("name", "field"), [("cuhk03", "shots"), ("identity-dedup", "identities")])
+def test_a_tally_without_what_its_cmc_needs_is_refused(tmp_path, name, field):
+    for value in (None, np.full((40, 2), -1.0)):
+        tally = be.tally(population(), name)
+        setattr(tally.parts["reid"].tally, field, value)
+        tally.save(tmp_path / "t.npz")
+        with pytest.raises(be.DataError, match="(are missing|damaged)"):
+            be.Tally.load(tmp_path / "t.npz")
+
+
+def test_tallies_of_different_conventions_do_not_merge():
+    scores = population()
+    a, b = scores.select(np.arange(10)), scores.select(np.arange(10, 40))
+    with pytest.raises(be.MergeError, match="different protocols"):
+        be.tally(a, "market1501").merge(be.tally(b, "veri776"))
+    with pytest.raises(be.MergeError, match="different max_rank"):
+        be.tally(a, "market1501", max_rank=3).merge(be.tally(b, "market1501"))
+
+
+def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
+    from bioeval.protocol import load
+
+    text = load("market1501").to_toml().replace('name = "market1501"', 'name = "mine"')
+    path = tmp_path / "mine.toml"
+    path.write_text(text + '\n[verification]\ntemplates = ["single"]\n', encoding="utf-8")
+    scores = population()
+    tree = be.evaluate(scores, path)
+    kept = be.verification(be.apply_convention(scores))
+    assert tree["verification/single"].genuine_attempts == kept.genuine_attempts
+    assert tree["verification/single"].impostor_attempts == kept.impostor_attempts
+    assert tree["reid"].mean_ap == be.reid(scores).mean_ap
+
+
+def test_the_sorting_of_the_benchmarks_gives_the_same():
+    from bioeval.kernels.sorted_rows import average_precision_by_sorting
+
+    scores = population()
+    found = np.empty(40)
+    average_precision_by_sorting(
+        np.asarray(scores.values), scores.probe_labels, scores.gallery_labels,
+        scores.probe_meta["camera"], scores.gallery_meta["camera"], found,
+    )  # fmt: skip
+    np.testing.assert_allclose(found, be.reid(scores, per_query=True).average_precision, atol=1e-12)
