@@ -16,6 +16,7 @@ from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.metrics.retrieval import reid_dataset, require_matches
 from bioeval.metrics.returned import VARIANTS, gom_dataset
 from bioeval.protocol import Protocol
+from bioeval.ranked_lists import TopKScores
 from bioeval.retrieval.jobs import RetrievalJob, ReturnedJob
 from bioeval.retrieval.masking import kept_scores
 from bioeval.scores import Scores
@@ -132,6 +133,11 @@ def reid(
     (array([0., 1., 1.]), 0.5, 0.5)
     """
     _require_scores(scores)
+    if isinstance(scores, TopKScores):
+        raise ProtocolError(
+            "be.reid ranks the whole gallery, and these are lists of its nearest entries; "
+            "be.top_k gives what they support"
+        )
     rules = convention_of(
         convention,
         max_rank=max_rank,

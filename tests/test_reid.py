@@ -441,6 +441,27 @@ def test_errors_say_what_is_wrong():
             call()
 
 
+def test_the_rule_of_market1501_is_an_exclusion_by_camera():
+    scores = population()
+    ds = be.reid(scores, per_query=True)
+    other = be.reid(scores.excluding("camera"), removed="none", per_query=True)
+    for name in ("cmc", "mean_ap", "mean_inp", "average_precision", "matches"):
+        np.testing.assert_array_equal(ds[name], other[name])
+    for part in (scores, scores.excluding("camera")):
+        ones = be.verification(be.apply_convention(part), thresholds=[-1.0, 0.5])
+        twos = be.verification(scores.excluding("camera"), thresholds=[-1.0, 0.5])
+        np.testing.assert_array_equal(ones.fa, twos.fa)
+        np.testing.assert_array_equal(ones.ga, twos.ga)
+
+
+def test_top_k_lists_are_sent_elsewhere():
+    lists = be.TopKScores([[2, 1]], [1], [2, 3, 1])
+    with pytest.raises(be.ProtocolError, match="be.top_k gives what they support"):
+        be.reid(lists, "vehicleid")
+    with pytest.raises(be.ProtocolError):
+        be.gom(lists, convention="vehicleid")
+
+
 def test_all_matches_removed_is_said():
     meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2]}}
     scores = be.Scores([[1, 2]], [1], [1, 2], **meta)

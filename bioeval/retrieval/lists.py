@@ -48,6 +48,14 @@ class RowReader(BlockReader):
             own_stop=nobody,
         )
 
+    def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
+        if not self.scores.exclude:
+            return None
+        codes = self.scores.codes
+        rows, columns = np.nonzero(codes.probe[low:high, None] == codes.gallery[None])
+        same = self.scores.excluded(low + rows, columns)
+        return rows[same], columns[same]
+
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         codes = self.scores.codes
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
@@ -122,6 +130,7 @@ class Lists:
     """The codes that say what each query sees, made once for some scores and a convention."""
 
     def __init__(self, scores: Scores, convention: Convention):
+        scores.require_matrix()
         require_subjects(scores, "re-identification")
         self.scores, self.convention = scores, convention
         codes = scores.codes
@@ -187,7 +196,7 @@ class Lists:
         m, n = scores.shape
         base = scores.base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
-        direct = float_ and not scores.has_mask
+        direct = float_ and not scores.has_mask and not scores.exclude
         step = reader.rows_per_block()
         if isinstance(base, np.ndarray) and scores.reads_in_place:
             step = max(1, SWEEP_VALUES // n)
