@@ -15,7 +15,7 @@ CHUNK = 64
 
 # Up to so many mates, all near values are compared with each; beyond, each near value is placed
 # among the mates by bisection.
-FEW = 24
+FEW = 64
 
 
 @njit(cache=True)
@@ -32,10 +32,26 @@ def _sorted_in(value, column, count, distance, columns):
 
 @njit(cache=True)
 def _sort_all(distance, columns):
-    """Sort mates that were gathered in the order of their columns."""
-    order = np.argsort(distance, kind="mergesort")
-    distance[:] = distance[order]
-    columns[:] = columns[order]
+    """Sort many mates by distance, equal ones by column (Shell's sort: no memory, no recursion)."""
+    n = len(distance)
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            value = distance[i]
+            column = columns[i]
+            j = i
+            while j >= gap:
+                d = distance[j - gap]
+                if d < value or (d == value and columns[j - gap] < column):
+                    break
+                distance[j] = d
+                columns[j] = columns[j - gap]
+                j -= gap
+            distance[j] = value
+            columns[j] = column
+        gap //= 3
 
 
 @njit(cache=True)
