@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 import naive_reid
+import numba
 import numpy as np
 import pytest
 import strategies
@@ -292,6 +293,26 @@ def test_streamed_features_and_parts_of_a_matrix():
     ones = be.verification(be.apply_convention(part, "cuhk03"), thresholds=[5.0, 20.0])
     other = be.verification(be.apply_convention(copied, "cuhk03"), thresholds=[5.0, 20.0])
     np.testing.assert_array_equal(ones.far, other.far)
+
+
+def test_the_same_on_any_number_of_threads():
+    rng = np.random.default_rng(2)
+    labels, cameras = rng.integers(0, 40, 600), rng.integers(0, 5, 600)
+    scores = be.Scores(
+        rng.integers(0, 50, (600, 600)).astype(np.float32), labels, probe_meta={"camera": cameras}
+    )
+    found = {}
+    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(threads)
+        found[threads] = [
+            *(be.reid(scores, name, per_query=True) for name in ("market1501", "cuhk03")),
+            be.reid(scores, "identity-dedup", per_query=True),
+            be.reid(scores, "cuhk03", sampling=3),
+            be.gom(scores, per_query=True),
+        ]
+    numba.set_num_threads(1)
+    for one, other in zip(*(found[t] for t in (min(found), max(found))), strict=True):
+        assert one.identical(other)
 
 
 def test_memory_maps_and_other_layouts(tmp_path):
