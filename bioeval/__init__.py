@@ -35,6 +35,9 @@ _HOMES = {
     "top_k": "bioeval.metrics.ranked_lists",
     "compare": "bioeval.two_systems",
     "gallery_size": "bioeval.exact.by_size",
+    "reid": "bioeval.reid_tasks",
+    "gom": "bioeval.reid_tasks",
+    "apply_convention": "bioeval.reid_tasks",
     "refine_tally": "bioeval.pipeline",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
     from bioeval.pipeline import evaluate, refine_tally, tally
     from bioeval.protocol import Protocol
     from bioeval.ranked_lists import TopKScores
+    from bioeval.reid_tasks import apply_convention, gom, reid
     from bioeval.scores import PairScores, Scores
     from bioeval.simulation import simulate
     from bioeval.tally_bundle import Tally

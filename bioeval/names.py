@@ -252,6 +252,61 @@ TOP_K = {
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
 
+REID = {
+    "cmc": Name(
+        "cumulative match characteristic: share of the queries whose counted match has the rank "
+        "or better",
+        iso="TPIR(N, R, no threshold)",
+    ),
+    "cmc_count": Name("queries, or shares of them, with the rank or better", "queries"),
+    "mean_ap": Name("mean average precision (mAP)"),
+    "mean_inp": Name("mean inverse negative penalty (mINP): matches over the last one's rank"),
+    "rank_k_mean_ap": Name("mean average precision of lists cut at rank K"),
+    "queries": Name("queries that the means are over", "queries"),
+    "skipped": Name("queries without a match, left out of the means", "queries"),
+    "unmatched": Name("queries that have no match left", "queries"),
+    "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
+    "removed": Name("gallery entries that queries do not see, summed over queries", "comparisons"),
+    "tied": Name("queries with a non-match exactly as close as one of their matches", "queries"),
+    "average_precision": Name("average precision; NaN without a match"),
+    "inp": Name("matches over the rank of the last one; NaN without a match"),
+    "rank_k_average_precision": Name("average precision of the cut list; NaN without a match"),
+    "first_match_rank": Name("rank of the first match; NaN without one"),
+    "matches": Name("matches that the query sees", "entries"),
+    "removed_entries": Name("gallery entries that the query does not see", "entries"),
+}
+
+GOM = {
+    "mrp": Name("mean ranking precision: AP of what is returned, over the matches returned"),
+    "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
+    "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
+    "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
+    "precision": Name("mean share of matches in what is returned; 0 where nothing is"),
+    "recall": Name("mean share of the matches that are returned"),
+    "dir": Name("queries with a match within the threshold, at the rank or better"),
+    "far": Name("queries not in the gallery that get anything back"),
+    "ttr": Name("queries with a match in the gallery that get anything back"),
+    "ttr_identity": Name("queries with a match in the gallery that get a match back"),
+    "ftr": Name("queries not in the gallery that get anything back"),
+    "mrep_area": Name("area under mReP over the thresholds (MREP)"),
+    "mfr_area": Name("area under mFR over the thresholds (MFR)"),
+    "tau_max": Name("first threshold where mReP is largest"),
+    "tau_nz": Name("first threshold where mFR is above 0"),
+    "max_mrep": Name("largest mReP"),
+    "max_mvp": Name("largest mVP"),
+    "mean_ap": REID["mean_ap"],
+    "mean_inp": REID["mean_inp"],
+    "cmc": REID["cmc"],
+    "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
+    "open_queries": Name("queries not in the gallery, that mFR is over", "queries"),
+    "skipped": Name("queries whose every match is removed: in neither", "queries"),
+    "removed": REID["removed"],
+    "rp": Name("ranking precision; NaN without a match"),
+    "vp": Name("verification precision; NaN without a match"),
+    "rep": Name("re-identification precision; NaN without a match"),
+    "fr": Name("false rate; NaN where the identity is in the gallery"),
+}
+
 
 def _ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
     """Name the ends of intervals after the values they are around."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.comparisons import with_pairs
+from bioeval.conventions import convention_of
 from bioeval.counting import (
     IdentificationJob,
     ImpostorBlock,
@@ -26,13 +27,15 @@ from bioeval.exact.running import closed_set_job, open_set_job
 from bioeval.points import COSTS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
 from bioeval.refinement import PointFinder, refine
+from bioeval.retrieval.jobs import RetrievalJob
+from bioeval.retrieval.masking import kept_scores
 from bioeval.scores import PairScores, Scores
 from bioeval.stats.attempts import require_people
 from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
 from bioeval.stats.verification import verification_intervals
 from bioeval.sweeping import run_jobs
-from bioeval.tallies import VerificationTally
+from bioeval.tallies import IdentificationTally, VerificationTally
 from bioeval.tally_bundle import Part, Tally
 from bioeval.thresholds import check_thresholds
 
@@ -174,6 +177,12 @@ class _Plan:
         self.auc = auc
         self.automatic = protocol == "auto"
         self.card = card = _resolve(scores, protocol)
+        self.retrieval: RetrievalJob | None = None
+        if "reid" in card.tasks:
+            rules = convention_of(card, max_rank=max_rank)
+            self.retrieval = RetrievalJob(scores, rules)
+            if len(card.tasks) > 1:  # the other tasks see what the queries see
+                scores = kept_scores(scores, rules)
         self.scores = scores = _compared(scores, card)
         self.reader = BlockReader(scores)
         if thresholds is None:
@@ -192,6 +201,8 @@ class _Plan:
             if protocol == "auto" and not _supports(scores, task):
                 continue
             options: dict[str, Any] = dict(given)
+            if task == "reid":
+                continue
             if task == "verification":
                 self._add_verification(options, thresholds)
                 continue
@@ -252,11 +263,16 @@ class _Plan:
                 results = run_jobs(self.scores, self.reader, jobs, progress)
                 by_job |= dict(zip(jobs, results, strict=True))
         parts = {node: Part(by_job[job], options) for node, (job, options) in self.jobs.items()}
+        if self.retrieval is not None:
+            options = self.retrieval.convention.result_options()
+            parts["reid"] = Part(self.retrieval.run(progress), options)
         ranks = self.card.settings["report"].get("ranks") or (1, 5, 10)
         return Tally(self.card.name, parts, self.far_targets, ranks)
 
     def refine(self, counted: Tally) -> None:
         """Find the operating points of verification, in one sweep for all."""
+        if not self.jobs:
+            return
         both_ways = is_symmetric(self.scores)
         finders = []
         for node, (job, _) in self.jobs.items():
@@ -291,8 +307,10 @@ class _Plan:
         if isinstance(tally, VerificationTally):
             job = self.jobs[node][0]
             return verification_intervals(found, tally, job, self.reader, asked)
-        if isinstance(tally, GalleryTally):  # the mean over galleries has none
-            note = "no interval: the rates are means over drawn galleries"
+        if not isinstance(tally, IdentificationTally):
+            drawn = isinstance(tally, GalleryTally)
+            what = "means over drawn galleries" if drawn else "re-identification"
+            note = f"no interval: none is known for {what}"
             known = found.attrs["warnings"]
             return found.assign_attrs(warnings=f"{known}\n{note}" if known else note)
         add = open_set_intervals if node == "open_set" else closed_set_intervals
@@ -330,7 +348,7 @@ def evaluate(
     -------
     xarray.DataTree
         Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
-        as far as the card has them; under ``/<system>`` for several systems.
+        ``/reid``, as far as the card has them; under ``/<system>`` for several systems.
 
     Examples
     --------
@@ -360,7 +378,7 @@ def _evaluate(
         if asked is None:
             return counted.tree()
         return xr.DataTree.from_dict(
-            {f"/{node}": plan.with_intervals(counted, node, asked) for node in plan.jobs}
+            {f"/{node}": plan.with_intervals(counted, node, asked) for node in counted.parts}
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,15 @@ def read_block(
         source = getattr(base, "oindex", base)
         block = np.asarray(source[wanted])[back.reshape(-1)]
     return block if columns is None else np.take(block, columns, axis=1)
+
+
+def writable_alias(array: np.ndarray) -> np.ndarray:
+    """Return an array over the same memory that numba takes for writable.
+
+    Read-only arrays (memory maps) would make it compile every kernel once more. The kernels write
+    to none of them, and the original must be kept for as long as the alias is used.
+    """
+    if array.flags.writeable:
+        return array.view(np.ndarray)
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)

@@ -498,6 +498,18 @@ class Scores:
             view.codes.gallery = self.codes.gallery[index]
         return view
 
+    def with_mask(self, mask: Any) -> Scores:
+        """Return a view with another mask, an array or what is read like one by rows.
+
+        Its rows and columns are those of this view.
+        """
+        view = self.select()
+        if self._rows is not None or self._columns is not None:
+            view._base = _Selected(self)
+            view._rows = view._columns = None
+        view._mask = mask
+        return view
+
     @property
     def base(self) -> Any:
         """The values as they were given, of which a selection is a view."""
@@ -507,6 +519,15 @@ class Scores:
     def streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
         return isinstance(self._base, EmbeddingSource)
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether reading rows copies nothing: all of an array of floats as kernels want it."""
+        base = self._base
+        plain = isinstance(base, np.ndarray) and base.dtype in (np.float32, np.float64)
+        plain = plain and base.flags.c_contiguous and base.dtype.isnative
+        whole = self._rows is None and self._columns is None
+        return plain and whole and self.kind != "similarity"
 
     @property
     def has_mask(self) -> bool:
@@ -565,6 +586,20 @@ class Scores:
     def derives_subjects(self) -> bool:
         """Whether identification has subjects to work with: labels, or a consistent mask."""
         return self.labelled or self._mask_is_consistent
+
+
+class _Selected:
+    """A selection as something that is read by rows, so that a mask of its own can stand beside."""
+
+    ndim = 2
+
+    def __init__(self, scores: Scores):
+        self.scores, self.shape, self.dtype = scores, scores.shape, scores.dtype
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        index = np.arange(self.shape[0])[rows]
+        base, columns = self.scores.base, self.scores._columns
+        return read_block(base, self.scores.base_rows(index), 0, len(index), columns)
 
 
 class PairScores(Scores):

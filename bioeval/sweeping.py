@@ -6,7 +6,6 @@ block by the general kernels; the counts are the same whichever way they were ma
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
 from bioeval.divisions import Division
 from bioeval.kernels import sweep as kernel
+from bioeval.score_input import writable_alias
 from bioeval.scores import PairScores, Scores
 from bioeval.tallies import CellCounts
 from bioeval.thresholds import CELLS, exact_window
@@ -108,7 +108,7 @@ class _Sweep:
         self.dtype = np.dtype(scores.base.dtype)
         self.key_dtype = np.dtype(_KEYS[self.dtype])
         if not scores.streams:
-            self.base = _writable(scores.base)
+            self.base = writable_alias(scores.base)
             self.rows = scores.base_rows(np.arange(scores.shape[0]))
         order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
         self.gathered = gallery.order is not None or scores.selects_columns
@@ -242,16 +242,3 @@ def _window(cells: CellCounts, dtype: np.dtype) -> Window | None:
     first = cells.first - (WINDOW - len(cells.counts)) // 2
     exact = exact_window(cells.exponent, first, WINDOW, dtype)
     return (cells.exponent, first) if exact else None
-
-
-def _writable(array: np.ndarray) -> np.ndarray:
-    """Return an array over the same memory that numba takes for writable.
-
-    Read-only arrays (memory maps) would make it compile every kernel once more. The kernel
-    writes to none of them.
-    """
-    if array.flags.writeable:
-        return array.view(np.ndarray)
-    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
-    alias = np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
-    return alias

@@ -18,8 +18,10 @@ from bioeval.formats.archive import DAMAGE
 from bioeval.formats.files import existing_file, replacing
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.open_set import open_set_dataset
+from bioeval.metrics.retrieval import reid_dataset
 from bioeval.metrics.verification import verification_dataset
 from bioeval.points import FAR_TARGETS, EqualError, VerificationPoints
+from bioeval.retrieval_tallies import MatchLists, ReidTally
 from bioeval.tallies import (
     About,
     CellCounts,
@@ -44,6 +46,8 @@ _CLASSES = {
         FixedSums,
         GalleryTally,
         IdentificationTally,
+        MatchLists,
+        ReidTally,
         ThresholdCounts,
         VerificationPoints,
         VerificationTally,
@@ -55,7 +59,7 @@ _CLASSES = {
 class Part:
     """One task's tally, with the options that turn it into a result."""
 
-    tally: TaskTally | GalleryTally
+    tally: TaskTally | GalleryTally | ReidTally
     options: dict[str, Any]
 
 
@@ -103,7 +107,7 @@ class Tally:
         differ = [k for k, (a, b) in options.items() if not _equal_options(a, b)]
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ:
             raise MergeError(self._difference(other, differ))
-        merged: dict[tuple[int, int], TaskTally | GalleryTally] = {}
+        merged: dict[tuple[int, int], TaskTally | GalleryTally | ReidTally] = {}
         parts = {}
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
@@ -138,6 +142,8 @@ class Tally:
         elif isinstance(part.tally, GalleryTally):
             expected = open_set_expected if node == "open_set" else closed_set_expected
             result = expected(part.tally, **part.options)
+        elif isinstance(part.tally, ReidTally):
+            result = reid_dataset(part.tally, **part.options)
         elif node == "open_set":
             result = open_set_dataset(part.tally, **part.options)
         else:
@@ -158,7 +164,7 @@ class Tally:
         The file appears whole or not at all.
         """
         arrays: dict[str, np.ndarray] = {}
-        tallies: list[TaskTally | GalleryTally] = []
+        tallies: list[TaskTally | GalleryTally | ReidTally] = []
         nodes = {}
         for node, part in self.parts.items():
             if not any(t is part.tally for t in tallies):

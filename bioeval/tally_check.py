@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.points import VerificationPoints
+from bioeval.retrieval_tallies import MatchLists, ReidTally
 from bioeval.tallies import (
     About,
     CellCounts,
@@ -21,8 +22,12 @@ NODES: dict[str, tuple[str, ...]] = {
     "verification/multi": ("VerificationTally",),
     "open_set": ("IdentificationTally", "GalleryTally"),
     "closed_set": ("IdentificationTally", "GalleryTally"),
+    "reid": ("ReidTally",),
 }
-OPTIONS = {"note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"}
+OPTIONS = {
+    *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
+    *("ap", "unmatched", "rank_k", "rank_k_over"),
+}
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
 _NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
@@ -52,6 +57,8 @@ def complaint(nodes: dict[str, tuple[Any, Any]]) -> str:
             wrong = _identification(tally)
         if not wrong and type(tally).__name__ == "GalleryTally":
             wrong = _gallery(tally)
+        if not wrong and isinstance(tally, ReidTally):
+            wrong = _retrieval(tally)
         if wrong:
             return f"{node}: {wrong}"
     return ""
@@ -138,6 +145,55 @@ def _gallery(tally: Any) -> str:
 def _table(value: Any, shape: tuple[int, ...]) -> bool:
     right = isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape == shape
     return right and value.ndim == 2 and not (value < 0).any()
+
+
+def _retrieval(tally: ReidTally) -> str:
+    words = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
+    if not all(isinstance(getattr(tally, name), str) for name in words):
+        return "the convention it was counted with is damaged"
+    if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
+        return "what is said of its queries is damaged"
+    queries = len(tally.enrolled)
+    if len(tally.removed_entries) != queries:
+        return "its lists differ in length"
+    for lists in (tally.matches, tally.cmc_matches):
+        if lists is not None and not _match_lists(lists, queries):
+            return "the matches of its queries are damaged"
+    shots, identities = tally.shots, tally.identities
+    if (shots is None) == (tally.cmc == "single-gallery-shot"):
+        return "its single shots are missing, or should not be there"
+    if (identities is None) == (tally.cmc == "identity-dedup"):
+        return "its ranks of identities are missing, or should not be there"
+    if shots is not None and not (
+        isinstance(shots, np.ndarray)
+        and shots.ndim == 2
+        and shots.dtype.kind == "f"
+        and len(shots) == queries
+        and ((shots >= 0) & (shots <= 1 + 1e-9)).all()
+    ):
+        return "its single shots are damaged"
+    if identities is not None and not (
+        isinstance(identities, np.ndarray)
+        and identities.dtype.kind == "i"
+        and identities.shape == (queries, 3)
+        and (identities >= 0).all()
+    ):
+        return "its ranks of identities are damaged"
+    return ""
+
+
+def _match_lists(lists: MatchLists, queries: int) -> bool:
+    if type(lists) is not MatchLists or not _counts(lists.starts):
+        return False
+    starts = lists.starts
+    if len(starts) != queries + 1 or starts[0] != 0 or not _rises(starts, strictly=False):
+        return False
+    if not _array(lists.distance, "f") or np.isnan(lists.distance).any():
+        return False
+    counts = (lists.closer, lists.tied, lists.before)
+    if not all(_counts(x) for x in counts):
+        return False
+    return all(len(x) == starts[-1] for x in (lists.distance, *counts))
 
 
 def _rises(values: np.ndarray, *, strictly: bool) -> bool:

@@ -31,6 +31,7 @@ TINY = {
     "growth": (12, 24, 36),
     "embeddings": (24, 4),
     "partitions": 4,
+    "reid": (20, 60),
     "side": 12,
     "pairs": 1_000,
 }

@@ -289,7 +289,8 @@ WRONG = {
     ),
     "unknown field, nearest": ("far_targets", "far_target", 19, "Did you mean 'far_targets'?"),
     "field of another section": (
-        "[report]", "[report]\nties = 1", 19, "ties is a field of [open_set] and [closed_set]."
+        "[report]", "[report]\nties = 1", 19,
+        "ties is a field of [open_set] and [closed_set] and [reid].",
     ),
     "field above the sections": (
         'summary = "', 'fusion = "max"\nsummary = "', 4,
@@ -371,7 +372,7 @@ def test_no_task():
     (problem,) = problems(text)
     assert problem == (
         "mine.toml: the card has no task; expected at least one of [verification], [open_set], "
-        "[closed_set]"
+        "[closed_set], [reid]"
     )
     (problem,) = problems(changed('"probe-against-gallery"', '"pairs"', text))
     assert problem.endswith("expected at least one of [verification]")

@@ -29,6 +29,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "embeddings": "embeddings against the bare matrix product",
         "partitions": "random partitions of one matrix, 100 x 100 each",
         "exact": "exact means over random galleries, against sampling them",
+        "reid": "re-identification against loops that sort every row",
         "growth": "time against the number of cells",
         "million": "1,000,000 embeddings, extrapolated",
         "memory": "peak memory above the matrix",
@@ -44,6 +45,7 @@ QUICK: Mapping[str, Any] = MappingProxyType(
         "growth": (500, 1_000, 2_000, 4_000),
         "embeddings": (3_000, 128),
         "partitions": 100,
+        "reid": (600, 3_000),
     }
 )
 
@@ -70,6 +72,8 @@ class Options:
         Templates and features of the embeddings.
     partitions, side : int
         Number of random partitions, and probes and templates of each.
+    reid : (int, int)
+        Queries and gallery entries of re-identification.
     pairs : int
         Scores that slow programs are given at most.
 
@@ -88,12 +92,15 @@ class Options:
     embeddings: tuple[int, int] = (20_000, 512)
     partitions: int = 1_000
     side: int = 100
+    reid: tuple[int, int] = (3_368, 15_913)
     pairs: int = 4_000_000
 
     def __post_init__(self) -> None:
         _at_least("templates", self.templates, 2)
         for size in (self.size, *self.growth, self.embeddings[0]):
             _at_least("size", size, 2 * self.templates)
+        for size in self.reid:
+            _at_least("reid", size, 1)
         for name in ("repeat", "threads", "partitions", "side"):
             _at_least(name, getattr(self, name), 1)
         for name in self.only:

@@ -21,6 +21,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "product": "against the bare matrix product, in the same blocks",
         "copy": "one random partition, against a NumPy copy of the same cells",
         "drawn": "one template a subject, drawn: the exact mean over all galleries",
+        "reid": "re-identification: how many times as long another way takes as be.reid",
         "growth": "growth: time is cells to this power",
         "extrapolation": "extrapolated to 1,000,000 embeddings, not measured: growth with cells",
         "memory": "peak memory above the scores, as a share of the scores",

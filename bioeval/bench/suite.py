@@ -12,6 +12,7 @@ from bioeval.bench.memory import memory_rows
 from bioeval.bench.options import Options
 from bioeval.bench.peers import NotRun
 from bioeval.bench.pieces import Piece, pieces
+from bioeval.bench.retrieval import reid_rows
 from bioeval.bench.rows import Row, timed
 from bioeval.bench.series import (
     embedding_rows,
@@ -107,8 +108,8 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
-    more |= {"exact": drawn_rows, "million": million_rows, "memory": memory_rows}
-    for part, measure in more.items():
+    more |= {"exact": drawn_rows, "reid": reid_rows, "million": million_rows}
+    for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:
             rows += measure(options, tell)
     return Report(about, rows, taken_apart)

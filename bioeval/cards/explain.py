@@ -91,7 +91,7 @@ def _fields(name: str, values: Mapping[str, object], layout: str, wrap: _Wrap) -
         elif choice is not None:
             text = f"{value}: {choice.doc}"
         else:
-            listed = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+            listed = (", ".join(map(str, value)) or "none") if isinstance(value, tuple) else value
             text = f"{listed}: {field.doc}"
         lines += wrap(text, key, 2)
     return lines

@@ -356,6 +356,154 @@ CLOSED_SET = Section(
     },
 )
 
+REID = Section(
+    doc="Re-identification (1:N, ranked): each query searches the gallery; how far up the list do "
+    "its matches stand?",
+    task=True,
+    layouts=SEARCHABLE,
+    says={
+        SQUARE: {
+            "An attempt": "each template is a query, against all the others that the convention "
+            "leaves it",
+            "Genuine": "a query with at least one match left: another template of its identity "
+            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "Impostor": "nobody: there is no threshold to pass. Whatever is left of other "
+            "identities, distractors included, is a wrong entry of the list",
+        },
+        RECTANGULAR: {
+            "An attempt": "each query (row) searches the gallery entries that the convention "
+            "leaves it",
+            "Genuine": "a query with at least one match left: a gallery entry of its identity "
+            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "Impostor": "nobody: there is no threshold to pass. Whatever is left of other "
+            "identities, distractors included, is a wrong entry of the list",
+        },
+    },
+    rates={
+        "CMC(k)": "queries whose counted match stands at rank k or better / queries",
+        "mAP": "the mean over the queries of their average precision",
+        "mINP": "the mean over the queries of matches / rank of the last match",
+    },
+    fields={
+        "removed": Field(
+            "text",
+            "which gallery entries a query does not see",
+            choices={
+                "same-id-same-camera": Choice(
+                    "entries of the query's own identity from the query's own camera"
+                ),
+                "same-camera": Choice("every entry from the query's own camera, whosever it is"),
+                "none": Choice("nothing is removed; cameras are not needed"),
+            },
+            default="same-id-same-camera",
+        ),
+        "removed_for_ap": Field(
+            "text",
+            "the same for average precision and INP, where a program has another list for them",
+            choices={
+                "as-above": Choice("the same list as that of the CMC"),
+                "same-id-same-camera": Choice(
+                    "average precision and INP are over the list without the entries of the "
+                    "query's identity from its camera, whatever the CMC is over"
+                ),
+                "none": Choice("average precision and INP are over the whole list"),
+            },
+            default="as-above",
+        ),
+        "junk": Field(
+            "text",
+            "what to do with gallery entries that bear one of the junk ids",
+            choices={
+                "remove": Choice("junk leaves the gallery of every query"),
+                "keep": Choice("junk stays, as wrong entries that nobody matches"),
+            },
+            default="remove",
+        ),
+        "junk_ids": Field(
+            "integer",
+            "identities that mark junk: detections of nothing, or of a part of somebody",
+            many=True,
+            distinct=True,
+            default=(-1,),
+            may_be_empty=True,
+        ),
+        "distractor_ids": Field(
+            "integer",
+            "identities that mark distractors, which stay as wrong entries; a query that bears "
+            "one is searched like any other, with a warning",
+            many=True,
+            distinct=True,
+            default=(0,),
+            may_be_empty=True,
+        ),
+        "cmc": Field(
+            "text",
+            "what the CMC counts",
+            choices={
+                "first-match": Choice("the first match of a query, at its rank"),
+                "allshots": Choice(
+                    "each of the h matches of a query, with 1/h, at its rank among non-matches"
+                ),
+                "single-gallery-shot": Choice(
+                    "the one match in a gallery of one entry of each identity, drawn anew for "
+                    "each query; averaged exactly over all draws"
+                ),
+                "identity-dedup": Choice(
+                    "the query's identity in the list of distinct identities, each at its first "
+                    "entry"
+                ),
+            },
+            default="first-match",
+        ),
+        "unmatched": Field(
+            "text",
+            "what to do with a query that has no match left",
+            choices={
+                "skip": Choice("a query without a match is left out of every mean, and counted"),
+                "zero": Choice("a query without a match counts as 0 in every mean"),
+            },
+            default="skip",
+        ),
+        "ap": Field(
+            "text",
+            "the form of average precision",
+            choices={
+                "sum": Choice("the mean of the precisions at the ranks of the matches"),
+                "trapezoid": Choice(
+                    "the area under precision and recall by the trapezoidal rule, from precision 1 "
+                    "at recall 0"
+                ),
+                "tied-once": Choice(
+                    "the sum over distinct scores of precision times gained recall, so that equal "
+                    "scores form one threshold (scikit-learn's average_precision_score)"
+                ),
+            },
+            default="sum",
+        ),
+        "rank_k": Field(
+            "integer",
+            "also report the mean average precision of lists cut at this rank",
+            interval=Interval(1),
+        ),
+        "rank_k_over": Field(
+            "text",
+            "what the average precision of a cut list is divided by",
+            choices={
+                "positives": Choice("all matches in the query's gallery, within the cut or not"),
+                "smaller": Choice("the smaller one of that number and the length of the cut"),
+            },
+            default="positives",
+        ),
+        "max_rank": Field("integer", "the last rank of the CMC", interval=Interval(1), default=50),
+        "ties": Field(
+            "text",
+            "where a non-match exactly as close as a match ranks",
+            choices=TIES,
+            default="stable",
+        ),
+    },
+)
+
 THRESHOLDS = Section(
     doc="The thresholds of the curves. EER and the other operating points do not depend on them.",
     only_one_of=("count", "values"),
@@ -414,6 +562,7 @@ SECTIONS: Mapping[str, Section] = MappingProxyType(
         "verification": VERIFICATION,
         "open_set": OPEN_SET,
         "closed_set": CLOSED_SET,
+        "reid": REID,
         "thresholds": THRESHOLDS,
         "report": REPORT,
     }

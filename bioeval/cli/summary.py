@@ -91,6 +91,15 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
             }
             for rank in ranks
         ]
+    if "cmc" in dataset:
+        document["ranks"] = [
+            {
+                "rank": rank,
+                "cmc": dataset["cmc"].sel(rank=rank).item(),
+                "cmc_count": dataset["cmc_count"].sel(rank=rank).item(),
+            }
+            for rank in ranks
+        ]
     if dataset.sizes.get("threshold", 0):
         thresholds = dataset["threshold"].values
         document["thresholds"] = {

@@ -42,24 +42,44 @@ def rank_weights(
     ties : str
         One of :data:`TIES`.
     """
+    index, ranks, weights = place_weights(
+        tally.closer[chosen],
+        tally.tied[chosen],
+        tally.tied_before[chosen],
+        tally.mates_tied[chosen],
+        ties,
+    )
+    return chosen[index], ranks, weights
+
+
+def place_weights(
+    closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (index, rank, weight) of best mates; see :func:`rank_weights`.
+
+    Parameters
+    ----------
+    closer, tied, before, mates_tied : int64 arrays, shape (p,)
+        Others closer than the best mate, exactly as close, those of them that stand before it in
+        the gallery, and mates exactly as close, itself among them.
+    ties : str
+        One of :data:`TIES`.
+    """
     require_choice("ties", ties, TIES)
-    closer, tied = tally.closer[chosen], tally.tied[chosen]
+    every = np.arange(len(closer))
     if ties != "expected":
-        before = {
-            "optimistic": np.zeros_like(tied),
-            "pessimistic": tied,
-            "stable": tally.tied_before[chosen],
-        }[ties]
-        return chosen, 1 + closer + before, np.ones(len(chosen))
-    probes = np.repeat(chosen, tied + 1)
-    place = np.arange(len(probes)) - np.repeat(np.cumsum(tied + 1) - (tied + 1), tied + 1) + 1
-    mates = np.repeat(tally.mates_tied[chosen], tied + 1)
-    total = mates + np.repeat(tied, tied + 1)
+        behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]
+        return every, 1 + closer + behind, np.ones(len(closer))
+    times = tied + 1
+    index = np.repeat(every, times)
+    place = np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times) + 1
+    mates = mates_tied[index]
+    total = mates + tied[index]
     weight = np.exp(_log_binomial(total - place, mates - 1) - _log_binomial(total, mates))
     weight[total == mates] = 1.0
     # The weights of a probe add up to 1; rounding in the logarithms is taken out.
-    sums = np.bincount(probes, weight, minlength=len(tally.mate))
-    return probes, np.repeat(1 + closer, tied + 1) + place - 1, weight / sums[probes]
+    sums = np.bincount(index, weight, minlength=len(closer))
+    return index, 1 + closer[index] + place - 1, weight / sums[index]
 
 
 def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""CMC: the cumulative match score against the rank."""
+"""CMC: the cumulative match score, or the CMC of re-identification, against the rank."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from bioeval.errors import DataError
 from bioeval.plots import style as look
 from bioeval.plots.curves import Curve, CurvesDisplay, end_of, numbered, thinned
 from bioeval.plots.systems import (
+    System,
     identification_details,
     iso_of,
     pick,
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NEEDS = {"cms": ("rank",)}
+NEEDS_REID = {"cmc": ("rank",)}
 
 REPEAT = "repeat"
 
@@ -35,18 +38,22 @@ class CmcDisplay(CurvesDisplay):
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
-        """Take the curves of a closed-set result, a tree, or a mapping of name to either."""
+        """Take the curves of closed-set or re-identification results.
+
+        A result, a tree, or a mapping of name to either; all must be of one kind.
+        """
+        name, needs = ("cmc", NEEDS_REID) if of_reid(data) else ("cms", NEEDS)
         curves = [
             Curve(
                 system.name,
                 system.dataset["rank"].values,
-                system.dataset["cms"].values,
+                system.dataset[name].values,
                 system,
-                undefined(system.dataset, "cms"),
-                low=end_of(system.dataset, "cms_low"),
-                high=end_of(system.dataset, "cms_high"),
+                undefined(system.dataset, name),
+                low=end_of(system.dataset, f"{name}_low"),
+                high=end_of(system.dataset, f"{name}_high"),
             )
-            for system in pick(data, "cmc", NEEDS)
+            for system in pick(data, "cmc", needs)
         ]
         return cls(numbered(curves))
 
@@ -83,16 +90,23 @@ class CmcDisplay(CurvesDisplay):
             self._band(curve, last=last)
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
-        details = identification_details(systems)
-        clouds = {c.system.dataset.sizes[REPEAT] for c in self.curves.values() if _drawn(c)}
-        if clouds:
-            number = f"{clouds.pop():,}" if len(clouds) == 1 else "the"
-            details = [*details, f"thin lines: {number} sampled galleries"]
-        self._titled("CMC", details)
-        look.labelled(
-            ax, "Rank k", "Cumulative match score, CMS(k)",
-            "rank R", iso_of(systems, "cms"),
-        )  # fmt: skip
+        if "cmc" in systems[0].dataset:
+            self._titled("CMC", _convention(systems))
+            look.labelled(
+                ax, "Rank k", "Queries matched at rank k or better, CMC(k)",
+                "rank R", iso_of(systems, "cmc"),
+            )  # fmt: skip
+        else:
+            details = identification_details(systems)
+            clouds = {c.system.dataset.sizes[REPEAT] for c in self.curves.values() if _drawn(c)}
+            if clouds:
+                number = f"{clouds.pop():,}" if len(clouds) == 1 else "the"
+                details = [*details, f"thin lines: {number} sampled galleries"]
+            self._titled("CMC", details)
+            look.labelled(
+                ax, "Rank k", "Cumulative match score, CMS(k)",
+                "rank R", iso_of(systems, "cms"),
+            )  # fmt: skip
         self._labels(0.3)
         return self
 
@@ -115,6 +129,38 @@ def _drawn(curve: Curve) -> bool:
     return not curve.why_not and "cms_by_gallery" in curve.system.dataset
 
 
+def of_reid(data: Any) -> bool:
+    """Say whether there is a CMC of re-identification in the data, and none of a closed set."""
+    import xarray as xr
+
+    if isinstance(data, xr.Dataset):
+        return "cmc" in data and "cms" not in data
+    if isinstance(data, xr.DataTree):
+        names = {str(name) for node in data.subtree for name in node.data_vars}
+        return "cmc" in names and "cms" not in names
+    if isinstance(data, Mapping) and data:
+        return all(of_reid(one) for one in data.values())
+    return False
+
+
+def _convention(systems: list[System]) -> list[str]:
+    """Say what the curves are over, as far as all of them agree."""
+    attrs = [system.dataset.attrs for system in systems]
+
+    def agreed(name: str, words: Callable[[str], str]) -> str:
+        said = {str(a.get(name, "")) for a in attrs}
+        return words(said.pop()) if len(said) == 1 and "" not in said else ""
+
+    queries = {int(system.dataset["queries"]) for system in systems}
+    parts = [
+        agreed("convention", str),
+        agreed("cmc_counts", lambda x: "" if x == "first-match" else f"counts {x}"),
+        agreed("ties", lambda x: f"{x} ties"),
+        f"{queries.pop():,} queries" if len(queries) == 1 else "",
+    ]
+    return ["; ".join(filter(None, parts))]
+
+
 def cmc(
     data: Any,
     ax: Axes | None = None,
@@ -128,7 +174,8 @@ def cmc(
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
-        A result of :func:`bioeval.closed_set` or :func:`bioeval.evaluate`, or several by name.
+        A result of :func:`bioeval.closed_set`, :func:`bioeval.reid` or
+        :func:`bioeval.evaluate`, or several of one kind by name.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     log : bool, optional

@@ -94,7 +94,7 @@ def _of_results(tree: Any) -> list[Plot]:
             (_name("dir-surface", system), (7.0, 4.8), _bind(dir_surface.dir_surface, system))
             for system in open_set
         ]
-    if _pick(tree, cmc.NEEDS):
+    if _pick(tree, cmc.NEEDS) or _pick(tree, cmc.NEEDS_REID):
         plots.append(("cmc", look.SIZE, lambda ax: cmc.cmc(tree, ax)))
     return plots
 

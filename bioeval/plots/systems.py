@@ -18,12 +18,14 @@ DRAWN_BY = {
     "gar": "be.plot.roc, det or error_rates",
     "dir": "be.plot.dir_far or dir_surface",
     "cms": "be.plot.cmc",
+    "cmc": "be.plot.cmc",
 }
 
 _WORDS = {
     "verification": "",
     "open_set": "",
     "closed_set": "",
+    "reid": "",
     "single": "single-template",
     "multi": "multi-template",
 }
@@ -298,6 +300,8 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
     """Say why a variable has no values, or return an empty text where it has some."""
     if not np.isnan(np.asarray(dataset[variable], dtype=float)).all():
         return ""
+    if variable == "cmc":
+        return "no query has a match: CMC is not defined"
     role = "impostor" if variable in ("far", "grr") else "genuine"
     name = variable.upper() if variable != "cms" else "CMS"
     if attempts(dataset, role) == 0:

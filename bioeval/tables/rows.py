@@ -156,7 +156,12 @@ def has_chosen(dataset: xr.Dataset) -> bool:
 def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Section:
     """Return the rows of a task's dataset, under the system's name where there are several."""
     attrs = dataset.attrs
-    if "cms" in dataset:
+    more: list[str] = []
+    if "mean_ap" in dataset and "queries" in dataset:
+        rows = list(_reid(dataset))
+        details = _details(attrs, "removes", "junk", "cmc_counts", "ties", "ap")
+        more = [_queries(dataset)]
+    elif "cms" in dataset:
         rows = list(_closed_set(dataset))
         details = _details(attrs, "gallery", "rank_unit", "ties", "fusion")
     elif "dir" in dataset:
@@ -170,7 +175,7 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
         multi = attrs.get("templates") == "multi"
         details = _details(attrs, *(("fusion",) if multi else ()), "claims")
     notes = dict.fromkeys(f"n/a: {row.why_not}" for row in rows if not row.is_defined)
-    return Section(title(dataset, path, several), details, rows, list(notes))
+    return Section(title(dataset, path, several), details, rows, [*more, *notes])
 
 
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:
@@ -191,6 +196,10 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
         "impostors": lambda x: f"impostors {x}",
         "fusion": lambda x: "" if x == "none" else f"fusion {x}{of_distances}",
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
+        "removes": lambda x: f"removed: {x.replace('-', ' ')}",
+        "junk": lambda x: f"junk {x}",
+        "cmc_counts": lambda x: f"CMC counts {x}",
+        "ap": lambda x: f"AP {x}",
     }
     said = [says[name](str(attrs[name])) for name in names if name in attrs]
     return ", ".join(text for text in said if text)
@@ -295,6 +304,32 @@ def _closed_set(dataset: xr.Dataset) -> Iterator[Row]:
         value = float(dataset["cms"].sel(rank=rank))
         ends = _ends(dataset, "cms", rank=dataset["rank"].values.tolist().index(rank))
         yield Row(name, value, over, decimals=_decimals(attempts), ends=ends)
+
+
+def _reid(dataset: xr.Dataset) -> Iterator[Row]:
+    queries = int(_scalar(dataset, "queries") or 0)
+    over = Over(queries, None, _classes(dataset).genuine.subjects)
+    ties = "AP and INP are not offered under expected ties"
+    decimals = _decimals(queries)
+    for name, measure in (
+        ("mean_ap", "mAP"),
+        ("rank_k_mean_ap", f"mAP, lists cut at rank {dataset.attrs.get('rank_k', 'K')}"),
+    ):
+        if (value := _scalar(dataset, name)) is not None:
+            yield Row(measure, value, over, decimals=decimals, undefined=ties)
+    for rank in report_ranks(dataset):
+        yield Row(f"Rank {rank:,}", float(dataset["cmc"].sel(rank=rank)), over, decimals=decimals)
+    if (value := _scalar(dataset, "mean_inp")) is not None:
+        yield Row("mINP", value, over, decimals=decimals, undefined=ties)
+
+
+def _queries(dataset: xr.Dataset) -> str:
+    """Say how many queries there were, and what they did not see."""
+    count = {k: int(_scalar(dataset, k) or 0) for k in ("queries", "skipped", "removed")}
+    return (
+        f"{numbers.counted(count['queries'], 'queries')}; {count['skipped']:,} skipped; "
+        f"{numbers.counted(count['removed'], 'comparisons')} removed"
+    )
 
 
 # ------------------------------------------------------------------------ picking
