@@ -33,6 +33,7 @@ _HOMES = {
     "tracking": "bioeval.mot",
     "top_k": "bioeval.metrics.ranked_lists",
     "refine_tally": "bioeval.pipeline",
+    "cross_evaluate": "bioeval.cross",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
     "DataError": "bioeval.errors",
@@ -62,6 +63,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot
+    from bioeval.cross import cross_evaluate
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

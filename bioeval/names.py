@@ -39,6 +39,8 @@ COORDINATES = {
     "probe": Name("probe, by its row"),
     "sequence": Name("sequence"),
     "target": Name("target: an identity of the ground truth, by its id"),
+    "repeat": Name("repeat of the partition"),
+    "fold": Name("fold of a repeat, in the order of the splitter"),
 }
 
 VERIFICATION = {
@@ -212,3 +214,48 @@ TOP_K = {
     "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
+
+_FOLD_RATES = {
+    "far": VERIFICATION["far"],
+    "grr": VERIFICATION["grr"],
+    "gar": VERIFICATION["gar"],
+    "frr": VERIFICATION["frr"],
+    "accuracy": Name("accuracy: share of all attempts that are decided rightly"),
+    "hter": Name("half total error rate: (FAR + FRR) / 2"),
+    "dir": OPEN_SET["dir"],
+    "cms": CLOSED_SET["cms"],
+}
+
+_FOLD_COUNTS = {
+    **{name: VERIFICATION[name] for name in ("ga", "fr", "fa", "gr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "cms_count": CLOSED_SET["cms_count"],
+}
+
+_OVER_FOLDS = {
+    "mean": "mean over folds",
+    "sd": "standard deviation over folds",
+    "pooled": "counts of all folds summed",
+    "low": "lower end of the interval over folds",
+    "high": "upper end of the interval over folds",
+    "folds": "number of folds in which it is defined",
+}
+
+
+def _of_training(name: Name) -> Name:
+    return Name(f"on the training part: {name.long_name}", name.units, name.iso)
+
+
+CROSS = {
+    "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
+    "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
+    "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
+}
+for _name, _what in {**_FOLD_RATES, **_FOLD_COUNTS}.items():
+    CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
+for _name, _what in {
+    f"{_p}{_k}": CROSS[f"{_p}{_k}"] for _k in _FOLD_RATES for _p in ("", "train_")
+}.items():
+    for _key, _words in _OVER_FOLDS.items():
+        _units = "folds" if _key == "folds" else "1"
+        CROSS[f"{_name}_{_key}"] = Name(f"{_what.long_name}; {_words}", _units, _what.iso)

@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 LAYERS = [
     ["cli"],
     ["bench"],
-    ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle"],
+    ["report", "plot", "plots", "tables", "pipeline", "tasks", "tally_bundle", "cross"],
     ["mot", "metrics", "stats", "exact", "partition", "formats", "simulation", "population"],
     ["refinement", "sweeping"],
     ["collecting", "gaps"],
