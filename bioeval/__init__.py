@@ -34,6 +34,8 @@ _HOMES = {
     "top_k": "bioeval.metrics.ranked_lists",
     "refine_tally": "bioeval.pipeline",
     "cross_evaluate": "bioeval.cross",
+    "make_scorer": "bioeval.cross",
+    "eer_scorer": "bioeval.cross",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
     "DataError": "bioeval.errors",
@@ -63,7 +65,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot
-    from bioeval.cross import cross_evaluate
+    from bioeval.cross import cross_evaluate, eer_scorer, make_scorer
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

@@ -253,9 +253,9 @@ CROSS = {
 }
 for _name, _what in {**_FOLD_RATES, **_FOLD_COUNTS}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
-for _name, _what in {
-    f"{_p}{_k}": CROSS[f"{_p}{_k}"] for _k in _FOLD_RATES for _p in ("", "train_")
-}.items():
+for _rate in (f"{_part}{_k}" for _k in _FOLD_RATES for _part in ("", "train_")):
     for _key, _words in _OVER_FOLDS.items():
         _units = "folds" if _key == "folds" else "1"
-        CROSS[f"{_name}_{_key}"] = Name(f"{_what.long_name}; {_words}", _units, _what.iso)
+        CROSS[f"{_rate}_{_key}"] = Name(
+            f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
+        )

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from bioeval.cross.evaluation import cross_evaluate
+from bioeval.cross.scorers import eer_scorer, make_scorer
 
-__all__ = ["cross_evaluate"]
+__all__ = ["cross_evaluate", "eer_scorer", "make_scorer"]

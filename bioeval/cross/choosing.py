@@ -70,7 +70,8 @@ class Rule:
 
 def parse_rule(threshold: Any) -> Rule:
     """Return the rule that `threshold` names, as a word, a tuple, or a text ``"far=0.001"``."""
-    name, values = threshold, ()
+    name: Any = threshold
+    values: tuple[float, ...] = ()
     if isinstance(threshold, str):
         name, equals, rest = threshold.partition("=")
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -318,8 +318,8 @@ def _over_pairs(scores: PairScores, plan: Plan, options: Options) -> dict[tuple[
                 parts.append(
                     Attempts.listed(row[index[genuine[index]]], row[index[~genuine[index]]])
                 )
-            sizes = [_size_of(scores, index) for index in (division.train, division.test)]
-            judged = judge_listed(*parts, options.rule, options.fixed)
+            sizes = _size_of(scores, division.train), _size_of(scores, division.test)
+            judged = judge_listed(parts[0], parts[1], options.rule, options.fixed)
             found[repeat, fold] = Fold.of_judged(judged, *sizes)
     return found
 
@@ -344,23 +344,28 @@ def _over_views(
         tick.expect(len(places))
     for repeat, fold in places:
         division = plan.division(repeat, fold)
-        views = [sides.view(samples) for samples in (division.train, division.test)]
-        sizes = [sides.subjects_in(samples) for samples in (division.train, division.test)]
-        found[repeat, fold] = identify_views(views, sizes, options)
+        train, test = sides.view(division.train), sides.view(division.test)
+        sizes = sides.subjects_in(division.train), sides.subjects_in(division.test)
+        found[repeat, fold] = identify_views(train, test, sizes, options)
         if tick is not None:
             tick(1)
     return found
 
 
-def identify_views(views: list, sizes: list[int], options: Options) -> Fold:
+def identify_views(
+    train_scores: Scores | None,
+    test_scores: Scores | None,
+    sizes: tuple[int, int],
+    options: Options,
+) -> Fold:
     """Evaluate identification of a training and a test part."""
-    searched = [_searched(view, options) for view in views]
+    train, test = _searched(train_scores, options), _searched(test_scores, options)
     if options.task == "closed_set":
-        return Fold.of_ranks(*(part.ranks for part in searched), options.ranks, *sizes)
-    judged = judge_listed(*(part.attempts() for part in searched), options.rule, options.fixed)
+        return Fold.of_ranks(train.ranks, test.ranks, options.ranks, *sizes)
+    judged = judge_listed(train.attempts(), test.attempts(), options.rule, options.fixed)
     made = Fold.of_judged(judged, *sizes)
     t = judged.chosen.threshold
-    for name, part in zip(("train_", ""), searched, strict=True):
+    for name, part in (("train_", train), ("", test)):
         made.detected[name] = part.detected(t, options.ranks, judged.chosen.defined)
     return made
 
@@ -418,12 +423,11 @@ def _over_systems(
     plan = system.plan
     found: dict[tuple[int, int], Fold] = {}
     about = None
-    judge: Callable[..., Fold]
     for done, (repeat, fold, views, sizes) in enumerate(systems_of(system), 1):
         if options.task == "verification":
             found[repeat, fold] = Fold.of_judged(judge_views(*views, options), *sizes)
         else:
-            found[repeat, fold] = identify_views(list(views), list(sizes), options)
+            found[repeat, fold] = identify_views(*views, sizes, options)
         if about is None:
             about = system.about(views[1])
         if progress is not None:

@@ -271,7 +271,7 @@ class FoldSweep:
         while True:
             out = np.empty((len(values), most), dtype=values.dtype)
             place = np.empty((len(values), most), dtype=np.int32)
-            kernel.collect_by_fold(
+            kernel.collect_by_fold(  # type: ignore[call-arg]
                 values, start, stop, *self._scalars(values.dtype), flags, room, found, out, place
             )
             if int(found.max(initial=0)) <= most:
@@ -318,7 +318,7 @@ class _Table:
             same = self.sweep.row_fold[rows, None] == self.sweep.fold
             values = np.where(same, values, values.dtype.type(np.nan))
         room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
-        kernel.count_by_fold(
+        kernel.count_by_fold(  # type: ignore[call-arg]
             values, start, stop, row_fold, self.offset, *self.sweep._scalars(values.dtype), room,
             self.tables,
         )  # fmt: skip

@@ -203,18 +203,14 @@ def _summaries(
 
 
 def _summary(column: np.ndarray, test: float, train: float, confidence: float) -> dict[str, Any]:
-    if not (test > 0 and train > 0):
-        kept = column[~np.isnan(column)]
-        mean = float(kept.mean()) if len(kept) else np.nan
-        return {"mean": mean, "sd": np.nan, "low": np.nan, "high": np.nan,
-                "folds": np.int64(len(kept))}  # fmt: skip
-    mean = nadeau_bengio(column, test, train, confidence=confidence)
+    # A part without a subject has no attempt either: then there is nothing to find.
+    found = nadeau_bengio(column, max(test, 1e-9), max(train, 1e-9), confidence=confidence)
     return {
-        "mean": mean.mean,
-        "sd": mean.sd,
-        "low": max(mean.low, 0.0) if mean.low == mean.low else np.nan,
-        "high": min(mean.high, 1.0) if mean.high == mean.high else np.nan,
-        "folds": np.int64(mean.folds),
+        "mean": found.mean,
+        "sd": found.sd,
+        "low": max(found.low, 0.0) if found.low == found.low else np.nan,
+        "high": min(found.high, 1.0) if found.high == found.high else np.nan,
+        "folds": np.int64(found.folds),
     }
 
 

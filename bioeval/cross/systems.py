@@ -35,9 +35,9 @@ class System:
         if len(self.subjects) != n:
             raise DataError(f"y has {len(self.subjects)} subjects for {n} samples; expected {n}")
         for method in ("fit", "transform"):
-            if not hasattr(estimator, method):
+            if isinstance(estimator, type) or not hasattr(estimator, method):
                 raise DataError(
-                    f"estimator is {type(estimator).__name__}, which has no {method}(); expected "
+                    f"estimator is {estimator!r}, not an object with {method}(); expected "
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
         self.estimator, self.metric = estimator, metric
