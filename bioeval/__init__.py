@@ -34,6 +34,7 @@ _HOMES = {
     "top_k": "bioeval.metrics.ranked_lists",
     "refine_tally": "bioeval.pipeline",
     "cross_evaluate": "bioeval.cross",
+    "repeat": "bioeval.cross",
     "make_scorer": "bioeval.cross",
     "eer_scorer": "bioeval.cross",
     "BioevalError": "bioeval.errors",
@@ -65,7 +66,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot
-    from bioeval.cross import cross_evaluate, eer_scorer, make_scorer
+    from bioeval.cross import cross_evaluate, eer_scorer, make_scorer, repeat
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

@@ -259,3 +259,16 @@ for _rate in (f"{_part}{_k}" for _k in _FOLD_RATES for _part in ("", "train_")):
         CROSS[f"{_rate}_{_key}"] = Name(
             f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
         )
+
+REPEATED = {
+    **_FOLD_RATES,
+    **_FOLD_COUNTS,
+    "di": OPEN_SET["di"],
+}
+for _rate, _what in _FOLD_RATES.items():
+    for _key, _words in {
+        "mean": "mean over partitions",
+        "low": "lower end of the band over partitions",
+        "high": "upper end of the band over partitions",
+    }.items():
+        REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)

@@ -20,6 +20,7 @@ _HOMES = {
     "cmc": "bioeval.plots.cmc",
     "matrix": "bioeval.plots.matrix",
     "timeline": "bioeval.plots.timeline",
+    "repeated": "bioeval.plots.repeated",
     "save": "bioeval.plots.files",
     "save_all": "bioeval.plots.gallery",
     "ScoreDistributionsDisplay": "bioeval.plots.score_distributions",
@@ -31,6 +32,7 @@ _HOMES = {
     "CmcDisplay": "bioeval.plots.cmc",
     "MatrixDisplay": "bioeval.plots.matrix",
     "TimelineDisplay": "bioeval.plots.timeline",
+    "RepeatedDisplay": "bioeval.plots.repeated",
 }
 
 __all__ = list(_HOMES)
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from bioeval.plots.gallery import save_all as save_all
     from bioeval.plots.matrix import MatrixDisplay as MatrixDisplay
     from bioeval.plots.matrix import matrix as matrix
+    from bioeval.plots.repeated import RepeatedDisplay as RepeatedDisplay
+    from bioeval.plots.repeated import repeated as repeated
     from bioeval.plots.roc import RocDisplay as RocDisplay
     from bioeval.plots.roc import roc as roc
     from bioeval.plots.score_distributions import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bioeval.cross.evaluation import cross_evaluate
+from bioeval.cross.repeating import repeat
 from bioeval.cross.scorers import eer_scorer, make_scorer
 
-__all__ = ["cross_evaluate", "eer_scorer", "make_scorer"]
+__all__ = ["cross_evaluate", "eer_scorer", "make_scorer", "repeat"]

@@ -188,13 +188,16 @@ class Sides:
 
     def view(self, samples: np.ndarray) -> Scores | None:
         """Return the scores of a part against itself; None if a side is empty."""
-        inside = np.zeros(self.n, dtype=bool)
-        inside[samples] = True
-        probes = np.flatnonzero(inside[self.probe])
-        gallery = np.flatnonzero(inside[self.gallery])
-        if not len(probes) or not len(gallery):
-            return None
-        return self.scores.select(probes, gallery)
+        return self.between(samples, samples)
+
+    def between(self, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+        """Return the scores of some samples as probes and some as gallery; None if one is empty."""
+        chosen = []
+        for side, samples in ((self.probe, probes), (self.gallery, gallery)):
+            inside = np.zeros(self.n, dtype=bool)
+            inside[samples] = True
+            chosen.append(np.flatnonzero(inside[side]))
+        return self.scores.select(*chosen) if all(map(len, chosen)) else None
 
     @cached_property
     def in_gallery(self) -> np.ndarray:
