@@ -79,6 +79,10 @@ def tally(
     True
     """
     plan = _Plan(scores, protocol, thresholds, max_rank, far_targets)
+    if plan.card.has_folds:
+        raise ProtocolError(
+            f"protocol {plan.card.name} has folds, whose counts are no tally; be.evaluate does it"
+        )
     return plan.count(progress)
 
 
@@ -279,7 +283,9 @@ def evaluate(
     -------
     xarray.DataTree
         Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
-        as far as the card has them; under ``/<system>`` for several systems.
+        as far as the card has them; under ``/<system>`` for several systems. Of a card with
+        folds, ``/folds/verification/single`` and so on, as :func:`bioeval.cross_evaluate` gives
+        them; there are no curves then, and options about them are refused.
 
     Examples
     --------
@@ -291,11 +297,29 @@ def evaluate(
     given = (protocol, thresholds, max_rank, far_targets, auc)
     if isinstance(scores, Mapping):
         return _evaluate_systems(scores, given, progress)
+    card = _resolve(scores, protocol)
+    if card.has_folds:
+        asked = {"thresholds": thresholds, "max_rank": max_rank, "far_targets": far_targets}
+        unused = [name for name, value in asked.items() if value is not None]
+        if unused:
+            raise ProtocolError(
+                f"protocol {card.name} has folds, and no curves for {' and '.join(unused)}; leave "
+                "it out, or change the card"
+            )
+        return _in_folds(scores, card, progress)
     plan = _Plan(scores, *given)
     counted = plan.count(progress)
     with threads_for(scores):
         plan.refine(counted)
     return counted.tree()
+
+
+def _in_folds(scores: Scores, card: Protocol, progress: Progress | None) -> xr.DataTree:
+    import xarray as xr
+
+    from bioeval.cross.cards import evaluate_folds
+
+    return xr.DataTree.from_dict(dict(evaluate_folds(scores, card, progress=progress)))
 
 
 def _evaluate_systems(
