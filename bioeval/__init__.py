@@ -35,6 +35,7 @@ _HOMES = {
     "refine_tally": "bioeval.pipeline",
     "cross_evaluate": "bioeval.cross",
     "repeat": "bioeval.cross",
+    "study_threshold": "bioeval.cross",
     "make_scorer": "bioeval.cross",
     "eer_scorer": "bioeval.cross",
     "BioevalError": "bioeval.errors",
@@ -66,7 +67,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot
-    from bioeval.cross import cross_evaluate, eer_scorer, make_scorer, repeat
+    from bioeval.cross import cross_evaluate, eer_scorer, make_scorer, repeat, study_threshold
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

@@ -272,3 +272,30 @@ for _rate, _what in _FOLD_RATES.items():
         "high": "upper end of the band over partitions",
     }.items():
         REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
+
+STUDY = {
+    "threshold": Name("threshold to install, chosen on all data", "score", "threshold T"),
+    "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
+    "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
+    "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
+    "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
+    "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    "independent_impostors": Name(
+        "impostor attempts, each pair of a symmetric matrix once", "attempts"
+    ),
+    "subjects": Name("subjects of the data", "subjects"),
+}
+for _rule in ("3", "30"):
+    STUDY |= {
+        f"impostors_for_{_rule}": Name(
+            f"independent impostor attempts that the rule of {_rule} asks for", "attempts"
+        ),
+        f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
+        f"subjects_for_{_rule}": Name(
+            f"subjects with so many impostor attempts, rule of {_rule}", "subjects"
+        ),
+    }
+for _rate in ("far", "frr", "hter"):
+    STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in _OVER_FOLDS}

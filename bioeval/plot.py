@@ -21,6 +21,7 @@ _HOMES = {
     "matrix": "bioeval.plots.matrix",
     "timeline": "bioeval.plots.timeline",
     "repeated": "bioeval.plots.repeated",
+    "threshold_study": "bioeval.plots.threshold_folds",
     "save": "bioeval.plots.files",
     "save_all": "bioeval.plots.gallery",
     "ScoreDistributionsDisplay": "bioeval.plots.score_distributions",
@@ -33,6 +34,7 @@ _HOMES = {
     "MatrixDisplay": "bioeval.plots.matrix",
     "TimelineDisplay": "bioeval.plots.timeline",
     "RepeatedDisplay": "bioeval.plots.repeated",
+    "ThresholdStudyDisplay": "bioeval.plots.threshold_folds",
 }
 
 __all__ = list(_HOMES)
@@ -75,5 +77,7 @@ if TYPE_CHECKING:
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
     from bioeval.plots.score_distributions import score_distributions as score_distributions
+    from bioeval.plots.threshold_folds import ThresholdStudyDisplay as ThresholdStudyDisplay
+    from bioeval.plots.threshold_folds import threshold_study as threshold_study
     from bioeval.plots.timeline import TimelineDisplay as TimelineDisplay
     from bioeval.plots.timeline import timeline as timeline

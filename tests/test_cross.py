@@ -244,6 +244,7 @@ def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, limit, size
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = be.cross_evaluate(scores, splitter)
     monkeypatch.setattr(fold_counts, limit, size)
+    monkeypatch.setattr(fold_counts, "REFINE_SHARE", 0.0)
     assert be.cross_evaluate(scores, splitter).identical(plain)
 
 
@@ -256,6 +257,7 @@ def test_cells_far_from_the_scores(monkeypatch):
     monkeypatch.setattr(fold_counts, "SAMPLE_ROWS", 1)
     for limit in (1 << 22, 50):
         monkeypatch.setattr(fold_counts, "REFINE", limit)
+        monkeypatch.setattr(fold_counts, "REFINE_SHARE", 0.0)
         scores = be.Scores(d, subject)
         splitter = be.partition.SubjectKFold(4)
         ds = be.cross_evaluate(scores, splitter, threshold="hter")
@@ -512,3 +514,12 @@ def test_bad_input_is_refused(scores):
     failed[0, 1] = np.nan
     with pytest.raises(DataError, match="hold 1 NaN"):
         be.cross_evaluate(be.Scores(failed, scores.probe_labels), folds)
+
+
+def test_the_page_says_what_happens(root):
+    import doctest
+
+    path = root / "docs" / "cross-evaluation.md"
+    failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0
+    assert ran > 20

@@ -20,6 +20,7 @@ COMMANDS = {
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "convert": "Write what a file holds in another format.",
     "simulate": "Make scores of a population with known truth.",
+    "threshold": "Which threshold to install, and what to expect of it.",
     "bench": "Measure speed and memory, as ratios from one run.",
 }
 

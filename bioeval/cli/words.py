@@ -23,6 +23,11 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         )
     },
     "convert": {**FLAGS},
+    "threshold": {
+        **FLAGS,
+        **{name: f"--{name}" for name in ("target", "folds", "repeats", "templates", "fusion")},
+        "random_state": "--seed",
+    },
     "simulate": {
         **{
             name: f"--{name.replace('_', '-')}"

@@ -68,8 +68,11 @@ class Rule:
         return f"the threshold {listed[0]}"
 
 
-def parse_rule(threshold: Any) -> Rule:
-    """Return the rule that `threshold` names, as a word, a tuple, or a text ``"far=0.001"``."""
+def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
+    """Return the rule that `threshold` names, as a word, a tuple, or a text ``"far=0.001"``.
+
+    `what` is its name in messages.
+    """
     name: Any = threshold
     values: tuple[float, ...] = ()
     if isinstance(threshold, str):
@@ -77,27 +80,27 @@ def parse_rule(threshold: Any) -> Rule:
         try:
             values = tuple(float(word) for word in rest.split(",")) if equals else ()
         except ValueError:
-            raise DataError(f"threshold is {threshold!r}; {_EXPECTED}") from None
+            raise DataError(f"{what} is {threshold!r}; {_EXPECTED}") from None
     elif isinstance(threshold, (tuple, list)) and threshold:
         name, *given = threshold
         try:
             values = tuple(float(x) for x in given)
         except (TypeError, ValueError):
-            raise DataError(f"threshold is {threshold!r}; {_EXPECTED}") from None
+            raise DataError(f"{what} is {threshold!r}; {_EXPECTED}") from None
     elif isinstance(threshold, Rule):
         return threshold
     if not isinstance(name, str) or name not in RULES:
         near = nearest_name(name, RULES) if isinstance(name, str) else ""
-        raise DataError(f"threshold is {threshold!r}; {_EXPECTED}.{near}")
+        raise DataError(f"{what} is {threshold!r}; {_EXPECTED}.{near}")
     expected = {"far": 1, "cost": 3, "fixed": 1}.get(name, 0)
     if len(values) != expected:
-        raise DataError(f"threshold is {threshold!r}; {_EXPECTED}")
+        raise DataError(f"{what} is {threshold!r}; {_EXPECTED}")
     if name == "far":
         check_far_targets(values)
     if name == "cost":
         check_costs(values)
     if name == "fixed" and math.isnan(values[0]):
-        raise DataError("threshold is NaN; expected a number, in the units of the scores")
+        raise DataError(f"{what} is NaN; expected a number, in the units of the scores")
     return Rule("cost", (0.5, 1.0, 1.0)) if name == "hter" else Rule(name, values)
 
 

@@ -22,17 +22,20 @@ from bioeval.scores import Scores
 from bioeval.thresholds import cell_exponent, cell_of, exact_window
 
 # Cells of one fold: as many as keep the tables of a row in the processor's cache.
-ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 15, 1 << 12, 1 << 8
+ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 12, 1 << 8
 
 # Entries of a table by pair of folds, above which each side is counted by itself.
 PAIR_ENTRIES = 1 << 22
 
+# Scores in one call of the kernels, where they are read from memory as they are.
+SWEEP_VALUES = 1 << 24
+
 # Rows looked at beforehand to place the cells.
 SAMPLE_ROWS = 16
 
-# Scores to collect beyond which everything is counted once more, in finer cells where the points
-# lie: to count is cheap, to sort is not.
-REFINE = 1 << 16
+# Scores to collect, and which share of all, beyond which everything is counted once more, in finer
+# cells where the points lie: to count is cheap, to sort is not.
+REFINE, REFINE_SHARE = 1 << 16, 2.0**-9
 
 # Collected scores beyond which equal ones are joined as they come.
 COLLECT = 1 << 22
@@ -103,6 +106,7 @@ class FoldSweep:
         self.folds = int(max(self.row_fold.max(), self.fold.max())) + 1
         self.genuine = np.empty(0)
         self.pair = np.empty((0, 2), dtype=np.int32)
+        self.plain = not self.multi and _is_plain(scores) and gallery.order is None
         self.cells = self._first_cells()
 
     # -- blocks
@@ -118,16 +122,32 @@ class FoldSweep:
         return fused.values, fused.own_start, fused.own_stop, nobody
 
     def _sweep(self, tick: Tick | None) -> Iterator[tuple[slice, tuple]]:
+        if self.plain:  # no failed comparison, as far as is known: nothing to look for first
+            yield from self._as_they_are(tick)
+            return
         for block in self.reader:
             rows = slice(block.low, block.low + len(block.values))
             yield rows, self._ready(block)
             if tick is not None:
                 tick(len(block.values))
 
+    def _as_they_are(self, tick: Tick | None) -> Iterator[tuple[slice, tuple]]:
+        gallery, base = self.reader.gallery, self.scores.base
+        m, n = self.scores.shape
+        step = max(1, SWEEP_VALUES // n)
+        for low in range(0, m, step):
+            rows = slice(low, min(low + step, m))
+            yield rows, (
+                base[rows], gallery.own_start[rows], gallery.own_stop[rows],
+                gallery.self_position[rows],
+            )  # fmt: skip
+            if tick is not None:
+                tick(rows.stop - low)
+
     # -- cells
 
     def _first_cells(self) -> Cells:
-        """Place the cells by a sample of the rows, with as much room again around it."""
+        """Place the cells by a sample of the rows, with some room around it."""
         m = self.scores.shape[0]
         if self.scores.row_chunk > 1:  # rows that are stored together are read together
             blocks = [self.reader.block(0, min(m, SAMPLE_ROWS))]
@@ -138,7 +158,7 @@ class FoldSweep:
         self.dtype = self._ready(blocks[0])[0].dtype
         self.number = max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // self.folds))
         low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-        return self._cells_for(low, high, self.number // 2)
+        return self._cells_for(low, high, 3 * self.number // 4)
 
     def _cells_for(self, low: float, high: float, number: int) -> Cells:
         """Return cells of which `number` cover the range, as far as they are exact."""
@@ -179,16 +199,30 @@ class FoldSweep:
             tables = [_Table(self, by_gallery=False), _Table(self, by_probe=False)]
             tables.append(_Table(self, by_gallery=False, within=True))
         genuine, pairs = [], []
-        for rows, block in self._sweep(tick):
+        for rows, block in self._sweep(None if self.plain else tick):
             for table in tables:
                 table.add(rows, block)
             if not len(self.pair):
                 found = self._gather(rows, block)
                 genuine.append(found[0])
                 pairs.append(found[1])
+        counted = [table.result() for table in tables]
+        if self.plain:
+            if counted[0][..., -1].any() or (genuine and self._failed(genuine)):
+                self.plain = False  # there are failed comparisons: the reader knows what they are
+                self.count(tick)
+                return
+            if tick is not None:
+                tick(self.scores.shape[0])
         if genuine:
             self._sort(np.concatenate(genuine), np.concatenate(pairs))
-        self._add_up([table.result()[..., :-1] for table in tables])
+        self._add_up([table[..., :-1] for table in counted])
+
+    def _failed(self, genuine: list[np.ndarray]) -> bool:
+        """Say whether some genuine scores are missing."""
+        gallery = self.reader.gallery
+        expected = (gallery.own_stop - gallery.own_start).sum() - (gallery.self_position >= 0).sum()
+        return sum(map(len, genuine)) != int(expected)
 
     def _add_up(self, tables: list[np.ndarray]) -> None:
         """Keep the counts within each fold, and those of neither side in it."""
@@ -228,7 +262,8 @@ class FoldSweep:
 
         Everything must then be counted again.
         """
-        if not wanted.any() or self.total[wanted].sum() <= REFINE:
+        most = max(REFINE, REFINE_SHARE * self.total.sum())
+        if not wanted.any() or self.total[wanted].sum() <= most:
             return False
         chosen = np.nonzero(wanted)[0]
         low, high = self.cells.low(int(chosen[0])), float(self.cells.edges[chosen[-1]])
@@ -284,6 +319,21 @@ class FoldSweep:
     def split(self, code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the folds of probe and gallery template of pairs as collected."""
         return code // self.folds, code % self.folds
+
+
+def _is_plain(scores: Scores) -> bool:
+    """Say whether the kernels can read the scores from memory as they are."""
+    base = scores.base
+    whole = not scores.selects_columns and not scores.selects_rows
+    return (
+        whole
+        and isinstance(base, np.ndarray)
+        and base.dtype in (np.dtype(np.float32), np.dtype(np.float64))
+        and scores.kind == "distance"
+        and not scores.exclude
+        and base.dtype.isnative
+        and bool(base.flags.c_contiguous and base.flags.aligned and base.flags.writeable)
+    )
 
 
 class _Table:
