@@ -39,6 +39,11 @@ _HOMES = {
     "gom": "bioeval.reid_tasks",
     "apply_convention": "bioeval.reid_tasks",
     "refine_tally": "bioeval.pipeline",
+    "cross_evaluate": "bioeval.cross",
+    "repeat": "bioeval.cross",
+    "study_threshold": "bioeval.cross",
+    "make_scorer": "bioeval.cross",
+    "eer_scorer": "bioeval.cross",
     "BioevalError": "bioeval.errors",
     "BioevalWarning": "bioeval.errors",
     "DataError": "bioeval.errors",
@@ -68,6 +73,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot, stats
+    from bioeval.cross import cross_evaluate, eer_scorer, make_scorer, repeat, study_threshold
     from bioeval.errors import (
         BioevalError,
         BioevalWarning,

@@ -53,6 +53,8 @@ COORDINATES = {
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "unenrolled_share": Name("share of the probes that are not enrolled"),
+    "repeat": Name("repeat of the partition"),
+    "fold": Name("fold of a repeat, in the order of the splitter"),
 }
 
 VERIFICATION = {
@@ -251,6 +253,91 @@ TOP_K = {
     "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
+
+_FOLD_RATES = {
+    "far": VERIFICATION["far"],
+    "grr": VERIFICATION["grr"],
+    "gar": VERIFICATION["gar"],
+    "frr": VERIFICATION["frr"],
+    "accuracy": Name("accuracy: share of all attempts that are decided rightly"),
+    "hter": Name("half total error rate: (FAR + FRR) / 2"),
+    "dir": OPEN_SET["dir"],
+    "cms": CLOSED_SET["cms"],
+}
+
+_FOLD_COUNTS = {
+    **{name: VERIFICATION[name] for name in ("ga", "fr", "fa", "gr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "cms_count": CLOSED_SET["cms_count"],
+}
+
+_OVER_FOLDS = {
+    "mean": "mean over folds",
+    "sd": "standard deviation over folds",
+    "pooled": "counts of all folds summed",
+    "low": "lower end of the interval over folds",
+    "high": "upper end of the interval over folds",
+    "folds": "number of folds in which it is defined",
+}
+
+
+def _of_training(name: Name) -> Name:
+    return Name(f"on the training part: {name.long_name}", name.units, name.iso)
+
+
+CROSS = {
+    "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
+    "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
+    "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
+}
+for _name, _what in {**_FOLD_RATES, **_FOLD_COUNTS}.items():
+    CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
+for _rate in (f"{_part}{_k}" for _k in _FOLD_RATES for _part in ("", "train_")):
+    for _key, _words in _OVER_FOLDS.items():
+        _units = "folds" if _key == "folds" else "1"
+        CROSS[f"{_rate}_{_key}"] = Name(
+            f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
+        )
+
+REPEATED = {
+    **_FOLD_RATES,
+    **_FOLD_COUNTS,
+    "di": OPEN_SET["di"],
+}
+for _rate, _what in _FOLD_RATES.items():
+    for _key, _words in {
+        "mean": "mean over partitions",
+        "low": "lower end of the band over partitions",
+        "high": "upper end of the band over partitions",
+    }.items():
+        REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
+
+STUDY = {
+    "threshold": Name("threshold to install, chosen on all data", "score", "threshold T"),
+    "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
+    "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
+    "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
+    "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
+    "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    "independent_impostors": Name(
+        "impostor attempts, each pair of a symmetric matrix once", "attempts"
+    ),
+    "subjects": Name("subjects of the data", "subjects"),
+}
+for _rule in ("3", "30"):
+    STUDY |= {
+        f"impostors_for_{_rule}": Name(
+            f"independent impostor attempts that the rule of {_rule} asks for", "attempts"
+        ),
+        f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
+        f"subjects_for_{_rule}": Name(
+            f"subjects with so many impostor attempts, rule of {_rule}", "subjects"
+        ),
+    }
+for _rate in ("far", "frr", "hter"):
+    STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in _OVER_FOLDS}
 
 REID = {
     "cmc": Name(

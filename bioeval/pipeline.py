@@ -90,6 +90,10 @@ def tally(
     True
     """
     plan = _Plan(scores, protocol, thresholds, max_rank, far_targets)
+    if plan.card.has_folds:
+        raise ProtocolError(
+            f"protocol {plan.card.name} has folds, whose counts are no tally; be.evaluate does it"
+        )
     return plan.count(progress)
 
 
@@ -348,7 +352,9 @@ def evaluate(
     -------
     xarray.DataTree
         Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
-        ``/reid``, as far as the card has them; under ``/<system>`` for several systems.
+        ``/reid``, as far as the card has them; under ``/<system>`` for several systems. Of a card
+        with folds, ``/folds/verification/single`` and so on, as :func:`bioeval.cross_evaluate`
+        gives them; there are no curves then, and options about them are refused.
 
     Examples
     --------
@@ -369,6 +375,18 @@ def _evaluate(
 ) -> xr.DataTree:
     import xarray as xr
 
+    protocol, thresholds, max_rank, far_targets, _ = given
+    card = _resolve(scores, protocol)
+    if card.has_folds:
+        options = {"thresholds": thresholds, "max_rank": max_rank, "far_targets": far_targets}
+        options["interval"] = asked
+        unused = [name for name, value in options.items() if value is not None]
+        if unused:
+            raise ProtocolError(
+                f"protocol {card.name} has folds, and no curves for {' and '.join(unused)} (its "
+                "interval is over folds); leave it out, or change the card"
+            )
+        return _in_folds(scores, card, progress)
     plan = _Plan(scores, *given)
     if asked is not None and asked.by_subject:
         require_people(scores, asked.method)
@@ -380,6 +398,14 @@ def _evaluate(
         return xr.DataTree.from_dict(
             {f"/{node}": plan.with_intervals(counted, node, asked) for node in counted.parts}
         )
+
+
+def _in_folds(scores: Scores, card: Protocol, progress: Progress | None) -> xr.DataTree:
+    import xarray as xr
+
+    from bioeval.cross.cards import evaluate_folds
+
+    return xr.DataTree.from_dict(dict(evaluate_folds(scores, card, progress=progress)))
 
 
 def _evaluate_systems(

@@ -21,6 +21,8 @@ _HOMES = {
     "gallery_size": "bioeval.plots.by_size",
     "matrix": "bioeval.plots.matrix",
     "timeline": "bioeval.plots.timeline",
+    "repeated": "bioeval.plots.repeated",
+    "threshold_study": "bioeval.plots.threshold_folds",
     "save": "bioeval.plots.files",
     "save_all": "bioeval.plots.gallery",
     "ScoreDistributionsDisplay": "bioeval.plots.score_distributions",
@@ -33,6 +35,8 @@ _HOMES = {
     "GallerySizeDisplay": "bioeval.plots.by_size",
     "MatrixDisplay": "bioeval.plots.matrix",
     "TimelineDisplay": "bioeval.plots.timeline",
+    "RepeatedDisplay": "bioeval.plots.repeated",
+    "ThresholdStudyDisplay": "bioeval.plots.threshold_folds",
 }
 
 __all__ = list(_HOMES)
@@ -69,11 +73,15 @@ if TYPE_CHECKING:
     from bioeval.plots.gallery import save_all as save_all
     from bioeval.plots.matrix import MatrixDisplay as MatrixDisplay
     from bioeval.plots.matrix import matrix as matrix
+    from bioeval.plots.repeated import RepeatedDisplay as RepeatedDisplay
+    from bioeval.plots.repeated import repeated as repeated
     from bioeval.plots.roc import RocDisplay as RocDisplay
     from bioeval.plots.roc import roc as roc
     from bioeval.plots.score_distributions import (
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
     from bioeval.plots.score_distributions import score_distributions as score_distributions
+    from bioeval.plots.threshold_folds import ThresholdStudyDisplay as ThresholdStudyDisplay
+    from bioeval.plots.threshold_folds import threshold_study as threshold_study
     from bioeval.plots.timeline import TimelineDisplay as TimelineDisplay
     from bioeval.plots.timeline import timeline as timeline

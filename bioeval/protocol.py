@@ -49,7 +49,8 @@ class Protocol:
         For each task of the card (``verification``, ``open_set``, ``closed_set``), its options by
         name. An option that the card does not fix, such as ``max_rank``, is None.
     settings
-        The same for the sections that are no tasks: ``source``, ``thresholds``, ``report``.
+        The same for the sections that are no tasks: ``source``, ``thresholds``, ``report``; and
+        ``partition``, ``threshold`` and ``uncertainty``, of cards with folds.
     not_said
         What the card leaves open, one sentence each.
     not_expressed
@@ -82,6 +83,11 @@ class Protocol:
     def report(self) -> Mapping[str, Any]:
         """``far_targets``, ``priors`` and ``ranks``."""
         return self.settings["report"]
+
+    @property
+    def has_folds(self) -> bool:
+        """Whether the tasks are evaluated in folds."""
+        return "partition" in self.settings
 
     def __hash__(self) -> int:
         return hash((self.name, self.title, self.layout, tuple(self.tasks)))

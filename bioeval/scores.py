@@ -269,6 +269,7 @@ class Scores:
         kind: str = "distance",
         nan: str = "raise",
         subjects: Any = None,
+        folds: Any = None,
         name: str | None = None,
     ) -> PairScores:
         """Take fixed trials: one score a pair, and whether the pair is genuine.
@@ -281,6 +282,8 @@ class Scores:
             As for :class:`Scores`.
         subjects : array_like, shape (p, 2), optional
             The subjects of both sides of each pair; intervals by subject need them.
+        folds : array_like, shape (p,), optional
+            The fold of each pair, where the publisher of a list gives it.
 
         Returns
         -------
@@ -293,7 +296,9 @@ class Scores:
         >>> be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True]).genuine.sum()
         np.int64(2)
         """
-        return PairScores(scores, genuine, kind=kind, nan=nan, subjects=subjects, name=name)
+        return PairScores(
+            scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name
+        )
 
     def at_pairs(self, probe_index: Any, gallery_index: Any, genuine: Any = None) -> PairScores:
         """Take a list of cells as fixed trials, such as the LFW view 2 pairs.
@@ -539,6 +544,11 @@ class Scores:
         """Whether only some columns of the base, or another order of them, are meant."""
         return self._columns is not None
 
+    @property
+    def selects_rows(self) -> bool:
+        """Whether only some rows of the base, or another order of them, are meant."""
+        return self._rows is not None
+
     def base_rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the base that stand at these places."""
         return index if self._rows is None else self._rows[index]
@@ -613,6 +623,7 @@ class PairScores(Scores):
         kind: str = "distance",
         nan: str = "raise",
         subjects: Any = None,
+        folds: Any = None,
         name: str | None = None,
     ):
         require_choice("kind", kind, KINDS)
@@ -639,6 +650,11 @@ class PairScores(Scores):
                     f"subjects has shape {columns.shape}; expected ({len(array)}, 2), both sides"
                 )
             self.pair_subjects = columns
+        self.pair_folds = None if folds is None else as_labels(folds, "folds")
+        if self.pair_folds is not None and len(self.pair_folds) != len(array):
+            raise DataError(
+                f"folds has {len(self.pair_folds)} values; expected {len(array)}, one a pair"
+            )
         self.labelled = False
         self.exclude = ()
         self._mask = None
@@ -699,5 +715,6 @@ class PairScores(Scores):
             kind=self.kind,
             nan=self.nan,
             subjects=who,
+            folds=None if self.pair_folds is None else self.pair_folds[index],
             name=self.name,
         )

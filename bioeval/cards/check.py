@@ -54,14 +54,39 @@ def check(text: str, where: str) -> dict[str, Values]:
                 values[name] = _check_section(name, table, layout, problems)
         elif section.required:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
-        elif not section.task:
+        elif not section.task and not section.optional:
             values[name] = _check_section(name, {}, layout, problems)
+    _check_folds(values, data, problems)
     if not any(section.task and name in data for name, section in _TABLES.items()):
         tasks = {name: section for name, section in _TABLES.items() if section.task}
         legal = [name for name, task in tasks.items() if layout is None or layout in task.layouts]
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     problems.raise_if_any()
     return values
+
+
+def _check_folds(
+    values: Mapping[str, Values], data: Mapping[str, object], problems: _Problems
+) -> None:
+    """Check what sections about folds need of each other."""
+    for name in ("threshold", "uncertainty"):
+        if name in data and "partition" not in data:
+            problems.add(
+                (name,),
+                f"[{name}] is about folds, but the card has no [partition]; expected both or none",
+            )
+    rule = values.get("threshold", {})
+    for key, word in (("far", "far"), ("value", "fixed"), ("cost", "cost")):
+        if rule and rule.get("rule") == word and rule.get(key) is None:
+            problems.add(
+                ("threshold",), f'[threshold] rule = "{word}" needs {key}, which is missing'
+            )
+    cost = rule.get("cost")
+    if isinstance(cost, tuple) and len(cost) != 3:
+        problems.add(
+            ("threshold", "cost"),
+            f"[threshold] cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa",
+        )
 
 
 class _Problems:

@@ -155,6 +155,8 @@ class Section:
         other sections have their defaults when they are left out.
     required
         Whether a card must have it.
+    optional
+        Whether leaving it out means that there is none of it, rather than its defaults.
     layouts
         The layouts on which it can be evaluated.
     only_one_of
@@ -169,6 +171,7 @@ class Section:
     fields: Mapping[str, Field]
     task: bool = False
     required: bool = False
+    optional: bool = False
     layouts: tuple[str, ...] = EVERY_LAYOUT
     only_one_of: tuple[str, ...] = ()
     says: Mapping[str, Sentences] = field(default_factory=dict)

@@ -504,6 +504,126 @@ REID = Section(
     },
 )
 
+_BY = {
+    "subject-folds": Choice(
+        "folds of subjects: each is tested once while the others are trained on; nobody is in two",
+        SEARCHABLE,
+    ),
+    "sample-folds": Choice(
+        "folds of templates, with the same number of each subject's, give or take one; subjects "
+        "are on both sides",
+        SEARCHABLE,
+    ),
+    "given-folds": Choice(
+        "the folds that come with the data: of each pair, or of each template in the metadata "
+        "column that 'column' names"
+    ),
+    "dev-eval": Choice(
+        "two parts of subjects, drawn anew in each repeat: development, on which the threshold is "
+        "chosen, and evaluation, on which it is judged",
+        SEARCHABLE,
+    ),
+}
+
+PARTITION = Section(
+    doc="The folds. A training pair has both templates in the training part, a test pair both in "
+    "the test part; pairs of one and the other are used by neither.",
+    optional=True,
+    fields={
+        "by": Field("text", "how the data are divided", choices=_BY, required=True),
+        "folds": Field(
+            "integer",
+            "the number of folds (not with given folds, nor with dev-eval)",
+            interval=Interval(2),
+            default=10,
+        ),
+        "repeats": Field(
+            "integer",
+            "how often the division is drawn (not with given folds)",
+            interval=Interval(1),
+            default=1,
+        ),
+        "seed": Field("integer", "the seed of the draws", interval=Interval(0), default=0),
+        "test_size": Field(
+            "number",
+            "with dev-eval: the share of subjects in the evaluation part",
+            interval=Interval(0.01, 0.99),
+            default=0.5,
+        ),
+        "stratify": Field(
+            "text",
+            "a metadata column of subjects, whose values every fold gets in the same proportion",
+            layouts=SEARCHABLE,
+        ),
+        "column": Field(
+            "text",
+            "with given folds: the metadata column that holds the fold of each template",
+            layouts=SEARCHABLE,
+        ),
+    },
+)
+
+THRESHOLD = Section(
+    doc="The threshold of each fold: chosen on its training part, at the scores themselves, and "
+    "used unchanged on its test part.",
+    optional=True,
+    fields={
+        "rule": Field(
+            "text",
+            "how it is chosen",
+            choices={
+                "eer": Choice("where FAR and FRR cross: the neighbour with the smaller larger one"),
+                "far": Choice("the smallest FRR with FAR at most 'far'"),
+                "accuracy": Choice("the largest share of right decisions; of equals the strictest"),
+                "hter": Choice("the smallest (FAR + FRR) / 2; of equals the strictest"),
+                "cost": Choice(
+                    "the least prior c_miss FRR + (1 - prior) c_fa FAR, of 'cost'; of equals the "
+                    "strictest"
+                ),
+                "fixed": Choice("given: 'value', the same in all folds"),
+            },
+            default="eer",
+        ),
+        "far": Field(
+            "number",
+            "the largest FAR allowed on the training part",
+            interval=Interval(0, 1),
+            only_if=("rule", "far"),
+        ),
+        "cost": Field(
+            "number",
+            "prior, c_miss, c_fa",
+            many=True,
+            interval=Interval(0),
+            only_if=("rule", "cost"),
+        ),
+        "value": Field(
+            "number", "the threshold, in the units of the scores", only_if=("rule", "fixed")
+        ),
+    },
+)
+
+UNCERTAINTY = Section(
+    doc="The interval of a rate over folds.",
+    optional=True,
+    fields={
+        "interval": Field(
+            "text",
+            "how it is found",
+            choices={
+                "nadeau-bengio": Choice(
+                    "from the spread between folds, corrected for training parts that overlap "
+                    "(Nadeau and Bengio 2003), with sizes in subjects; a heuristic"
+                ),
+            },
+            default="nadeau-bengio",
+        ),
+        "confidence": Field(
+            "number", "both sides together", interval=Interval(0.5, 0.9999), default=0.95
+        ),
+    },
+)
+
 THRESHOLDS = Section(
     doc="The thresholds of the curves. EER and the other operating points do not depend on them.",
     only_one_of=("count", "values"),
@@ -563,6 +683,9 @@ SECTIONS: Mapping[str, Section] = MappingProxyType(
         "open_set": OPEN_SET,
         "closed_set": CLOSED_SET,
         "reid": REID,
+        "partition": PARTITION,
+        "threshold": THRESHOLD,
+        "uncertainty": UNCERTAINTY,
         "thresholds": THRESHOLDS,
         "report": REPORT,
     }

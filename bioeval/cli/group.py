@@ -22,6 +22,7 @@ COMMANDS = {
     "convert": "Write what a file holds in another format.",
     "gallery-size": "Evaluate identification against the size of the gallery.",
     "simulate": "Make scores of a population with known truth.",
+    "threshold": "Which threshold to install, and what to expect of it.",
     "bench": "Measure speed and memory, as ratios from one run.",
 }
 

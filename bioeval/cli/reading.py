@@ -68,7 +68,7 @@ _OPTIONS = (
         "repeatable.",
     ),
     click.option(
-        "--pairs", metavar="KEY", help="Array of pairs to evaluate: index a, index b, same."
+        "--pairs", metavar="KEY", help="Array of pairs to evaluate: index a, index b, (fold,) same."
     ),
 )
 

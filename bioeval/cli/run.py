@@ -21,6 +21,7 @@ Examples:
   bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results --plots
   bioeval run reid.npz --scores distmat --probe-labels q_pids --gallery-labels g_pids
   bioeval run pairs.csv --json
+  bioeval run scores.npz --protocol course-kfold
   bioeval run features.mat
   bioeval run features.npz --embeddings x --labels images.txt --names-of market1501
   bioeval run scores.npz --interval subject-bootstrap
@@ -114,6 +115,7 @@ def command(
 
     protocol = card(protocol)
     from bioeval.cli.console import Stages, note, show, show_json
+    from bioeval.cli.fold_outputs import fold_summary, write_folds
     from bioeval.cli.outputs import check_folder, write_results
     from bioeval.cli.summary import summary
     from bioeval.cli.words import rewording
@@ -122,19 +124,25 @@ def command(
     from bioeval.formats import load
     from bioeval.pipeline import evaluate
     from bioeval.tables import ResultTable
+    from bioeval.tables.folds import FoldTable, has_folds
 
     with Stages() as tell:
         tell(f"reading {data}")
         scores = load(data, **given)
         tree = evaluate(scores, protocol, **asked, progress=tell.counting)
-        document = summary(tree, data)
-        if folder is not None:
+        in_folds = has_folds(tree)
+        document = fold_summary(tree, data) if in_folds else summary(tree, data)
+        if in_folds and (plots or plot_formats):
+            raise click.UsageError(f"protocol {protocol} has folds, of which there are no plots")
+        if folder is not None and in_folds:
+            names = write_folds(tree, document, folder)
+        elif folder is not None:
             drawn = (plot_formats or ("png",)) if plots or plot_formats else ()
             tell(f"writing {'results and plots' if drawn else 'results'} to {folder}")
             names = write_results(tree, document, folder, scores, drawn)
     if as_json:
         show_json(document)
     else:
-        show(ResultTable(tree, rewording("run")))
+        show(FoldTable(tree) if in_folds else ResultTable(tree, rewording("run")))
     if folder is not None:
         note(f"wrote {len(names)} files to {folder}")

@@ -43,6 +43,11 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "ties": "--ties",
         "impostors": "--impostors",
     },
+    "threshold": {
+        **FLAGS,
+        **{name: f"--{name}" for name in ("target", "folds", "repeats", "templates", "fusion")},
+        "random_state": "--seed",
+    },
     "simulate": {
         **{
             name: f"--{name.replace('_', '-')}"

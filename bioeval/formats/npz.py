@@ -8,6 +8,8 @@ Version 1 holds either
 - ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2);
 - ``indices`` (q, k), ``distances`` (q, k), ``probe_labels`` (q,) and ``gallery_labels`` (n,),
   top-K lists;
+- ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2) and
+  ``fold`` (p,);
 - ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
   ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
 
@@ -26,7 +28,7 @@ from bioeval.formats.archive import Archive, Arrays
 from bioeval.formats.csv_tables import Labels
 from bioeval.formats.listings import labels_of_names, read_side
 from bioeval.formats.options import Options, say
-from bioeval.formats.pairs import read_pairs
+from bioeval.formats.pairs import folds_of_pairs, read_pairs
 from bioeval.formats.reid_layout import reid_layout
 from bioeval.formats.top_k_lists import from_zero
 from bioeval.ranked_lists import TopKScores
@@ -144,7 +146,9 @@ class Reader:
         if self.options.pairs_key is None:
             return scores
         a, b, same = self._pairs(m, n)
-        return scores.at_pairs(a, b, same)
+        pairs = scores.at_pairs(a, b, same)
+        pairs.pair_folds = folds_of_pairs(self.file.read(self.options.pairs_key))
+        return pairs
 
     def _holds_lists_alone(self) -> bool:
         named = self.options.scores_key or self.options.embeddings_key
@@ -218,6 +222,7 @@ class Reader:
             kind=self._word("kind", "distance", KINDS),
             nan=self._nan,
             subjects=self.file.read("subjects") if "subjects" in self.file else None,
+            folds=self.file.read("fold") if "fold" in self.file else None,
             name=self.file.path.stem,
         )
 
@@ -278,6 +283,7 @@ class Reader:
             same,
             nan=self._nan,
             subjects=np.column_stack(who),
+            folds=folds_of_pairs(self.file.read(self.options.pairs_key)),
             name=self.file.path.stem,
         )
 

@@ -28,6 +28,8 @@ def write_npz(scores: Scores, target: Path, named: Path) -> None:
             out.add("genuine", scores.genuine)
             if scores.pair_subjects is not None:
                 out.add("subjects", storable(scores.pair_subjects, "subjects", named))
+            if scores.pair_folds is not None:
+                out.add("fold", storable(scores.pair_folds, "fold", named))
             out.add("scores", scores.values)
             return
         for key, array in _sides(scores).items():

@@ -36,8 +36,9 @@ def read_pairs(
     ----------
     array
         Integers, shape (p, 2 or more): index a, index b, and in the last of further columns 1
-        where it is the same subject. In a structured array, the first two fields are the
-        indices and the field ``same`` that column.
+        where it is the same subject; the third of four columns is the fold. In a structured
+        array, the first two fields are the indices and the fields ``same`` and ``fold`` those
+        columns.
     what
         Its name, for messages.
     m, n
@@ -90,6 +91,16 @@ def read_pairs(
     return a, b, same.astype(bool)
 
 
+def folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
+    """Return the fold of each pair of an array: the field ``fold``, or the third of four columns.
+
+    None where there is no such column.
+    """
+    if array.dtype.names:
+        return array["fold"] if "fold" in array.dtype.names else None
+    return array[:, 2] if array.ndim == 2 and array.shape[1] == 4 else None
+
+
 def read_pair_csv(path: Path, options: Options) -> PairScores:
     """Read a CSV file with the columns ``score`` and ``genuine``."""
     if options.scores_key is None and (advice := matrix_advice(path)):
@@ -113,9 +124,11 @@ def read_pair_csv(path: Path, options: Options) -> PairScores:
     who = None
     if None not in sides:
         who = np.column_stack([np.array(table.columns[side or ""]) for side in sides])
+    fold = table.find("fold")
     return Scores.from_pairs(
         values,
         flags,
+        folds=None if fold is None else np.array(table.columns[fold]),
         kind=options.kind or "distance",
         nan=options.nan or "raise",
         subjects=who,

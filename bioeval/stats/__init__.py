@@ -3,6 +3,7 @@
 ============================= ===============================================================
 independent attempts          :func:`wilson`, :func:`clopper_pearson`, :func:`delong` (AUC)
 by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`
+over folds                    :func:`nadeau_bengio`
 how much data it takes        :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
 ============================= ===============================================================
 
@@ -23,14 +24,17 @@ from bioeval.stats.binomial import (
 )
 from bioeval.stats.bootstrap import subject_bootstrap
 from bioeval.stats.options import METHODS
+from bioeval.stats.repeated import RepeatedMean, nadeau_bengio
 from bioeval.stats.results import Interval
 
 __all__ = [
     "METHODS",
     "Interval",
+    "RepeatedMean",
     "clopper_pearson",
     "delong",
     "mansfield_wayman",
+    "nadeau_bengio",
     "rule_of_3",
     "rule_of_30",
     "subject_bootstrap",

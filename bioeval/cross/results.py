@@ -1,0 +1,293 @@
+"""Results over folds as a dataset: each fold's counts and rates, and what they come to together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.cross.fold_counts import Judged
+from bioeval.metrics.datasets import about_attrs, build
+from bioeval.names import CROSS
+from bioeval.stats.repeated import nadeau_bengio
+from bioeval.tallies import About
+from bioeval.thresholds import to_user
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PARTS = ("", "train_")
+
+# Of each rate, how its counts make it: the count over the attempts of its class.
+RATES = {
+    "far": ("fa", "impostor_attempts"),
+    "grr": ("gr", "impostor_attempts"),
+    "gar": ("ga", "genuine_attempts"),
+    "frr": ("fr", "genuine_attempts"),
+}
+
+# The value of a rate over all folds, in the order in which it is told.
+SUMMARIES = ("mean", "sd", "pooled", "low", "high", "folds")
+
+
+@dataclass
+class Fold:
+    """What one fold came to.
+
+    Attributes
+    ----------
+    threshold : float
+        As a distance.
+    defined : bool
+        Whether a threshold could be chosen.
+    counts : dict of str to int
+        With ``train_`` before the names of the training part's.
+    detected : dict of str to int array
+        For each part, by its prefix, the genuine attempts detected, or identified, at each rank
+        or better.
+    train_subjects, test_subjects : int
+    """
+
+    threshold: float
+    defined: bool
+    counts: dict[str, int]
+    train_subjects: int
+    test_subjects: int
+    detected: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of_judged(cls, judged: Judged, train_subjects: int, test_subjects: int) -> Fold:
+        """Count both parts at the threshold."""
+        counts: dict[str, int] = {}
+        for prefix, attempts in (("", judged.test), ("train_", judged.train)):
+            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+            counts[f"{prefix}genuine_attempts"] = genuine
+            counts[f"{prefix}impostor_attempts"] = impostor
+            fa = fr = ga = gr = 0
+            if judged.chosen.defined:
+                fa, fr = judged.chosen.counts(attempts)
+                ga, gr = genuine - fr, impostor - fa
+            found = {"ga": ga, "fr": fr, "fa": fa, "gr": gr}
+            counts |= {f"{prefix}{name}": n for name, n in found.items()}
+        chosen = judged.chosen
+        return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
+
+    @classmethod
+    def of_ranks(
+        cls,
+        train: np.ndarray,
+        test: np.ndarray,
+        ranks: np.ndarray,
+        train_subjects: int,
+        test_subjects: int,
+    ) -> Fold:
+        """Count the probes identified at each rank or better, without any threshold."""
+        made = cls(np.nan, True, {}, train_subjects, test_subjects)
+        for prefix, found in (("", test), ("train_", train)):
+            made.counts[f"{prefix}genuine_attempts"] = len(found)
+            made.detected[prefix] = np.array([int((found <= k).sum()) for k in ranks])
+        return made
+
+
+def fold_dataset(
+    found: Mapping[tuple[int, int], Fold],
+    shape: tuple[int, int],
+    about: About,
+    options: Any,
+    splitter: Any,
+    confidence: float,
+) -> xr.Dataset:
+    """Return everything over ``repeat, fold``, and over all of them."""
+    over = ("repeat", "fold")
+    closed = options.task == "closed_set"
+    there = np.zeros(shape, dtype=bool)
+    defined = np.zeros(shape, dtype=bool)
+    first = next(iter(found.values()))
+    counts = {name: np.zeros(shape, dtype=np.int64) for name in first.counts}
+    sizes = {f"{part}_subjects": np.zeros(shape, dtype=np.int64) for part in ("train", "test")}
+    threshold = np.full(shape, np.nan)
+    detected = {
+        prefix: np.zeros((*shape, len(options.ranks)), dtype=np.int64) for prefix in first.detected
+    }
+    for place, fold in found.items():
+        there[place], defined[place] = True, fold.defined
+        threshold[place] = fold.threshold
+        for name, n in fold.counts.items():
+            counts[name][place] = n
+        for prefix, hits in fold.detected.items():
+            detected[prefix][place] = hits
+        sizes["train_subjects"][place] = fold.train_subjects
+        sizes["test_subjects"][place] = fold.test_subjects
+
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    if not closed:
+        variables["threshold"] = (over, to_user(threshold, about.kind))
+    ratios = _ratios(counts, detected, defined, closed)
+    for name, (_, values) in ratios.items():
+        variables[name] = (over if values.ndim == 2 else (*over, "rank"), values)
+    variables |= {name: (over, n) for name, n in counts.items()}
+    if closed:
+        variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
+    variables |= {name: (over, n) for name, n in sizes.items()}
+    variables |= _summaries(ratios, sizes, there, confidence)
+
+    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
+    if detected:
+        coordinates["rank"] = options.ranks
+    attrs = _attrs(about, options, splitter, confidence)
+    attrs["warnings"] = "\n".join(
+        [
+            *filter(None, attrs["warnings"].split("\n")),
+            *_warnings(ratios, there, options),
+            *_gallery_warning(options.task, sizes),
+        ]
+    )
+    return build(variables, CROSS, coordinates, attrs)
+
+
+# A rate as its numerator and denominator (for the pooled value) and its value in each fold.
+_Ratio = tuple[tuple[np.ndarray, np.ndarray] | None, np.ndarray]
+
+
+def _ratios(
+    counts: Mapping[str, np.ndarray],
+    detected: Mapping[str, np.ndarray],
+    defined: np.ndarray,
+    closed: bool,
+) -> dict[str, _Ratio]:
+    """Return every rate of both parts."""
+    ratios: dict[str, _Ratio] = {}
+    for prefix in PARTS:
+        genuine = np.where(defined, counts[f"{prefix}genuine_attempts"], 0)
+        if not closed:
+            impostor = np.where(defined, counts[f"{prefix}impostor_attempts"], 0)
+            of = {"genuine_attempts": genuine, "impostor_attempts": impostor}
+            for name, (count, attempts) in RATES.items():
+                ratios[prefix + name] = _ratio(counts[prefix + count], of[attempts])
+            right = counts[f"{prefix}ga"] + counts[f"{prefix}gr"]
+            ratios[f"{prefix}accuracy"] = _ratio(right, genuine + impostor)
+            ratios[f"{prefix}hter"] = (
+                None, (ratios[f"{prefix}far"][1] + ratios[f"{prefix}frr"][1]) / 2
+            )  # fmt: skip
+        if prefix in detected:
+            name = "cms" if closed else "dir"
+            ratios[prefix + name] = _ratio(detected[prefix], genuine[..., None])
+    return ratios
+
+
+def _ratio(count: np.ndarray, attempts: np.ndarray) -> _Ratio:
+    with np.errstate(invalid="ignore"):
+        values = np.where(attempts > 0, count / np.where(attempts > 0, attempts, 1), np.nan)
+    return (count, np.broadcast_to(attempts, count.shape)), values
+
+
+def _summaries(
+    ratios: Mapping[str, _Ratio],
+    sizes: Mapping[str, np.ndarray],
+    there: np.ndarray,
+    confidence: float,
+) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return mean, spread, pooled value and interval of each rate over all folds."""
+    test = float(sizes["test_subjects"][there].mean())
+    train = float(sizes["train_subjects"][there].mean())
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    for name, (pair, values) in ratios.items():
+        columns = values[there].reshape(int(there.sum()), -1)
+        found = [_summary(column, test, train, confidence) for column in columns.T]
+        dims = () if values.ndim == 2 else ("rank",)
+        summary = {key: np.array([one[key] for one in found]) for key in found[0]}
+        summary["pooled"] = _pooled(name, pair, ratios)
+        for key in SUMMARIES:
+            value = np.asarray(summary[key])
+            shaped = value.reshape(()) if not dims else value
+            variables[f"{name}_{key}"] = (dims, shaped[()] if not dims else shaped)
+    return variables
+
+
+def _summary(column: np.ndarray, test: float, train: float, confidence: float) -> dict[str, Any]:
+    # A part without a subject has no attempt either: then there is nothing to find.
+    found = nadeau_bengio(column, max(test, 1e-9), max(train, 1e-9), confidence=confidence)
+    return {
+        "mean": found.mean,
+        "sd": found.sd,
+        "low": max(found.low, 0.0) if found.low == found.low else np.nan,
+        "high": min(found.high, 1.0) if found.high == found.high else np.nan,
+        "folds": np.int64(found.folds),
+    }
+
+
+def _pooled(
+    name: str, pair: tuple[np.ndarray, np.ndarray] | None, ratios: Mapping[str, _Ratio]
+) -> np.ndarray:
+    """Return the rate of all folds' attempts together."""
+    if pair is None:  # HTER: half the sum of two pooled rates
+        prefix = name.removesuffix("hter")
+        both = [_pooled(prefix + x, ratios[prefix + x][0], ratios) for x in ("far", "frr")]
+        return (both[0] + both[1]) / 2
+    count, attempts = (part.sum(axis=(0, 1)) for part in pair)
+    return np.asarray(_ratio(np.asarray(count), np.asarray(attempts))[1])
+
+
+def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict[str, Any]:
+    words = {
+        "verification": f"verification, {options.templates}-template",
+        "open_set": "open-set identification",
+        "closed_set": "closed-set identification",
+    }
+    attrs: dict[str, Any] = about_attrs(about, f"{words[options.task]}, in folds", [])
+    attrs |= {
+        "splitter": repr(splitter),
+        "confidence": float(confidence),
+        "interval": "corrected for overlapping training parts (Nadeau and Bengio 2003); "
+        "a heuristic",
+    }
+    if options.task == "verification":
+        attrs |= {
+            "templates": options.templates,
+            "fusion": options.fusion if options.templates == "multi" else "none",
+        }
+    else:
+        fused = options.rank_unit == "subject"
+        attrs |= {
+            "rank_unit": options.rank_unit,
+            "fusion": options.fusion if fused else "none",
+            "ties": options.ties,
+        }
+    if options.task != "closed_set":
+        part = "validation" if type(splitter).__name__ == "TrainValidationTest" else "training"
+        chosen = "given" if options.rule.name == "fixed" else f"the {part} part of each fold"
+        attrs |= {"chosen_on": chosen, "threshold_rule": str(options.rule)}
+        attrs["threshold_rule_in_words"] = options.rule.words
+    return attrs
+
+
+def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: Any) -> list[str]:
+    said = []
+    number = int(there.sum())
+    for name in ("far", "frr", "cms"):
+        if name not in ratios:
+            continue
+        values = ratios[name][1]
+        values = values if values.ndim == 2 else values[..., 0]
+        missing = int(np.isnan(values[there]).sum())
+        if missing:
+            said.append(
+                f"{name.upper()} is not defined in {missing} of {number} folds, which are left "
+                "out of its mean: no attempt of its class, or none to choose a threshold on"
+            )
+    if number == 1:
+        said.append("there is one fold only: no interval and no standard deviation")
+    return said
+
+
+def _gallery_warning(task: str, sizes: Mapping[str, np.ndarray]) -> list[str]:
+    train, test = sizes["train_subjects"].max(), sizes["test_subjects"].max()
+    if task == "verification" or train == test:
+        return []
+    return [
+        f"each part is searched in a gallery of its own, up to {train} subjects in training and "
+        f"{test} in test: their rates differ for that reason alone, since a smaller gallery makes "
+        "fewer errors"
+    ]

@@ -1,0 +1,214 @@
+"""Which threshold to install, what to expect of it with new people, and how far the data reach."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.blocks import BlockReader, Progress
+from bioeval.checks import require_integer
+from bioeval.counting import is_symmetric, require_values
+from bioeval.cross.choosing import Attempts, parse_rule
+from bioeval.cross.divisions import Sides
+from bioeval.cross.evaluation import cross_evaluate, listed_attempts
+from bioeval.cross.fold_counts import Judged, judge_listed, judge_two
+from bioeval.cross.results import SUMMARIES
+from bioeval.draws import RandomState
+from bioeval.errors import DataError
+from bioeval.metrics.datasets import about_attrs, build
+from bioeval.names import STUDY
+from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
+from bioeval.scores import PairScores, Scores
+from bioeval.thresholds import to_user
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+RATES = ("far", "frr", "hter")
+
+# Attempts for each expected error: so few that none of them may fail (rule of 3, at 95 %), and so
+# many that 30 do (rule of 30, within 30 % at 90 %).
+RULE_OF_3, RULE_OF_30 = 3, 30
+
+
+def study_threshold(
+    scores: Scores,
+    target: Any = ("far", 0.001),
+    *,
+    folds: int = 10,
+    repeats: int = 20,
+    random_state: RandomState = 0,
+    templates: str = "single",
+    fusion: str = "min",
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Find the threshold to install, and what FAR and FRR new people will meet with it.
+
+    The threshold is chosen on all data. What to expect of a threshold that was chosen so is
+    found by choosing it many times on some of the subjects and judging it on the others.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels, or a list of pairs (which is divided by pair, or by its own folds).
+    target : str or tuple
+        As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
+    folds, repeats : int
+        Folds of subjects, and how often they are drawn.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    confidence : float
+        Of the intervals.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on.
+        Expected of new people: ``far_mean``, ``far_sd``, ``far_pooled``, ``far_low``,
+        ``far_high``, ``far_folds``, and the same of ``frr`` and ``hter``. Each fold:
+        ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``. How far the data
+        reach: ``independent_impostors`` and, with a FAR target, ``impostors_for_3``,
+        ``impostors_for_30`` (independent impostor attempts that the rules of 3 and 30 ask for),
+        ``more_for_3``, ``more_for_30`` (how many of these are missing), ``subjects_for_3``,
+        ``subjects_for_30``.
+
+    Notes
+    -----
+    The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
+    rule of 30: with 30 errors the true rate is within 30 % of the one observed, at 90 %
+    (Doddington et al. 2000, *Speech Communication* 31, 225-254). Both assume independent
+    attempts, of which all-against-all has far fewer than pairs, so that they are the least to ask
+    for. Subjects: in all-against-all pairs grow with the square of their number; else attempts
+    grow in proportion.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.study_threshold(be.simulate(60, 4, random_state=1), ("far", 0.01), repeats=5)
+    >>> bool(ds.optimistic_far <= 0.01), bool(ds.far_low <= ds.far_mean <= ds.far_high)
+    (True, True)
+    >>> int(ds.impostors_for_30)
+    3000
+    """
+    rule = parse_rule(target, "target")
+    require_integer("folds", folds, low=2)
+    require_integer("repeats", repeats, low=1)
+    if not isinstance(scores, Scores):
+        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
+    require_values(scores, "a threshold")
+    crossed = cross_evaluate(
+        scores,
+        _splitter(scores, folds, repeats, random_state),
+        threshold=rule,
+        templates=templates,
+        fusion=fusion,
+        confidence=confidence,
+        progress=progress,
+    )
+    fixed = rule.values[0] if rule.name == "fixed" else math.nan
+    fixed = -fixed if scores.kind == "similarity" else fixed
+    whole: Judged
+    if isinstance(scores, PairScores):
+        every = listed_attempts(scores, np.arange(scores.shape[0]))
+        whole = judge_listed(every, every, rule, fixed)
+    else:
+        whole = judge_two(scores, scores, rule, fixed, templates, fusion)
+    fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
+    genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
+    both_ways = templates == "single" and is_symmetric(scores)
+    independent = impostor // 2 if both_ways else impostor
+    known = whole.chosen.defined
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {
+        "threshold": ((), to_user(whole.chosen.threshold, scores.kind)),
+        "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
+        "optimistic_frr": ((), fr / genuine if known and genuine else math.nan),
+        "genuine_attempts": ((), np.int64(genuine)),
+        "impostor_attempts": ((), np.int64(impostor)),
+        "independent_impostors": ((), np.int64(independent)),
+    }
+    for rate in RATES:
+        for key in SUMMARIES:
+            variables[f"{rate}_{key}"] = ((), crossed[f"{rate}_{key}"].item())
+        variables[f"{rate}_folds"] = ((), np.int64(variables[f"{rate}_folds"][1]))
+    for name in ("threshold", "far", "frr"):
+        variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
+    if rule.name == "far" and rule.values[0] > 0:
+        variables |= _needed(scores, rule.values[0], independent, whole.test)
+    about = BlockReader(scores).about
+    attrs: dict[str, Any] = about_attrs(about, f"threshold study, {templates}-template", [])
+    for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
+        attrs[name] = crossed.attrs[name]
+    attrs["chosen_on"] = "all data; its error there is optimistic"
+    said = str(crossed.attrs["warnings"]).split("\n")
+    if isinstance(scores, PairScores) and scores.pair_folds is None:
+        said.append(
+            "pairs are divided, not subjects: who is in several pairs is not new to the threshold"
+        )
+    attrs["warnings"] = "\n".join([*filter(None, said), *_reach(variables, rule.values)])
+    coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
+    return build(variables, STUDY, coordinates, attrs)
+
+
+def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:
+    if not isinstance(scores, PairScores):
+        return RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
+    if scores.pair_folds is not None:
+        return PredefinedPairFolds(scores.pair_folds)
+    return RepeatedSampleKFold(
+        folds, n_repeats=repeats, random_state=random_state, stratify="genuine"
+    )
+
+
+def _needed(
+    scores: Scores, target: float, independent: int, attempts: Attempts
+) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return how many impostor attempts and subjects a FAR target asks for."""
+    found: dict[str, tuple[tuple[str, ...], Any]] = {}
+    subjects = _subjects(scores)
+    square = scores.layout == "all-against-all"
+    for rule in (RULE_OF_3, RULE_OF_30):
+        wanted = math.ceil(rule / target * (1 - 1e-12))
+        found[f"impostors_for_{rule}"] = ((), np.int64(wanted))
+        found[f"more_for_{rule}"] = ((), np.int64(max(0, wanted - independent)))
+        if not subjects or not independent:
+            continue
+        if square:  # pairs of subjects: N (N - 1)
+            share = independent / (subjects * (subjects - 1))
+            enough = math.ceil(0.5 + math.sqrt(0.25 + wanted / share) - 1e-9)
+        else:
+            enough = math.ceil(subjects * wanted / independent - 1e-9)
+        found[f"subjects_for_{rule}"] = ((), np.int64(enough))
+    if subjects:
+        found["subjects"] = ((), np.int64(subjects))
+    return found
+
+
+def _subjects(scores: Scores) -> int:
+    if isinstance(scores, PairScores):
+        return len(scores.subjects)
+    sides = Sides(scores)
+    return sides.subjects_in(np.arange(sides.n))
+
+
+def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> list[str]:
+    """Say where the data do not support the target."""
+    if "more_for_3" not in variables:
+        return []
+    if variables["more_for_3"][1]:
+        return [
+            f"the data cannot show FAR {values[0]:g}: even without a false accept "
+            f"{variables['impostors_for_3'][1]:,} independent impostor attempts would be needed "
+            "(rule of 3)"
+        ]
+    if variables["more_for_30"][1]:
+        return [
+            f"fewer than 30 false accepts are expected at FAR {values[0]:g} (rule of 30): the "
+            "threshold is uncertain"
+        ]
+    return []

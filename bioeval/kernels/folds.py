@@ -1,0 +1,132 @@
+"""Count all folds at once: each score by the fold of its probe and that of its template.
+
+Every kernel sees the same picture as in ``count``: the row's own subject at
+``own_start:own_stop``, everything else an impostor score, NaN no attempt. The cells cover the
+whole line: the first one is open below, the last one above, and one more is for NaN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(parallel=True, cache=True)
+def count_by_fold(
+    block, own_start, own_stop, row_fold, offset, width, inverse, low, high, shift, nan_cell,
+    room, tables,
+):  # fmt: skip
+    """Count impostor scores into cells of their pair of folds.
+
+    Parameters
+    ----------
+    row_fold : int64 array, shape (b,)
+    offset : int32 array, shape (n,)
+        Where the cells of each position's fold begin in a row of `tables`.
+    width, inverse, low, high : floats of the dtype of `block`
+        Of the cells: a power of two and its inverse, the number of the first cell, and that of
+        the last cell but one.
+    shift : int32
+        The number of the first cell.
+    nan_cell : int32
+        The cell for NaN, counted from the first.
+    room : int32 array, shape (chunks, n)
+        For the cells of a row.
+    tables : int32 array, shape (chunks, folds, folds * cells), added to
+    """
+    b, n = block.shape
+    chunks = room.shape[0]
+    one = np.int32(1)
+    half = n // 2
+    for c in prange(chunks):
+        index = room[c]
+        front = index[:half]
+        back = index[half : 2 * half]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            for p in range(n):
+                x = row[p]
+                y = x * inverse
+                y = y if y > low else low
+                y = y if y < high else high
+                z = np.ceil(y)
+                k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed, or been cut
+                k = k - shift if x == x else nan_cell
+                index[p] = offset[p] + k
+            table = tables[c, row_fold[i]]
+            # Two places far apart: equal scores side by side would wait for each other.
+            for p in range(half):
+                table[front[p]] += one
+                table[back[p]] += one
+            if 2 * half < n:
+                table[index[n - 1]] += one
+            for p in range(own_start[i], own_stop[i]):
+                table[index[p]] -= one
+
+
+@njit(cache=True)
+def gather_by_fold(block, own_start, own_stop, self_position, row_fold, fold, out, pair):
+    """Write the genuine scores of all rows, and their two folds; return how many they are.
+
+    Parameters
+    ----------
+    fold : int64 array, shape (n,)
+        The fold of each position.
+    out : float array, shape (g,), written
+    pair : int32 array, shape (g, 2), written
+        The folds of probe and template.
+    """
+    filled = 0
+    for i in range(block.shape[0]):
+        for p in range(own_start[i], own_stop[i]):
+            x = block[i, p]
+            if p != self_position[i] and x == x:
+                out[filled] = x
+                pair[filled, 0] = row_fold[i]
+                pair[filled, 1] = fold[p]
+                filled += 1
+    return filled
+
+
+@njit(parallel=True, cache=True)
+def collect_by_fold(
+    block, own_start, own_stop, width, inverse, low, high, shift, nan_cell, wanted, room,
+    found, out, place,
+):  # fmt: skip
+    """Collect the impostor scores of each row that lie in wanted cells, with their positions.
+
+    Parameters
+    ----------
+    width, inverse, low, high, shift, nan_cell
+        As for :func:`count_by_fold`.
+    wanted : uint8 array, shape (cells,)
+        The cell for NaN is the last, and never wanted.
+    room : int32 array, shape (chunks, n)
+    found : int64 array, shape (b,), written
+        Number of scores of each row.
+    out, place : float and int32 arrays, shape (b, most), written
+        The scores and their positions; those beyond `most` are counted but not written.
+    """
+    b, n = block.shape
+    chunks = room.shape[0]
+    most = out.shape[1]
+    for c in prange(chunks):
+        index = room[c]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            for p in range(n):
+                x = row[p]
+                y = x * inverse
+                y = y if y > low else low
+                y = y if y < high else high
+                z = np.ceil(y)
+                k = np.int32(z) + np.int32(z * width < x)
+                index[p] = k - shift if x == x else nan_cell
+            filled = np.int64(0)
+            for p in range(n):
+                if wanted[index[p]] and (p < own_start[i] or p >= own_stop[i]):
+                    if filled < most:
+                        out[i, filled] = row[p]
+                        place[i, filled] = p
+                    filled += 1
+            found[i] = filled

@@ -1,0 +1,137 @@
+"""A threshold study: FAR and FRR that new people met, fold by fold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+
+from bioeval.errors import DataError
+from bioeval.plots import style as look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NEEDS = ("fold_far", "fold_frr", "optimistic_far", "far_mean", "frr_mean")
+
+
+class ThresholdStudyDisplay:
+    """FAR and FRR of each fold, their mean with its interval, and the optimistic point.
+
+    Attributes
+    ----------
+    far, frr : ndarray
+        One value a fold.
+    ax_, figure_ : Axes and Figure
+        Where they were drawn last.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, dataset: xr.Dataset):
+        self._dataset = dataset
+        self.far = dataset["fold_far"].values.ravel()
+        self.frr = dataset["fold_frr"].values.ravel()
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take a result of :func:`bioeval.study_threshold`."""
+        if not isinstance(data, xr.Dataset) or any(name not in data for name in NEEDS):
+            raise DataError(
+                "be.plot.threshold_study draws the result of be.study_threshold; it got "
+                f"{type(data).__name__}"
+            )
+        return cls(data)
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
+        """Draw the study. See :func:`threshold_study`."""
+        self.ax_ = ax = look.axes_for(ax)
+        self.figure_ = look.figure_of(ax)
+        ds = self._dataset
+        v = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}
+        known = np.isfinite(self.far) & np.isfinite(self.frr)
+        if not known.any():
+            look.empty(ax, ["No fold has attempts of both classes"])
+        given = {"color": look.RULE, "markersize": 4.5, "alpha": 0.55, **style}
+        ax.plot(
+            self.far[known], self.frr[known], "o", label="test part of a fold",
+            markeredgewidth=0, zorder=2, **given,
+        )  # fmt: skip
+        self._target()
+        blue, red = look.colour(0), look.colour(1)
+        ends = []
+        for rate in ("far", "frr"):
+            middle, low, high = (v[f"{rate}_{key}"] for key in ("mean", "low", "high"))
+            both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
+            ends.append(both if np.isfinite(both).all() else None)
+        ax.errorbar(
+            [v["far_mean"]], [v["frr_mean"]], xerr=ends[0], yerr=ends[1], fmt="o", color=blue,
+            markersize=7, capsize=4, linewidth=1.6, label="expected of new people", zorder=4,
+        )  # fmt: skip
+        ax.plot(
+            [v["optimistic_far"]], [v["optimistic_frr"]], "D", markersize=7, color=red,
+            markerfacecolor="white", markeredgewidth=1.6, label="where it was chosen (optimistic)",
+            zorder=5,
+        )  # fmt: skip
+        ax.margins(0.06)
+        ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
+        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1])
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda value, _: look.percent(value))
+        look.labelled(ax, "False accept rate, FAR", "False reject rate, FRR", "FMR", "FNMR")
+        look.titled(ax, "Threshold study", self._over())
+        ax.legend(loc="upper right", fontsize=look.SMALL_SIZE, frameon=False)
+        return self
+
+    def _target(self) -> None:
+        name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
+        if name != "far" or not value:
+            return
+        target = float(value)
+        self.ax_.axvline(target, color=look.TEXT, linewidth=0.8, linestyle=":", zorder=1)
+        self.ax_.annotate(
+            f"target {look.percent(target)}", (target, 0), (3, 4),
+            xycoords=("data", "axes fraction"), textcoords="offset points", rotation=90,
+            va="bottom", fontsize=look.SMALL_SIZE, color=look.QUIET,
+        )  # fmt: skip
+
+    def _over(self) -> list[str]:
+        ds = self._dataset
+        attrs = ds.attrs
+        number = int(np.isfinite(ds["fold_threshold"]).sum())
+        return [
+            f"threshold {look.number(ds['threshold'].item())} by "
+            f"{attrs['threshold_rule_in_words']}, chosen on all data",
+            f"{look.plural(number, 'fold')}; cross: mean and {100 * attrs['confidence']:g} % "
+            "interval (Nadeau and Bengio)",
+        ]
+
+
+def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> ThresholdStudyDisplay:
+    """Draw what a threshold is to be expected to do with new people.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.study_threshold`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the points of the folds.
+
+    Returns
+    -------
+    ThresholdStudyDisplay
+        With ``far`` and ``frr`` (one value a fold), ``ax_`` and ``figure_``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.study_threshold(be.simulate(30, 4), ("far", 0.01), folds=5, repeats=2)
+    >>> be.plot.threshold_study(ds).far.shape
+    (10,)
+    """
+    return ThresholdStudyDisplay.from_results(data).plot(ax, **style)

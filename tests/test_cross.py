@@ -1,0 +1,525 @@
+"""Folds in one sweep: the same counts, fold by fold, as loops written from the definitions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+import strategies as cases
+from hypothesis import given
+from hypothesis import strategies as st
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.cross import fold_counts
+from bioeval.errors import DataError, ProtocolError
+
+RULES: dict[str, Any] = {
+    "eer": "eer",
+    "far": ("far", 0.25),
+    "far 0": ("far", 0.0),
+    "far 1": ("far", 1.0),
+    "accuracy": "accuracy",
+    "hter": "hter",
+    "cost": ("cost", 0.25, 1.0, 4.0),
+    "free": ("cost", 0.5, 0.0, 1.0),
+    "fixed": ("fixed", 0.25),
+}
+
+
+def naive_threshold(rule: str, genuine: list, impostor: list, kind: str) -> Any:
+    """Return the threshold of a rule, by its definition; None where there is none to choose."""
+    if rule == "fixed":
+        return 0.25
+    if not genuine or not impostor:
+        return None
+    if rule == "eer":
+        return naive.eer(genuine, impostor, kind).threshold
+    if rule.startswith("far"):
+        target = {"far": 0.25, "far 0": 0.0, "far 1": 1.0}[rule]
+        return naive.threshold_at_far(genuine, impostor, kind, target)
+    if rule == "accuracy":
+        total = len(genuine) + len(impostor)
+        return naive.min_cost(genuine, impostor, kind, Fraction(len(genuine), total))[1]
+    weights = {"hter": (Fraction(1, 2), 1, 1), "cost": (Fraction(1, 4), 1, 4), "free": (0.5, 0, 1)}
+    return naive.min_cost(genuine, impostor, kind, *weights[rule])[1]
+
+
+def naive_fold(
+    case: cases.Case, train: Any, test: Any, rule: str, templates: str, fusion: str
+) -> tuple[Any, list[Any]]:
+    """Return threshold and (genuine, impostor, fr, fa) of the training and of the test part."""
+    attempts = []
+    for probes, gallery in (train, test):
+        if not len(probes) or not len(gallery):
+            attempts.append(([], []))
+            continue
+        given = case.naive(probes, gallery)
+        if templates == "single":
+            attempts.append(naive.attempts_single(**given))
+        else:
+            attempts.append(naive.attempts_multi(**given, fusion=fusion))
+    threshold = naive_threshold(rule, *attempts[0], case.kind)
+    found = []
+    for genuine, impostor in attempts:
+        if threshold is None:
+            found.append((len(genuine), len(impostor), 0, 0))
+            continue
+        _, fr, fa, _ = naive.verification_counts(genuine, impostor, [threshold], case.kind)
+        found.append((len(genuine), len(impostor), fr[0], fa[0]))
+    return threshold, found
+
+
+def parts_of(case: cases.Case, samples: list[int]) -> tuple[list[int], list[int]]:
+    """Return the probes and the gallery templates among the samples: probes are numbered first."""
+    m, n = case.values.shape
+    if case.square:
+        return samples, samples
+    return [i for i in samples if i < m], [i - m for i in samples if i >= m]
+
+
+@st.composite
+def folds_of(draw: st.DrawFn, case: cases.Case) -> np.ndarray:
+    """Draw the fold of each sample, some never tested."""
+    m, n = case.values.shape
+    size = n if case.square else m + n
+    codes = draw(st.lists(st.integers(-1, 2), min_size=size, max_size=size))
+    found = np.array(codes)
+    if len(np.unique(found[found >= 0])) < 2:
+        found[0], found[-1] = 0, 1
+    return found
+
+
+def assert_folds(
+    ds: Any, case: cases.Case, codes: np.ndarray, rule: str, templates: str, fusion: str
+) -> None:
+    tested = [int(k) for k in np.unique(codes) if k >= 0]
+    assert dict(ds.sizes)["fold"] == len(tested)
+    for place, k in enumerate(tested):
+        train = parts_of(case, np.flatnonzero(codes != k).tolist())
+        test = parts_of(case, np.flatnonzero(codes == k).tolist())
+        threshold, expected = naive_fold(case, train, test, rule, templates, fusion)
+        one = ds.isel(repeat=0, fold=place)
+        found = one.threshold.item()
+        if threshold is None or math.isnan(threshold):
+            assert math.isnan(found)
+        else:
+            assert found == threshold
+        for prefix, (genuine, impostor, fr, fa) in zip(("train_", ""), expected, strict=True):
+            names = ("genuine_attempts", "impostor_attempts", "fr", "fa")
+            counts = [one[prefix + name].item() for name in names]
+            assert counts == [genuine, impostor, fr, fa], prefix
+            defined = threshold is not None
+            for rate, count, attempts in (("frr", fr, genuine), ("far", fa, impostor)):
+                wanted = count / attempts if attempts and defined else math.nan
+                np.testing.assert_equal(one[prefix + rate].item(), wanted)
+            if defined:
+                assert one[prefix + "ga"].item() == genuine - fr
+                assert one[prefix + "gr"].item() == impostor - fa
+
+
+@given(data=st.data())
+def test_folds_equal_the_definition(data):
+    case = data.draw(cases.matrices(sizes=cases.SIZES[1:]))
+    codes = data.draw(folds_of(case))
+    rule = data.draw(st.sampled_from(sorted(RULES)))
+    templates = data.draw(st.sampled_from(("single", "multi")))
+    fusion = data.draw(st.sampled_from(cases.FUSIONS))
+    ds = be.cross_evaluate(
+        be.Scores(**case.scores()),
+        be.partition.PredefinedFolds(codes),
+        threshold=RULES[rule],
+        templates=templates,
+        fusion=fusion,
+    )
+    assert_folds(ds, case, codes, rule, templates, fusion)
+
+
+@given(data=st.data())
+def test_folds_of_subjects_equal_the_definition(data):
+    """Fused by subject in one sweep: every subject is in one fold."""
+    case = data.draw(cases.matrices(sizes=((2, 1, 3), (1, 3, 2, 1, 2), (2, 2, 2, 2))))
+    names = [*case.probe_labels, *(() if case.square else case.gallery_labels)]
+    fold = {name: data.draw(st.integers(0, 2)) for name in dict.fromkeys(names)}
+    codes = np.array([fold[name] for name in names])
+    if len(np.unique(codes)) < 2:
+        codes[np.array([name == names[0] for name in names])] = 3
+    if len(np.unique(codes)) < 2:
+        return  # one subject only
+    rule = data.draw(st.sampled_from(sorted(RULES)))
+    fusion = data.draw(st.sampled_from(cases.FUSIONS))
+    ds = be.cross_evaluate(
+        be.Scores(**case.scores()),
+        be.partition.PredefinedFolds(codes),
+        threshold=RULES[rule],
+        templates="multi",
+        fusion=fusion,
+    )
+    assert_folds(ds, case, codes, rule, "multi", fusion)
+
+
+# --------------------------------------------------------------- against whole evaluations
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(30, (2, 6), random_state=5)
+
+
+def brute(scores, train, test, rule, templates="single"):
+    """Select the training part, evaluate it, and apply its threshold to the test part."""
+    chosen = be.verification(
+        scores.select(train, train),
+        templates=templates,
+        far_targets=(0.01,),
+        costs=((0.5, 1, 1), (0.1, 1, 10)),
+    )
+    names = {
+        "eer": chosen.eer_threshold.item(),
+        "far": chosen.threshold_at_far.item(0),
+        "hter": chosen.min_cost_threshold.item(0),
+        "cost": chosen.min_cost_threshold.item(1),
+    }
+    t = names[rule]
+    parts = [
+        be.verification(scores.select(p, p), templates=templates, thresholds=[t], auc=False)
+        for p in (train, test)
+    ]
+    return t, *parts
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize("rule", ["eer", "far", "hter", "cost"])
+def test_one_sweep_equals_fold_by_fold(scores, rule, templates):
+    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=3)
+    given = {"far": ("far", 0.01), "cost": ("cost", 0.1, 1, 10)}.get(rule, rule)
+    ds = be.cross_evaluate(scores, splitter, threshold=given, templates=templates)
+    assert dict(ds.sizes) == {"repeat": 2, "fold": 4}
+    for number, (train, test) in enumerate(splitter.split(scores)):
+        one = ds.isel(repeat=number // 4, fold=number % 4)
+        t, on_train, on_test = brute(scores, train, test, rule, templates)
+        assert one.threshold == t
+        for prefix, part in (("train_", on_train), ("", on_test)):
+            for name in ("fa", "fr", "ga", "gr"):
+                assert one[prefix + name] == part[name].item()
+            assert one[f"{prefix}genuine_attempts"] == part.genuine_attempts
+            assert one[f"{prefix}impostor_attempts"] == part.impostor_attempts
+        assert one.test_subjects == len(np.unique(scores.probe_labels[test]))
+        assert one.train_subjects == len(np.unique(scores.probe_labels[train]))
+
+
+SPLITTERS = {
+    "samples": be.partition.SampleKFold(3, shuffle=True, random_state=1),
+    "leave one out": be.partition.SubjectKFold(30),
+    "parts": be.partition.SubjectShuffleSplit(3, test_size=0.3, random_state=1),
+    "some left out": be.partition.SubjectShuffleSplit(
+        2, test_size=0.2, train_size=0.5, random_state=1
+    ),
+    "three parts": be.partition.TrainValidationTest(0.3, 0.3, n_splits=2, random_state=1),
+}
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize("name", SPLITTERS)
+def test_every_splitter(scores, name, templates):
+    splitter = SPLITTERS[name]
+    ds = be.cross_evaluate(scores, splitter, templates=templates)
+    for number, parts in enumerate(splitter.split(scores)):
+        place = divmod(number, ds.sizes["fold"])
+        one = ds.isel(repeat=place[0], fold=place[1])
+        _, on_train, on_test = brute(scores, parts[-2], parts[-1], "eer", templates)
+        assert one.fa == on_test.fa.item()
+        assert one.fr == on_test.fr.item()
+        assert one.train_fa == on_train.fa.item()
+    assert ds.sizes["repeat"] * ds.sizes["fold"] == splitter.get_n_splits()
+
+
+@pytest.mark.parametrize("size", [1, 400])
+@pytest.mark.parametrize("limit", ["PAIR_ENTRIES", "REFINE", "COLLECT", "FLUSH"])
+def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, limit, size):
+    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
+    plain = be.cross_evaluate(scores, splitter)
+    monkeypatch.setattr(fold_counts, limit, size)
+    monkeypatch.setattr(fold_counts, "REFINE_SHARE", 0.0)
+    assert be.cross_evaluate(scores, splitter).identical(plain)
+
+
+def test_cells_far_from_the_scores(monkeypatch):
+    """A sample that misleads: the scores outside its cells are found all the same."""
+    rng = np.random.default_rng(0)
+    subject = np.repeat(np.arange(20), 4)
+    d = rng.gamma(3, size=(80, 80)) + 5 * (subject[:, None] != subject)
+    d[1:40] *= 1e6  # most rows are not among those looked at
+    monkeypatch.setattr(fold_counts, "SAMPLE_ROWS", 1)
+    for limit in (1 << 22, 50):
+        monkeypatch.setattr(fold_counts, "REFINE", limit)
+        monkeypatch.setattr(fold_counts, "REFINE_SHARE", 0.0)
+        scores = be.Scores(d, subject)
+        splitter = be.partition.SubjectKFold(4)
+        ds = be.cross_evaluate(scores, splitter, threshold="hter")
+        for k, (train, test) in enumerate(splitter.split(scores)):
+            t, _, on_test = brute(scores, train, test, "hter")
+            assert ds.threshold[0, k] == t
+            assert ds.fa[0, k] == on_test.fa.item()
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-40, 1.0, 1e300])
+@pytest.mark.parametrize("shift", [0.0, 1e15])
+def test_extreme_ranges(scale, shift):
+    scores = be.simulate(12, 3, random_state=2)
+    d = scores.values.astype(np.float64) * scale + shift
+    again = be.Scores(d, scores.probe_labels)
+    splitter = be.partition.SubjectKFold(3)
+    ds = be.cross_evaluate(again, splitter)
+    for k, (train, test) in enumerate(splitter.split(again)):
+        t, _, on_test = brute(again, train, test, "eer")
+        assert ds.threshold[0, k] == t
+        assert (ds.fa[0, k], ds.fr[0, k]) == (on_test.fa.item(), on_test.fr.item())
+
+
+def test_threads_change_nothing(scores):
+    import numba
+
+    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
+    large = be.simulate(150, 4, random_state=1)  # beyond what is counted on one thread
+    found = []
+    for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(threads)
+        found.append(be.cross_evaluate(large, splitter, threshold="accuracy"))
+    numba.set_num_threads(1)
+    assert found[0].identical(found[1])
+
+
+# ----------------------------------------------------------------------------- identification
+
+
+def test_open_set_in_folds(scores):
+    splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+    for rule, target in (("eer", None), (("far", 0.2), 0.2)):
+        ds = be.cross_evaluate(scores, splitter, task="open_set", threshold=rule, ranks=(1, 3))
+        for k, (train, test) in enumerate(splitter.split(scores)):
+            chosen = be.open_set(scores.select(train, train), far_targets=(0.2,))
+            t = chosen.eer_threshold.item()
+            if target:
+                t = chosen.threshold_at_far.sel(far_target=0.2, rank=1).item()
+            assert ds.threshold[0, k] == t
+            for prefix, part in (("train_", train), ("", test)):
+                whole = be.open_set(scores.select(part, part), thresholds=[t], max_rank=3)
+                for rank in (1, 3):
+                    assert ds[f"{prefix}dir"].sel(rank=rank)[0, k] == whole.dir.sel(rank=rank)
+                assert ds[f"{prefix}far"][0, k] == whole.far.item()
+                assert ds[f"{prefix}frr"][0, k] == whole.frr.item()
+                assert ds[f"{prefix}fa"][0, k] == whole.fa.item()
+
+
+def test_closed_set_in_folds(scores):
+    splitter = be.partition.SubjectKFold(3)
+    ds = be.cross_evaluate(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
+    for k, (_, test) in enumerate(splitter.split(scores)):
+        whole = be.closed_set(scores.select(test, test), rank_unit="subject")
+        np.testing.assert_array_equal(ds.cms[0, k], whole.cms.sel(rank=[1, 2]))
+        np.testing.assert_array_equal(ds.cms_count[0, k], whole.cms_count.sel(rank=[1, 2]))
+    assert "threshold" not in ds
+    pooled = ds.cms_count.sum(("repeat", "fold")) / ds.genuine_attempts.sum()
+    np.testing.assert_allclose(ds.cms_pooled, pooled)
+
+
+# -------------------------------------------------------------------------------------- pairs
+
+
+def test_pairs_by_hand():
+    """Two folds; the threshold of the largest accuracy of one is used on the other."""
+    d = [0.1, 0.3, 0.4, 0.6, 0.2, 0.5, 0.45, 0.7]
+    same = [1, 1, 0, 0, 1, 1, 0, 0]
+    pairs = be.Scores.from_pairs(d, same)
+    folds = be.partition.PredefinedPairFolds([0, 0, 0, 0, 1, 1, 1, 1])
+    ds = be.cross_evaluate(pairs, folds, threshold="accuracy")
+    # On fold 1 both 0.2 and 0.5 are right 3 times out of 4; the strictest is taken.
+    assert ds.threshold.values.tolist() == [[0.2, 0.3]]
+    assert ds.train_accuracy.values.tolist() == [[0.75, 1.0]]
+    assert ds.accuracy.values.tolist() == [[0.75, 0.75]]
+    assert ds.accuracy_mean == 0.75
+    assert ds.accuracy_pooled == 0.75
+    assert ds.attrs["chosen_on"] == "the training part of each fold"
+
+
+def test_accuracy_of_lfw(shared):
+    import json
+
+    folder = shared / "lfw_dlib"
+    about = json.loads((folder / "README.json").read_text(encoding="utf-8"))
+    expected = about["basic_truth_sklearn"]["view 2 pairs, euclidean distance"]
+    with np.load(folder / "embeddings.npz") as arrays:
+        x, listed = arrays["dlib128"].astype(np.float64), arrays["pairs"]
+        label = arrays["label"]
+    a, b, fold, same = listed.T
+    d = np.linalg.norm(x[a] - x[b], axis=1)
+    pairs = be.Scores.from_pairs(d, same, subjects=np.column_stack([label[a], label[b]]))
+    ds = be.cross_evaluate(
+        pairs, be.partition.PredefinedPairFolds(fold, folds=range(10)), threshold="accuracy"
+    )
+    assert ds.accuracy_mean.item() == pytest.approx(expected["accuracy_10_fold_mean"], abs=1e-12)
+    assert ds.accuracy_sd.item() == pytest.approx(expected["accuracy_10_fold_std_ddof1"], abs=1e-12)
+
+
+# ------------------------------------------------------------------------- over all folds
+
+
+def test_summaries_by_hand(scores):
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    ds = be.cross_evaluate(scores, splitter, confidence=0.9)
+    for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
+        values = ds[name].values.ravel()
+        assert ds[f"{name}_mean"].item() == pytest.approx(values.mean())
+        assert ds[f"{name}_sd"].item() == pytest.approx(values.std(ddof=1))
+        pooled = ds[count].values.sum() / ds[f"{attempts}_attempts"].values.sum()
+        assert ds[f"{name}_pooled"].item() == pytest.approx(pooled)
+        # 20 of 30 subjects are trained on and 10 tested; t(5) at 90 % is 2.015048.
+        half = 2.0150483726691575 * np.sqrt((1 / 6 + 10 / 20) * values.var(ddof=1))
+        high = min(1.0, values.mean() + half)
+        assert ds[f"{name}_high"].item() == pytest.approx(high)
+        assert ds[f"{name}_folds"] == 6
+    np.testing.assert_allclose(ds.hter, (ds.far + ds.frr) / 2)
+    np.testing.assert_allclose(
+        ds.accuracy, (ds.ga + ds.gr) / (ds.genuine_attempts + ds.impostor_attempts)
+    )
+
+
+def test_a_fold_without_impostors_is_left_out_and_counted():
+    """Each fold is one subject: it has no impostor pair of its own."""
+    scores = be.simulate(5, 3, random_state=1)
+    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(5))
+    assert np.isnan(ds.far).all()
+    assert ds.far_folds == 0
+    assert np.isnan(ds.far_mean)
+    assert np.isnan(ds.far_pooled)
+    assert ds.frr_folds == 5
+    assert np.isfinite(ds.frr_mean)
+    assert (ds.impostor_attempts == 0).all()
+    assert "FAR is not defined in 5 of 5 folds" in ds.attrs["warnings"]
+
+
+def test_one_fold_has_no_interval():
+    scores = be.simulate(12, 3, random_state=1)
+    split = be.partition.SubjectShuffleSplit(1, test_size=0.5, random_state=0)
+    ds = be.cross_evaluate(scores, split)
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 1}
+    assert np.isfinite(ds.frr_mean)
+    assert np.isnan(ds.frr_sd)
+    assert np.isnan(ds.frr_low)
+    assert "one fold only" in ds.attrs["warnings"]
+
+
+def test_optimism_is_seen():
+    """What is chosen where it is judged looks better than it is."""
+    scores = be.simulate(60, 3, random_state=4)
+    splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=5, random_state=0)
+    ds = be.cross_evaluate(scores, splitter, threshold=("far", 0.001))
+    assert (ds.train_far <= 0.001).all()
+    assert (ds.far > 0.001).any()
+
+
+def test_similarities_mirror(scores):
+    splitter = be.partition.SubjectKFold(3)
+    plain = be.cross_evaluate(scores, splitter)
+    turned = be.cross_evaluate(
+        be.Scores(-scores.values, scores.probe_labels, kind="similarity"), splitter
+    )
+    np.testing.assert_array_equal(plain.threshold, -turned.threshold)
+    np.testing.assert_array_equal(plain.far, turned.far)
+    fixed = be.cross_evaluate(
+        be.Scores(-scores.values, scores.probe_labels, kind="similarity"),
+        splitter,
+        threshold=("fixed", -2.5),
+    )
+    same = be.cross_evaluate(scores, splitter, threshold="fixed=2.5")
+    np.testing.assert_array_equal(fixed.fa, same.fa)
+    assert (fixed.threshold == -2.5).all()
+
+
+def test_streamed_embeddings_and_string_labels():
+    rng = np.random.default_rng(3)
+    subject = np.repeat([f"s{i}" for i in range(12)], 4)
+    x = np.repeat(rng.normal(size=(12, 6)), 4, axis=0) + 0.5 * rng.normal(size=(48, 6))
+    whole = be.Scores.from_embeddings(x, subject, metric="l1")
+    streamed = be.Scores.from_embeddings(x, subject, metric="l1", memory_limit=1)
+    assert streamed.streams
+    splitter = be.partition.SubjectKFold(3)
+    a, b = (be.cross_evaluate(s, splitter) for s in (whole, streamed))
+    np.testing.assert_array_equal(a.fa, b.fa)
+    np.testing.assert_allclose(a.threshold, b.threshold)
+
+
+def test_splitters_of_scikit_learn(scores):
+    from sklearn.model_selection import GroupKFold, GroupShuffleSplit
+
+    ds = be.cross_evaluate(scores, GroupKFold(3))
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 3}
+    assert (ds.test_subjects + ds.train_subjects == 30).all()
+    drawn = be.cross_evaluate(scores, GroupShuffleSplit(2, random_state=0))
+    assert dict(drawn.sizes) == {"repeat": 2, "fold": 1}
+
+
+def test_results_survive_a_file(scores, tmp_path):
+    import xarray as xr
+
+    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
+    ds.to_netcdf(tmp_path / "folds.nc", engine="h5netcdf")
+    back = xr.load_dataset(tmp_path / "folds.nc", engine="h5netcdf")
+    assert back.identical(ds)
+    for name, value in ds.attrs.items():
+        assert type(value) in (str, int, float), name
+        assert np.asarray(back.attrs[name]).dtype.kind == np.asarray(value).dtype.kind, name
+    assert all(ds[name].attrs["long_name"] for name in ds.variables)
+
+
+def test_progress_ends_at_the_whole(scores):
+    seen: list[tuple[int, int]] = []
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    be.cross_evaluate(scores, splitter, progress=lambda *x: seen.append(x))
+    assert seen[-1][0] == seen[-1][1]
+    assert all(a[0] <= b[0] for a, b in zip(seen, seen[1:], strict=False))
+
+
+# ------------------------------------------------------------------------------- refusals
+
+
+def test_bad_input_is_refused(scores):
+    folds = be.partition.SubjectKFold(3)
+    with pytest.raises(DataError, match="only 30 subjects"):
+        be.cross_evaluate(scores, be.partition.SubjectKFold(31))
+    with pytest.raises(DataError, match=r"threshold is 'err'.*Did you mean 'eer'"):
+        be.cross_evaluate(scores, folds, threshold="err")
+    for wrong in (("far", 2.0), ("far",), ("cost", 0.5, 1), ("fixed", math.nan), 0.4, "far=x"):
+        with pytest.raises(DataError):
+            be.cross_evaluate(scores, folds, threshold=wrong)
+    with pytest.raises(DataError, match=r"be\.repeat"):
+        be.cross_evaluate(scores, be.partition.ProbeGallerySplit(1))
+    with pytest.raises(DataError, match="divides a list of pairs"):
+        be.cross_evaluate(scores, be.partition.PredefinedPairFolds([0, 1]))
+    with pytest.raises(DataError, match="features with estimator"):
+        be.cross_evaluate(scores.values, folds)
+    mask = np.ones(scores.shape, dtype=np.uint8)
+    masked = be.Scores(scores.values, mask=mask)
+    with pytest.raises(ProtocolError, match="mask"):
+        be.cross_evaluate(masked, folds)
+    order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
+    with pytest.raises(ProtocolError, match="order"):
+        be.cross_evaluate(order, be.partition.SubjectKFold(2))
+    failed = scores.values.copy()
+    failed[0, 1] = np.nan
+    with pytest.raises(DataError, match="hold 1 NaN"):
+        be.cross_evaluate(be.Scores(failed, scores.probe_labels), folds)
+
+
+def test_the_page_says_what_happens(root):
+    import doctest
+
+    path = root / "docs" / "cross-evaluation.md"
+    failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0
+    assert ran > 20

@@ -1,0 +1,220 @@
+"""Cards with folds: what they ask for is what is done, from Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import protocol
+from bioeval.cli.group import root
+from bioeval.errors import CardError, DataError, ProtocolError
+
+CARD = """
+schema = 1
+name = "mine"
+title = "Mine"
+summary = "A card of a test."
+layout = "all-against-all"
+[source]
+text = "nobody"
+[verification]
+templates = ["single"]
+"""
+
+
+def card(more: str, layout: str = "all-against-all"):
+    return protocol.parse(CARD.replace("all-against-all", layout) + more)
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(20, 4, random_state=3)
+
+
+def run(*words: str):
+    return CliRunner().invoke(root, ["run", *words], catch_exceptions=False)
+
+
+# ------------------------------------------------------------------------------ the cards
+
+
+def test_what_a_card_says_is_what_is_done(scores):
+    made = card(
+        """
+[partition]
+by = "subject-folds"
+folds = 4
+repeats = 2
+seed = 7
+[threshold]
+rule = "far"
+far = 0.02
+[uncertainty]
+confidence = 0.9
+"""
+    )
+    tree = be.evaluate(scores, made)
+    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
+    plain = be.cross_evaluate(scores, splitter, threshold=("far", 0.02), confidence=0.9)
+    found = tree["folds/verification/single"].to_dataset()
+    assert found.drop_attrs().identical(plain.drop_attrs())
+    assert found.attrs["protocol"] == "mine"
+    assert [node.path for node in tree.leaves] == ["/folds/verification/single"]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ('by = "sample-folds"\nfolds = 2', ("SampleKFold", (1, 2))),
+        ('by = "dev-eval"\nrepeats = 3\ntest_size = 0.25', ("SubjectShuffleSplit", (3, 1))),
+    ],
+)
+def test_other_divisions(scores, more, expected):
+    tree = be.evaluate(scores, card(f"[partition]\n{more}\n"))
+    found = tree["folds/verification/single"].to_dataset()
+    assert expected[0] in found.attrs["splitter"]
+    assert (found.sizes["repeat"], found.sizes["fold"]) == expected[1]
+    if "0.25" in more:
+        assert (found.test_subjects == 5).all()
+
+
+def test_folds_in_a_column(scores):
+    given = be.Scores(
+        scores.values, scores.probe_labels, probe_meta={"part": np.arange(80) // 4 % 2}
+    )
+    made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
+    found = be.evaluate(given, made)["folds/verification/single"]
+    assert found.sizes["fold"] == 2
+    with pytest.raises(DataError, match="'part'"):
+        be.evaluate(scores, made)
+
+
+def test_shipped_cards_with_folds(scores):
+    for name in ("course-kfold", "dev-eval", "lfw-blufr"):
+        tree = be.evaluate(scores, name)
+        tasks = protocol.load(name).tasks
+        assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
+            "open_set" in tasks
+        )
+    with pytest.raises(ProtocolError, match="folds"):
+        be.tally(scores, "course-kfold")
+    with pytest.raises(ProtocolError, match="no curves for thresholds and max_rank"):
+        be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("[threshold]\n", "no [partition]"),
+        ("[uncertainty]\n", "no [partition]"),
+        ("[partition]\n", "[partition] by is missing"),
+        ('[partition]\nby = "subject-folds"\nfolds = 1\n', "folds = 1; expected an integer >= 2"),
+        ('[partition]\nby = "dev-eval"\n[threshold]\nrule = "far"\n', "needs far"),
+        ('[partition]\nby = "dev-eval"\n[threshold]\nrule = "fixed"\n', "needs value"),
+        (
+            '[partition]\nby = "dev-eval"\n[threshold]\nrule = "cost"\ncost = [1, 2]\n',
+            "cost holds 2 numbers",
+        ),
+        ('[partition]\nby = "subject-fold"\n', "Did you mean 'subject-folds'"),
+    ],
+)
+def test_bad_cards(more, message):
+    with pytest.raises(CardError) as caught:
+        card(more)
+    assert message in str(caught.value)
+
+
+def test_a_card_without_folds_has_none():
+    assert not protocol.load("course-all-vs-all").has_folds
+    made = protocol.load("course-kfold")
+    assert made.has_folds
+    assert protocol.parse(made.to_toml()) == made
+    assert "subject-folds" in protocol.explain(made)
+
+
+# -------------------------------------------------------------------------------- pairs
+
+
+def test_pairs_carry_their_folds(tmp_path):
+    rng = np.random.default_rng(0)
+    d, same, fold = rng.random(40), np.arange(40) % 2, np.repeat(["a", "b"], 20)
+    pairs = be.Scores.from_pairs(d, same, folds=fold)
+    assert pairs.select([0, 39]).pair_folds.tolist() == ["a", "b"]
+    be.save(pairs, tmp_path / "p.npz")
+    assert be.load(tmp_path / "p.npz").pair_folds.tolist() == fold.tolist()
+    lines = [f"{x},{s},{f}" for x, s, f in zip(d.tolist(), same.tolist(), fold, strict=True)]
+    (tmp_path / "p.csv").write_text("\n".join(["score,genuine,fold", *lines]))
+    expected = be.evaluate(pairs, "lfw-view2")["folds/verification/single"].accuracy
+    for name in ("p.npz", "p.csv"):
+        again = be.evaluate(be.load(tmp_path / name), "lfw-view2")
+        np.testing.assert_array_equal(again["folds/verification/single"].accuracy, expected)
+    with pytest.raises(DataError, match="these pairs have none"):
+        be.evaluate(be.Scores.from_pairs(d, same), "lfw-view2")
+    with pytest.raises(DataError, match="folds has 2 values"):
+        be.Scores.from_pairs(d, same, folds=[0, 1])
+
+
+def test_lfw_on_the_command_line(shared, tmp_path):
+    data = str(shared / "lfw_dlib" / "embeddings.npz")
+    named = ("--embeddings", "dlib128", "--labels", "label", "--metric", "l2", "--pairs", "pairs")
+    done = run(data, *named, "--protocol", "lfw-view2", "--json")
+    assert done.exit_code == 0
+    task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
+    assert task["accuracy_mean"] == pytest.approx(0.9810719633009473, abs=1e-12)
+    assert task["accuracy_sd"] == pytest.approx(0.0039272071505841635, abs=1e-12)
+    assert len(task["folds"]) == 10
+
+
+# --------------------------------------------------------------------------- command line
+
+
+def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
+    be.save(scores, tmp_path / "s.npz")
+    done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold", "--out", str(tmp_path / "o"))
+    assert done.exit_code == 0
+    tree = be.evaluate(scores, "course-kfold")
+    single = tree["folds/verification/single"]
+    row = next(line for line in done.stdout.splitlines() if line.strip().startswith("FAR"))
+    cells = row.split()
+    assert cells[2:4] == [
+        f"{100 * single.train_far_mean.item():.3f}",
+        f"{100 * single.far_mean.item():.3f}",
+    ]
+    head = next(line for line in done.stdout.splitlines() if "training" in line and "test" in line)
+    assert head.split() == ["training", "test", "sd", "pooled", "interval", "folds"]
+    files = {path.name for path in (tmp_path / "o").iterdir()}
+    assert {"results.nc", "summary.json", "table.txt", "folds_verification_single.csv"} <= files
+    rows = (tmp_path / "o" / "folds_verification_single.csv").read_text().splitlines()
+    assert len(rows) == 11
+    again = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold", "--out", str(tmp_path / "o"))
+    assert again.exit_code == 0
+    assert {path.name for path in (tmp_path / "o").iterdir()} == files
+
+
+def test_plots_of_folds_are_refused(scores, tmp_path):
+    be.save(scores, tmp_path / "s.npz")
+    out = tmp_path / "o"
+    words = ("--protocol", "dev-eval", "--out", str(out), "--plots")
+    done = run(str(tmp_path / "s.npz"), *words)
+    assert done.exit_code == 2
+    assert "no plots" in done.output
+    assert not out.exists()
+
+
+def test_too_few_subjects_is_one_line(tmp_path):
+    be.save(be.simulate(5, 3), tmp_path / "s.npz")
+    with pytest.raises(DataError, match="only 5 subjects"):
+        run(str(tmp_path / "s.npz"), "--protocol", "course-kfold")
+
+
+def test_a_narrow_terminal_keeps_the_rates(scores, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    be.save(scores, tmp_path / "s.npz")
+    done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold")
+    assert max(map(len, done.stdout.splitlines())) <= 60
+    assert "FAR" in done.stdout

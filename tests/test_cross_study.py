@@ -1,0 +1,128 @@
+"""A threshold study: what is installed, what is expected, how far the data reach."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.cli.group import root
+from bioeval.errors import DataError, ProtocolError
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(40, 4, random_state=2)
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
+    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=3, templates=templates)
+    whole = be.verification(scores, templates=templates, far_targets=(0.01,))
+    assert ds.threshold == whole.threshold_at_far.item()
+    assert ds.optimistic_frr == whole.frr_at_far.item()
+    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
+    crossed = be.cross_evaluate(scores, splitter, threshold=("far", 0.01), templates=templates)
+    for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
+        assert ds[name].item() == crossed[name].item()
+    np.testing.assert_array_equal(ds.fold_threshold, crossed.threshold)
+    np.testing.assert_array_equal(ds.fold_far, crossed.far)
+
+
+def test_other_targets(scores):
+    whole = be.verification(scores)
+    eer = be.study_threshold(scores, "eer", folds=4, repeats=1)
+    assert eer.threshold == whole.eer_threshold.item()
+    assert "impostors_for_30" not in eer
+    fixed = be.study_threshold(scores, "fixed=3.0", folds=4, repeats=1)
+    assert fixed.threshold == 3.0
+    assert (fixed.fold_threshold == 3.0).all()
+    # Nothing is chosen, so nothing is optimistic: all folds together are nearly all the data.
+    assert fixed.far_pooled.item() == pytest.approx(fixed.optimistic_far.item(), abs=0.01)
+
+
+def test_how_far_the_data_reach_by_hand(scores):
+    """40 subjects of 4: 160 * 156 impostor attempts, each pair twice."""
+    ds = be.study_threshold(scores, ("far", 0.001), folds=4, repeats=1)
+    assert ds.impostor_attempts == 160 * 156
+    assert ds.independent_impostors == 80 * 156
+    assert (ds.impostors_for_3, ds.impostors_for_30) == (3000, 30_000)
+    assert (ds.more_for_3, ds.more_for_30) == (0, 30_000 - 12_480)
+    # Pairs of subjects with 16 / 2 independent pairs of templates each: N (N - 1) 8 >= wanted.
+    for rule, wanted in ((3, 3000), (30, 30_000)):
+        n = next(n for n in range(2, 1000) if n * (n - 1) * 8 >= wanted)
+        assert ds[f"subjects_for_{rule}"] == n
+    assert "rule of 30" in ds.attrs["warnings"]
+    rare = be.study_threshold(scores, ("far", 1e-5), folds=4, repeats=1)
+    assert "cannot show FAR 1e-05" in rare.attrs["warnings"]
+
+
+def test_similarities_and_pairs(scores):
+    turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    a = be.study_threshold(scores, "hter", folds=4, repeats=1)
+    b = be.study_threshold(turned, "hter", folds=4, repeats=1)
+    assert a.threshold == -b.threshold
+    assert a.far_mean == b.far_mean
+    rng = np.random.default_rng(0)
+    same = np.arange(200) % 2
+    pairs = be.Scores.from_pairs(rng.normal(2 - same), same)
+    ds = be.study_threshold(pairs, ("far", 0.1), folds=5, repeats=2)
+    whole = be.verification(pairs, far_targets=(0.1,))
+    assert ds.threshold == whole.threshold_at_far.item()
+    assert "pairs are divided" in ds.attrs["warnings"]
+    assert "subjects" not in ds
+
+
+def test_nothing_to_choose_on():
+    one = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+    lone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])  # no genuine attempt at all
+    ds = be.study_threshold(lone, "eer", folds=3, repeats=1)
+    assert math.isnan(ds.threshold.item())
+    assert math.isnan(ds.optimistic_far.item())
+    with pytest.raises(DataError, match="only 2 subjects"):
+        be.study_threshold(one)
+    with pytest.raises(DataError, match="target is 'faar'"):
+        be.study_threshold(one, "faar")
+    order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
+    with pytest.raises(ProtocolError, match="order"):
+        be.study_threshold(order)
+
+
+def test_the_plot_holds_the_folds(scores):
+    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=2)
+    display = be.plot.threshold_study(ds)
+    np.testing.assert_array_equal(display.far, ds.fold_far.values.ravel())
+    assert display.ax_.get_xlabel().startswith("False accept rate")
+    with pytest.raises(DataError, match="study_threshold"):
+        be.plot.threshold_study(be.verification(scores))
+
+
+def test_the_command(scores, tmp_path):
+    be.save(scores, tmp_path / "s.npz")
+    words = ["threshold", str(tmp_path / "s.npz"), "--target", "far=0.01", "--folds", "4"]
+    words += ["--repeats", "2"]
+    ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=2)
+    done = CliRunner().invoke(root, [*words, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    document = json.loads(done.stdout)
+    assert document["threshold"] == ds.threshold.item()
+    assert document["far_mean"] == pytest.approx(ds.far_mean.item())
+    assert len(document["folds"]) == 8
+    out = tmp_path / "o"
+    done = CliRunner().invoke(root, [*words, "--out", str(out)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert f"accept where the distance <= {ds.threshold.item()!r}" in done.stdout
+    assert {p.name for p in out.iterdir()} == {
+        "results.nc",
+        "summary.json",
+        "table.txt",
+        "threshold_study.png",
+    }
+    assert (out / "table.txt").read_text().split() == done.stdout.split()
+    with pytest.raises(DataError, match="only 40 subjects"):
+        CliRunner().invoke(root, [*words[:2], "--folds", "41"], catch_exceptions=False)

@@ -1,0 +1,159 @@
+"""Systems that are fitted anew in each fold, on the training subjects alone."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.errors import DataError
+
+
+class Remembering(TransformerMixin, BaseEstimator):
+    """Passes the features on, and writes down what it was fitted on."""
+
+    fitted_on: list[tuple[set, int]] = []
+
+    def fit(self, X, y):
+        self.fitted_on.append((set(y.tolist()), len(X)))
+        return self
+
+    def transform(self, X):
+        return X
+
+
+@pytest.fixture
+def faces():
+    rng = np.random.default_rng(1)
+    subject = np.repeat([f"s{i:02}" for i in range(24)], 4)
+    x = np.repeat(rng.normal(size=(24, 8)), 4, axis=0) + 0.7 * rng.normal(size=(96, 8))
+    return x, subject
+
+
+def test_it_is_fitted_on_the_training_subjects_alone(faces):
+    x, subject = faces
+    Remembering.fitted_on.clear()
+    splitter = be.partition.SubjectKFold(4)
+    be.cross_evaluate(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    assert len(Remembering.fitted_on) == 4
+    for (seen, count), (train, _) in zip(
+        Remembering.fitted_on, splitter.split(y=subject), strict=True
+    ):
+        assert seen == set(subject[train].tolist())
+        assert count == len(train)
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+def test_without_learning_it_equals_scores_in_folds(faces, templates):
+    x, subject = faces
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    given = {"templates": templates, "threshold": "hter"}
+    made = be.cross_evaluate(x, splitter, y=subject, estimator=Remembering(), metric="l2", **given)
+    scores = be.Scores.from_embeddings(x, subject, metric="l2")
+    plain = be.cross_evaluate(scores, splitter, **given)
+    for name in ("far", "frr", "train_far", "train_frr", "fa", "fr", "test_subjects"):
+        np.testing.assert_array_equal(made[name], plain[name], err_msg=name)
+    np.testing.assert_allclose(made.threshold, plain.threshold)
+    for task in ("open_set", "closed_set"):
+        a = be.cross_evaluate(
+            x, splitter, y=subject, estimator=Remembering(), metric="l2", task=task
+        )
+        b = be.cross_evaluate(scores, splitter, task=task)
+        for name in ("dir", "far", "cms"):
+            if name in b:
+                np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def test_a_threshold_from_the_validation_part(faces):
+    x, subject = faces
+    Remembering.fitted_on.clear()
+    splitter = be.partition.TrainValidationTest(0.25, 0.25, n_splits=2, random_state=0)
+    ds = be.cross_evaluate(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    assert ds.attrs["chosen_on"] == "the validation part of each fold"
+    for number, parts in enumerate(splitter.split(y=subject)):
+        assert Remembering.fitted_on[number][0] == set(subject[parts.train].tolist())
+        part = be.Scores.from_embeddings(
+            x[parts.validation], subject[parts.validation], metric="l2"
+        )
+        chosen = be.verification(part)
+        assert ds.threshold[number, 0].item() == pytest.approx(chosen.eer_threshold.item())
+        assert ds.train_genuine_attempts[number, 0] == chosen.genuine_attempts
+
+
+def test_faces_of_orl(shared):
+    """Eigenfaces on unseen subjects, and what fitting on the test subjects would claim."""
+    with np.load(shared / "orl_faces" / "olivetti_faces.npz") as arrays:
+        x, subject = arrays["images_u8"].reshape(400, -1).astype(float), arrays["target"]
+    system = make_pipeline(PCA(50, random_state=0), LinearDiscriminantAnalysis())
+    ds = be.cross_evaluate(x, be.partition.SubjectKFold(4), y=subject, estimator=system)
+    leak = system.fit(x, subject).transform(x)
+    seen = be.cross_evaluate(be.Scores.from_embeddings(leak, subject), be.partition.SubjectKFold(4))
+    # Fitted on the very subjects it is tested on, it seems to make a third of the errors.
+    assert 2 * seen.hter_mean < ds.hter_mean
+    # The training subjects' own embeddings are as flattering, and so is their threshold.
+    assert 4 * ds.train_hter_mean < ds.hter_mean
+
+
+def test_bad_systems_are_refused(faces):
+    x, subject = faces
+    folds = be.partition.SubjectKFold(4)
+    with pytest.raises(DataError, match="y is missing"):
+        be.cross_evaluate(x, folds, estimator=PCA(2))
+    with pytest.raises(DataError, match=r"not an object with fit\(\)"):
+        be.cross_evaluate(x, folds, y=subject, estimator=LinearDiscriminantAnalysis)
+    with pytest.raises(DataError, match="95 subjects for 96"):
+        be.cross_evaluate(x, folds, y=subject[1:], estimator=PCA(2))
+    scores = be.Scores.from_embeddings(x, subject)
+    with pytest.raises(DataError, match="features"):
+        be.cross_evaluate(scores, folds, y=subject, estimator=PCA(2))
+
+
+# ---------------------------------------------------------------------------------- scorers
+
+
+def test_scorers_in_scikit_learn(faces):
+    x, subject = faces
+    folds = be.partition.SubjectKFold(4)
+    found = cross_val_score(PCA(4, random_state=0), x, subject, cv=folds, scoring=be.eer_scorer)
+    for value, (train, test) in zip(found, folds.split(y=subject), strict=True):
+        made = PCA(4, random_state=0).fit(x[train]).transform(x[test])
+        scores = be.Scores.from_embeddings(made, subject[test])
+        assert value == pytest.approx(-be.verification(scores).eer.item())
+    search = GridSearchCV(
+        PCA(random_state=0),
+        {"n_components": [1, 4]},
+        cv=GroupKFold(3),
+        scoring=be.make_scorer("auc", metric="l2"),
+    )
+    assert search.fit(x, subject, groups=subject).best_params_ == {"n_components": 4}
+
+
+@pytest.mark.parametrize(
+    ("measure", "sign", "name"),
+    [("eer", -1, "eer"), ("auc", 1, "auc"), ("frr_at_far", -1, "frr_at_far")],
+)
+def test_more_is_better(faces, measure, sign, name):
+    x, subject = faces
+    scorer = pickle.loads(pickle.dumps(be.make_scorer(measure, metric="l2", far_target=0.1)))
+    result = be.verification(be.Scores.from_embeddings(x, subject, metric="l2"), far_targets=(0.1,))
+    expected = sign * result[name].values.ravel()[0]
+    assert scorer(Remembering(), x, subject) == pytest.approx(expected)
+    assert measure in repr(scorer)
+
+
+def test_bad_scorers_are_refused(faces):
+    x, subject = faces
+    with pytest.raises(DataError, match="Did you mean 'eer'"):
+        be.make_scorer("eeer")
+    with pytest.raises(DataError, match="no transform"):
+        be.eer_scorer(object(), x, subject)
+    with pytest.raises(DataError, match="y is missing"):
+        be.eer_scorer(PCA(), x)
