@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,12 +13,6 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cli import main
 from bioeval.tables import as_text
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_open():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

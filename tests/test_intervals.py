@@ -382,7 +382,6 @@ def test_the_command_refuses_options_that_cannot_be(scores, tmp_path, options, s
 
 
 def test_plots_draw_bands_where_there_are_intervals(scores):
-    import matplotlib.pyplot as plt
 
     with_them = be.evaluate(scores, interval="wilson")
     without = be.evaluate(scores)
@@ -407,15 +406,12 @@ def test_plots_draw_bands_where_there_are_intervals(scores):
     for threshold, low, high in zip(ds.threshold, ds.frr_low, ds.frr_high, strict=True):
         at = band[np.isclose(band[:, 0], float(threshold))][:, 1]
         assert np.isclose(at, float(low)).any() and np.isclose(at, float(high)).any()
-    plt.close("all")
 
 
 def test_ranks_without_intervals_have_no_band(scores):
-    import matplotlib.pyplot as plt
 
     ds = be.open_set(scores, interval="wilson", thresholds=50)
     assert list(be.plot.dir_far(ds, ranks=(1, 20)).bands_) == ["rank 1"]
-    plt.close("all")
 
 
 # ------------------------------------------------------------------ the same everywhere

@@ -7,11 +7,9 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import naive_mot
 import numpy as np
 import pytest
@@ -30,12 +28,6 @@ from bioeval.names import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 
 COUNTS = [name for name, said in TRACKING.items() if name in naive_mot.tracking([], [])]
 COLUMNS = "camera frame id left top width height flag class"
-
-
-@pytest.fixture(autouse=True)
-def close_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def assert_same(ds: xr.Dataset, expected: dict[str, Any]) -> None:

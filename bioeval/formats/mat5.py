@@ -231,7 +231,14 @@ def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
     if len(values) != count:
         raise _DamagedError(f"{len(values)} values; its shape {variable.shape} needs {count}")
     dtype = np.dtype(bool if variable.is_logical else NUMERIC[variable.kind])
-    return values.astype(dtype).reshape(variable.shape, order="F")
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = values.astype(dtype)
+    lost = found != values
+    if dtype.kind == "f":
+        lost &= values == values  # a NaN stays one
+    if dtype.kind != "b" and lost.any():
+        raise _DamagedError(f"numbers that {dtype} cannot hold")
+    return found.reshape(variable.shape, order="F")
 
 
 def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.ndarray:
