@@ -58,6 +58,7 @@ def test_the_example_of_a_pattern_is_its_own_and_no_others(pattern):
         (["0002_c1s1_000451_03.jpg", ""], "market1501", "first is '' .line 2"),
         (["x" * 500], "market1501", r"x\.\.\.' \(line 1\)$"),
         (["0001_c1s1_" + "9" * 30 + "_03.jpg"], "market1501", "a frame beyond the range"),
+        (["0001_c1s1_" + "9" * 5000 + "_03.jpg"], "market1501", "a frame beyond the range"),
         ([], "veri776", "is empty"),
         ("0002_c002_00030600_0.jpg", "veri776", "is one text"),
         (["0002_c002_00030600_0.jpg", 7], "veri776", "entry 1 is int"),
@@ -68,6 +69,12 @@ def test_the_example_of_a_pattern_is_its_own_and_no_others(pattern):
 def test_names_of_another_form(names, pattern, message):
     with pytest.raises(DataError, match=message):
         be.parse_names(names, pattern)
+
+
+def test_names_as_numpy_has_them():
+    names = ["0002_c1s1_000451_03.jpg", "-1_c3s2_000726_01.jpg"]
+    for listed in (np.array(names), [np.str_(name) for name in names], iter(names)):
+        assert be.parse_names(listed, "market1501").label.tolist() == [2, -1]
 
 
 def test_many_names():

@@ -164,7 +164,7 @@ def parse_names(
     listed = names.tolist() if isinstance(names, np.ndarray) else list(names)
     if not listed:
         raise DataError(f"{where} is empty; expected at least one name")
-    if not all(type(name) is str for name in listed):
+    if not all(isinstance(name, str) for name in listed):
         row, wrong = next((i, x) for i, x in enumerate(listed) if not isinstance(x, str))
         raise DataError(
             f"{where}: entry {row} is {type(wrong).__name__}; expected names of images, as text"
@@ -189,7 +189,7 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
         return np.array(texts)
     try:
         return np.array(texts, dtype=object).astype(np.int64)
-    except OverflowError:
+    except (OverflowError, ValueError):  # Python reads no more than 4,300 digits
         raise DataError(f"the names hold a {key} beyond the range of int64") from None
 
 
