@@ -247,6 +247,8 @@ def test_lists_that_are_none(indices, options, message):
         ({"junk": "drop"}, "junk is 'drop'"),
         ({"unmatched": "nan"}, "unmatched is 'nan'"),
         ({"rank_k_over": "all"}, "rank_k_over is 'all'"),
+        ({"junk": "remove", "junk_ids": -1}, r"junk_ids is -1; .* such as \(-1,\)"),
+        ({"junk": "remove", "junk_ids": "ann"}, r"junk_ids is 'ann'; .* such as \('ann',\)"),
         ({"rank_k": 0}, "rank_k is 0; expected an integer >= 1"),
     ],
 )
@@ -356,12 +358,15 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
         ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
         ("0.5 0.1 0.2\n0.5 0.1 0.3\n", {}, "line 1: expected whole.*matrix of scores must be"),
         ("2 0\n1 -1\n", {}, "line 2: holds -1; expected entries from 0"),
+        (f"2 0\n1 {2**62}\n", {}, "line 2: holds 4611686018427387904; expected entries from 0"),
+        ("2 0\n1 0_2\n", {}, "line 2: expected whole numbers"),
+        ("2 0\n1 ٢\n", {}, "line 2: expected whole numbers"),
         ("\n", {}, "nothing but blank lines"),
         ("2 0\n1 2\n", {"metric": "l2"}, "metric= .*no meaning for a text file"),
     ],
 )
 def test_text_that_is_no_list(tmp_path, sides, text, options, message):
-    (tmp_path / "x.txt").write_text(text)
+    (tmp_path / "x.txt").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message) as error:
         be.load(tmp_path / "x.txt", **options, **sides)
     assert "x" in str(error.value) and "\n" not in str(error.value)

@@ -46,7 +46,7 @@ def _parse(path: Path) -> np.ndarray:
     for number, line in enumerate(decoded_lines(path), 1):
         words = line.replace(",", " ").split()
         try:
-            rows.append([int(word) for word in words])
+            rows.append(list(map(_whole, words)))
         except ValueError:
             advice = matrix_advice(path)
             raise DataError(
@@ -55,16 +55,22 @@ def _parse(path: Path) -> np.ndarray:
             ) from None
         if not words:
             raise DataError(f"{path}: line {number}: is blank; expected the list of a query")
-        if min(rows[-1]) < 0 or max(rows[-1]) >= 2**62:
-            raise DataError(
-                f"{path}: line {number}: holds {min(rows[-1])}; expected entries from 0"
-            )
+        wrong = next((entry for entry in rows[-1] if not 0 <= entry < 2**62), None)
+        if wrong is not None:
+            raise DataError(f"{path}: line {number}: holds {wrong}; expected entries from 0")
     if not rows:
         raise DataError(f"{path}: holds nothing but blank lines")
     lists = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int64)
     for row, entries in enumerate(rows):
         lists[row, : len(entries)] = entries
     return lists
+
+
+def _whole(word: str) -> int:
+    """Return a whole number in plain digits; Python itself takes others, and 1_0 for 10."""
+    if "_" in word or not word.isascii():
+        raise ValueError(word)
+    return int(word)
 
 
 def from_zero(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -251,6 +251,8 @@ def _cameras(scores: TopKScores) -> Codes:
 
 def _junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
+    if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
+        raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
     found = {scores.codes.code(label) for x in junk_ids for label in (x, str(x))}
     return sorted(found - {-1})
 
