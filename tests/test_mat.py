@@ -178,6 +178,15 @@ def test_what_is_no_matrix_is_refused(tmp_path, value, message):
     checked(be.load(tmp_path / "r.mat"))  # nobody asked for it
     with pytest.raises(DataError, match=message):
         MatArchive(tmp_path / "r.mat").read("who")
+    matlab_5(tmp_path / "r.mat", {**LAYOUT, "query_f": value})
+    with pytest.raises(DataError, match=f"'query_f'.*{message}"):
+        be.load(tmp_path / "r.mat")
+
+
+def test_matlab_4_is_named(tmp_path):
+    scipy.io.savemat(tmp_path / "r.mat", LAYOUT, format="4")
+    with pytest.raises(DataError, match="of version 5 to 7.3 .*save -v4.* with save -v7"):
+        be.load(tmp_path / "r.mat")
 
 
 @every_version

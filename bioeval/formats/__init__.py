@@ -187,6 +187,11 @@ def _recognise(path: Path, options: Options) -> str:
     found = content(path)
     if found == HDF5 and path.suffix.lower() == ".mat":
         found = "mat"  # written by another program than MATLAB
+    if found == "an unknown binary file" and path.suffix.lower() == ".mat":
+        raise DataError(
+            f"{path}: is no MATLAB file of version 5 to 7.3 (that of save -v4 is not read); write "
+            "it with save -v7"
+        )
     if found not in _WORDS:
         raise DataError(f"{path}: is {found}; expected .npz, .npy, .csv or .mat")
     promised = _SUFFIXES.get(path.suffix.lower())

@@ -203,6 +203,8 @@ def read_mat(path: Path, options: Options) -> Scores:
         wide.append(options.scores_key or "scores")  # without it, one row is one probe
     for key in wide:
         if key in archive:
+            if archive.headers[key].dtype.hasobject:
+                archive.read(key)  # says why it is refused
             archive.matrix(key)
     _orient(archive, options)
     return Reader(archive, options).scores()
