@@ -11,14 +11,19 @@ import numpy as np
 from bioeval.errors import DataError
 
 
-def require_integer(name: str, value: Any, *, low: int) -> int:
-    """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`."""
+def require_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
+
+    With `high` it may not be greater than that either.
+    """
     try:
         whole = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         whole = None
     if whole is None or whole < low:
         raise DataError(f"{name} is {value!r}; expected an integer >= {low}")
+    if high is not None and whole > high:
+        raise DataError(f"{name} is too large; expected an integer from {low} to {high:,}")
     return whole
 
 

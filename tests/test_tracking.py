@@ -608,7 +608,12 @@ GOOD = "1,1,0,0,10,10,1\n"
         (GOOD + "1.5,1,0,0,10,10,1\n", "line 2: frame is 1.5; expected a whole number from 1"),
         (GOOD + "0,1,0,0,10,10,1\n", "line 2: frame is 0; expected a whole number from 1"),
         (GOOD + "1e12,1,0,0,10,10,1\n", "line 2: frame is 1e12; expected a whole number from 1"),
-        (GOOD + "2,-1,0,0,10,10,1\n", "line 2: id is -1; expected a whole number from 0 up"),
+        (GOOD + "2,-1,0,0,10,10,1\n", "line 2: id is -1; expected a whole number from 0 to"),
+        (
+            GOOD + f"2,{2**53},0,0,10,10,1\n",
+            "line 2: id is 9007199254740992; .* to 9,007,199,254,7",
+        ),
+        (GOOD + "2,1,０,0,10,10,1\n", "line 2: left is '０'; expected a number"),
         (GOOD + "2,x,0,0,10,10,1\n", "line 2: id is 'x'; expected a number"),
         (GOOD + "2,,0,0,10,10,1\n", "line 2: id is ''; expected a number"),
         (GOOD + "2,1_0,0,0,10,10,1\n", "line 2: id is '1_0'; expected a number"),
@@ -620,7 +625,7 @@ GOOD = "1,1,0,0,10,10,1\n"
 )
 def test_malformed_rows(tmp_path, text, says):
     path = tmp_path / "gt.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(be.DataError, match=re.escape(str(path)) + ": " + says):
         be.tracking(path, RESULT)
 
@@ -655,6 +660,13 @@ def test_files_that_are_no_text(tmp_path):
         ({"duplicates": "drop"}, "duplicates is 'drop'"),
         ({"parts": "camera"}, "Did you mean 'cameras'"),
         ({"frames": 0}, "frames is 0; expected an integer >= 1"),
+        ({"frames": 10**10}, "frames is too large; expected an integer from 1 to 1,000,000,000"),
+        ({"frames": {"a": 5}}, "frames has a; expected one number"),
+        ({"result": {1: RESULT, "1": RESULT}}, "result has the name '1' twice"),
+        ({"result": {"": RESULT}}, "result has the name ''; expected each sequence or camera"),
+        ({"result": np.ma.masked_equal(RESULT, 1)}, r"result is a masked array; .* x\[keep\]"),
+        ({"result": np.array(RESULT) * 1j}, "result is ndarray and no table of numbers"),
+        ({"result": [(1, 2**53, 0, 0, 9, 9), (1, 2**53 + 1, 20, 0, 9, 9)]}, "result: row 1: id is"),
         ({"columns": "cityflw"}, "columns is 'cityflw'; .*Did you mean 'cityflow'"),
         ({"columns": "frame id left top width"}, "columns lacks height"),
         ({"columns": "frame id left top width hight"}, "'hight'; .*Did you mean 'height'"),
@@ -770,6 +782,10 @@ def test_a_timeline_of_nothing():
         be.plot.timeline(be.tracking(TRUTH, RESULT))
     with pytest.raises(be.DataError, match="timeline=True"):
         be.plot.timeline(5)
+    with pytest.raises(be.DataError, match="sequence is 'a'; expected none"):
+        be.plot.timeline(ds, sequence="a")
+    with pytest.raises(be.DataError, match="camera is 'a'; expected none"):
+        be.plot.timeline(ds, camera="a")
 
 
 # ------------------------------------------------------------------------ other programs' figures
@@ -931,6 +947,34 @@ def test_plots_of_the_command(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out") == 0
     assert "timeline_b.png" not in {path.name for path in (tmp_path / "out").iterdir()}
     assert run("tracking", "truth", "tracks", "--plots") == 2
+
+
+def test_names_that_are_one_in_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.txt").write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("a/b", "a_b")))
+    options = ("--columns", "cityflow", "--out", "out", "--plots")
+    assert run("tracking", "x.txt", "x.txt", *options) == 0
+    assert {path.name for path in Path("out").glob("*.png")} == {
+        "timeline_a_b.png",
+        "timeline_a_b_2.png",
+    }
+
+
+@pytest.mark.parametrize("digits", ["9" * 30, "9" * 5000])
+def test_lengths_beyond_all_bounds(in_folder, tmp_path, capsys, digits):
+    """Python refuses to read more than 4,300 digits, and NumPy more than 18."""
+    assert run("tracking", "truth/b", "tracks/b.txt", "--frames", digits) == 2
+    (tmp_path / "truth" / "b" / "seqinfo.ini").write_text(f"[Sequence]\nseqLength = {digits}\n")
+    assert run("tracking", "truth", "tracks") == 2
+    assert "seqinfo.ini: seqLength = 99999" in capsys.readouterr().err
+    camera = be.tracking(*(2 * [_cityflow(tmp_path, digits)]), columns="cityflow", timeline=True)
+    assert camera.spell_camera.values.tolist() == ["7", "08", digits]
+
+
+def _cityflow(folder: Path, camera: str) -> Path:
+    path = folder / "cameras.txt"
+    path.write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("08", camera, "7")))
+    return path
 
 
 def test_options_of_the_command(in_folder, capsys):

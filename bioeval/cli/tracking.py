@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -32,7 +33,7 @@ class _Frames(click.ParamType):
         if isinstance(value, tuple):
             return value
         name, _, number = str(value).rpartition("=")
-        if not number.isdecimal() or int(number) < 1:
+        if not re.fullmatch("[0-9]{1,18}", number) or int(number) < 1:
             self.fail(f"{value!r}; expected a whole number from 1 up, or NAME=N", param, ctx)
         return name, int(number)
 

@@ -65,12 +65,18 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     from bioeval.plots.files import save
     from bioeval.plots.timeline import cameras_of, timeline
 
+    drawn: set[str] = set()
     sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
     for sequence in sequences:
         cameras: list[str | None] = [*cameras_of(dataset, sequence)]
         for camera in cameras or [None]:
             parts = [part for part in (sequence, camera) if part is not None]
-            name = "_".join(["timeline", *(re.sub(r"[^\w.-]", "_", part) for part in parts)])
+            stem = "_".join(["timeline", *(re.sub(r"[^\w.-]", "_", part) for part in parts)])
+            name, number = stem, 1
+            while name in drawn:  # a name may differ in what a file's cannot have
+                number += 1
+                name = f"{stem}_{number}"
+            drawn.add(name)
             display = timeline(dataset, sequence=sequence, camera=camera)
             save(display, folder / f"{name}.png")
             plt.close(display.figure_)

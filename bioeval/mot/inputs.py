@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.checks import require_integer
 from bioeval.errors import DataError, nearest_name
-from bioeval.mot.rows import Rows, from_array, in_order, joined
+from bioeval.mot.rows import LAST_FRAME, Rows, from_array, in_order, joined
 from bioeval.mot.text import read_rows, sequence_length
 
 _ENDINGS = (".txt", ".txt.gz")
@@ -122,19 +122,33 @@ def _sources(value: Any, what: str) -> _Source | dict[str, _Source]:
         if not value:
             raise DataError(f"{what} is an empty mapping; expected names and what they stand for")
         found = {}
-        for name, part in value.items():
+        for name, part in _by_name(value, what).items():
             source = _sources(part, f"{what}[{name!r}]")
             if isinstance(source, dict):
                 raise DataError(
                     f"{what}[{name!r}] holds several sequences; expected a file, an array or the "
                     "folder of one sequence"
                 )
-            found[str(name)] = source
+            found[name] = source
         return found
     if isinstance(value, str | os.PathLike):
         path = Path(value)
         return _folder(path) if path.is_dir() else _Source(path, what)
     return _Source(value, what)
+
+
+def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """Return a mapping whose keys are text."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        name = str(key)
+        if not name or name in found:
+            raise DataError(
+                f"{what} has the name {name!r}{' twice' if name else ''}; expected each sequence "
+                "or camera once, by its name"
+            )
+        found[name] = value
+    return found
 
 
 def _folder(folder: Path) -> _Source | dict[str, _Source]:
@@ -188,17 +202,16 @@ def _require_all(
 def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int] | None, str]:
     """Return how many frames a sequence has, and who says so."""
     if isinstance(frames, Mapping):
-        by_name = {str(key): value for key, value in frames.items()}
-        if name in by_name:
-            return require_integer(f"frames[{name!r}]", by_name[name], low=1), "given"
+        checked = {
+            key: require_integer(f"frames[{key!r}]", value, low=1, high=LAST_FRAME)
+            for key, value in _by_name(frames, "frames").items()
+        }
+        if name in checked:
+            return checked[name], "given"
         if not name:  # the cameras of a column
-            checked = {
-                key: require_integer(f"frames[{key!r}]", value, low=1)
-                for key, value in by_name.items()
-            }
             return checked, "given"
     elif frames is not None:
-        return require_integer("frames", frames, low=1), "given"
+        return require_integer("frames", frames, low=1, high=LAST_FRAME), "given"
     return truth.length, truth.length_from if truth.length is not None else ""
 
 
@@ -229,9 +242,16 @@ def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
         return None
     if isinstance(pair.frames, dict):
         lacking = [name for name in cameras if name not in pair.frames]
+        if lacking == [""]:
+            raise DataError(
+                f"frames has {_some(list(pair.frames))}; expected one number, for there is one "
+                "sequence, and it has no name"
+            )
         if lacking:
-            named = _some([name or "a single camera" for name in lacking])
-            raise DataError(f"frames has nothing for {named}; expected a number for each camera")
+            raise DataError(
+                f"frames has nothing for {_some(lacking)}; expected a number for each camera"
+                f"{nearest_name(lacking[0], pair.frames)}"
+            )
         lengths = dict(pair.frames)
     else:
         lengths = {name: pair.frames for name in cameras}

@@ -25,8 +25,11 @@ _NEEDED = ("frame", "id", "left", "top", "width", "height")
 #: a class.
 _OF_2015 = 10
 
-_LARGEST_ID = 2**53
-_LAST_FRAME = 10**9
+# Above, a float64 may stand for another whole number as well.
+_LARGEST_ID = 2**53 - 1
+
+#: Number of the last frame that there can be.
+LAST_FRAME = 10**9
 _LARGEST_BOX = 1e100
 
 
@@ -125,11 +128,11 @@ def least_width(columns: tuple[str, ...]) -> int:
 def complaint(name: str, value: float) -> str:
     """Say what is wrong with a number in a column, or nothing."""
     if name == "frame":
-        if not (1 <= value <= _LAST_FRAME and value == int(value)):
-            return f"expected a whole number from 1 to {_LAST_FRAME:,}"
+        if not (1 <= value <= LAST_FRAME and value == int(value)):
+            return f"expected a whole number from 1 to {LAST_FRAME:,}"
     elif name == "id":
         if not (0 <= value <= _LARGEST_ID and value == int(value)):
-            return "expected a whole number from 0 up"
+            return f"expected a whole number from 0 to {_LARGEST_ID:,}"
     elif name == "class":
         if not (abs(value) <= _LARGEST_ID and value == int(value)):
             return "expected a whole number"
@@ -149,7 +152,7 @@ def first_fault(numbers: dict[str, np.ndarray]) -> tuple[int, str] | None:
     for name, values in numbers.items():
         good = np.isfinite(values)
         if name == "frame":
-            good &= (values >= 1) & (values <= _LAST_FRAME) & (values == np.floor(values))
+            good &= (values >= 1) & (values <= LAST_FRAME) & (values == np.floor(values))
         elif name == "id":
             good &= (values >= 0) & (values <= _LARGEST_ID) & (values == np.floor(values))
         elif name == "class":
@@ -192,8 +195,13 @@ def build(
 
 def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
     """Take rows from an array, one a row, with the columns of a file."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(f"{what} is a masked array; give the rows that are meant, such as x[keep]")
     try:
-        table = np.asarray(values, dtype=np.float64)
+        table = np.asarray(values)
+        if table.dtype.kind == "c":
+            raise TypeError
+        table = table.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(
             f"{what} is {type(values).__name__} and no table of numbers; expected the path of a "
@@ -241,6 +249,6 @@ def joined(parts: Sequence[Rows]) -> Rows:
 def in_order(names: Iterable[str]) -> list[str]:
     """Return names of cameras in their order: that of numbers where all are numbers."""
     distinct = sorted(set(names))
-    if all(name.isdecimal() for name in distinct):
-        return sorted(distinct, key=lambda name: (int(name), name))
+    if all(name.isascii() and name.isdecimal() for name in distinct):
+        return sorted(distinct, key=lambda name: (len(name.lstrip("0")), name.lstrip("0"), name))
     return distinct

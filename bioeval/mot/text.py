@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import gzip
+import re
 import zlib
 from pathlib import Path
 
@@ -11,7 +12,15 @@ import numpy as np
 
 from bioeval.errors import DataError
 from bioeval.formats.files import content, existing_file
-from bioeval.mot.rows import Rows, build, columns_read, complaint, first_fault, least_width
+from bioeval.mot.rows import (
+    LAST_FRAME,
+    Rows,
+    build,
+    columns_read,
+    complaint,
+    first_fault,
+    least_width,
+)
 
 _WHAT = "a file of boxes"
 
@@ -113,7 +122,7 @@ def _fault(
                     return DataError(f"{where}: camera is empty; expected its name or number")
                 continue
             try:
-                value = float("" if "_" in word else word)
+                value = float(word if word.isascii() and "_" not in word else "")
             except ValueError:
                 return DataError(f"{where}: {name} is {word!r}; expected a number")
             if problem := complaint(name, value):
@@ -133,6 +142,8 @@ def sequence_length(path: Path) -> int:
             f"{path}: has no length of the sequence ({reason}); expected [Sequence] with "
             "seqLength = a number of frames"
         ) from None
-    if not said.strip().isdecimal() or int(said) < 1:
-        raise DataError(f"{path}: seqLength = {said}; expected a whole number from 1 up")
+    if not re.fullmatch(r"[0-9]{1,10}", said) or not 1 <= int(said) <= LAST_FRAME:
+        raise DataError(
+            f"{path}: seqLength = {said[:40]}; expected a whole number from 1 to {LAST_FRAME:,}"
+        )
     return int(said)

@@ -75,11 +75,15 @@ class TimelineDisplay:
             sequence = _one("sequence", sequence, dataset["sequence"].values.tolist())
             title.append(f"sequence {sequence}")
             targets = targets[_of_sequence(targets, sequence)]
+        elif sequence is not None:
+            raise DataError(f"sequence is {sequence!r}; expected none, for there is one alone")
         chosen = np.isin(who, targets)
         if cameras := cameras_of(dataset, sequence):
             camera = _one("camera", camera, cameras)
             chosen &= dataset["spell_camera"].values == camera
             title.append(f"camera {camera}")
+        elif camera is not None:
+            raise DataError(f"camera is {camera!r}; expected none, for there is one alone")
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
         first, last, identity = (
