@@ -108,8 +108,16 @@ def test_rules_that_do_not_go_with_the_rest(tmp_path):
         ("[thresholds]", "[closed_set]\n\n[thresholds]"),
     ):
         assert text.count(old) == 1
-        with pytest.raises(ProtocolError, match='pairs = "first-impostors".*and with no other'):
-            be.evaluate(square, protocol.parse(text.replace(old, new)))
+        with pytest.raises(be.CardError, match='pairs = "first-impostors".*and no other task'):
+            protocol.parse(text.replace(old, new))
+
+
+def test_a_prior_is_a_share():
+    """At 0 or 1 one of the errors cannot happen, and the cost has nothing to be divided by."""
+    text = protocol.load("voxceleb").to_toml()
+    for prior in ("0.0", "1.0"):
+        with pytest.raises(be.CardError, match=f"priors holds {prior}; .* > 0 and < 1"):
+            protocol.parse(text.replace("priors = [0.01, ", f"priors = [{prior}, "))
 
 
 def test_each_pair_once_is_not_both_ways():

@@ -62,6 +62,8 @@ def check(text: str, where: str) -> dict[str, Values]:
         legal = [name for name, task in tasks.items() if layout is None or layout in task.layouts]
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     problems.raise_if_any()
+    _check_pairs(values, problems)
+    problems.raise_if_any()
     return values
 
 
@@ -87,6 +89,25 @@ def _check_folds(
             ("threshold", "cost"),
             f"[threshold] cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa",
         )
+
+
+def _check_pairs(values: Mapping[str, Values], problems: _Problems) -> None:
+    """Find a rule of pairs beside what needs all comparisons."""
+    verification = values.get("verification", {})
+    rule = verification.get("pairs") or "ordered"
+    others = [name for name in values if _task(name) and name != "verification"]
+    templates = verification.get("templates")
+    if rule != "ordered" and (others or templates != ("single",)):
+        problems.add(
+            ("verification", "pairs"),
+            f"[verification] pairs = {shorten(rule)}, which leaves comparisons out; expected "
+            'templates = ["single"] beside it, and no other task'
+            f"{f' ({_brackets(others)})' if others else ''}",
+        )
+
+
+def _task(section: str) -> bool:
+    return bool(section) and _TABLES[section].task
 
 
 class _Problems:

@@ -21,10 +21,12 @@ class Interval:
     low: float | None = None
     high: float | None = None
     low_open: bool = False
+    high_open: bool = False
 
     def __contains__(self, number: float) -> bool:
         above = self.low is None or (number > self.low if self.low_open else number >= self.low)
-        return above and (self.high is None or number <= self.high)
+        below = self.high is None or (number < self.high if self.high_open else number <= self.high)
+        return above and below
 
     def __str__(self) -> str:
         if self.low is not None and self.low == self.high:
@@ -33,7 +35,7 @@ class Interval:
         if self.low is not None:
             parts.append(f"{'>' if self.low_open else '>='} {self.low}")
         if self.high is not None:
-            parts.append(f"<= {self.high}")
+            parts.append(f"{'<' if self.high_open else '<='} {self.high}")
         return " and ".join(parts)
 
 

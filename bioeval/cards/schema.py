@@ -660,7 +660,7 @@ REPORT = Section(
             "these shares of genuine attempts, both errors costing 1",
             many=True,
             distinct=True,
-            interval=Interval(0, 1, low_open=True),
+            interval=Interval(0, 1, low_open=True, high_open=True),
             default=(0.5,),
         ),
         "ranks": Field(
