@@ -98,6 +98,15 @@ def test_as_many_features_as_templates_are_turned_with_the_other_side(tmp_path, 
     np.testing.assert_array_equal(be.load(tmp_path / "r.mat").values, plain.values)
 
 
+@every_version
+def test_what_fits_both_ways_has_a_row_for_each_template(tmp_path, write):
+    who = np.array([1.0, 1.0, 2.0])
+    sides = {"query_f": QUERY[:3], "query_label": who, "gallery_f": GALLERY[:3]}
+    write(tmp_path / "r.mat", {**sides, "gallery_label": who})
+    plain = be.Scores.from_embeddings(QUERY[:3], who, GALLERY[:3], who)
+    np.testing.assert_array_equal(be.load(tmp_path / "r.mat").values, plain.values)
+
+
 def test_the_layout_in_npz_too(tmp_path):
     np.savez(
         tmp_path / "r.npz", **{k: v.astype(int) if "_f" not in k else v for k, v in LAYOUT.items()}
@@ -283,6 +292,21 @@ def test_every_class_of_numbers_as_scipy_reads_it(tmp_path, dtype, compress):
     ours = found.read("x")
     assert ours.dtype == theirs.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(ours, theirs)
+
+
+def test_logical_is_bool(tmp_path):
+    truth = np.array([[True, False, True], [False, False, True]])
+    matlab_5(tmp_path / "x.mat", {"x": truth})
+    found = MatArchive(tmp_path / "x.mat").read("x")
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, truth)
+
+
+def test_whole_numbers_beyond_int64_stay_as_they_are(tmp_path):
+    matlab_5(tmp_path / "x.mat", {"x": np.array([1e300, 2.0]), "y": np.array([2.0**53, 2.0])})
+    found = MatArchive(tmp_path / "x.mat")
+    assert found.read("x").tolist() == [1e300, 2.0]
+    assert found.read("y").dtype == np.int64
 
 
 def big_endian(name: str, array: np.ndarray) -> bytes:

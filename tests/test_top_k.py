@@ -239,6 +239,13 @@ def test_lists_that_are_none(indices, options, message):
         be.TopKScores(indices, ["ann"], ["ann", "bob", "ann"], **options)
 
 
+def test_behind_the_end_of_a_list_distances_mean_nothing():
+    for filler in (0.0, np.nan, np.inf):
+        far = [[0.5, filler], [0.25, 0.5]]
+        lists = be.TopKScores([[1, -1], [0, 1]], ["a", "b"], ["a", "b"], distances=far)
+        assert be.top_k(lists).cmc.values.tolist() == [0.0]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

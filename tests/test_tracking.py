@@ -94,6 +94,11 @@ def test_what_is_assigned_first():
     best = be.tracking(truth, result, iou=0.4, pairing="previous-frame")
     assert (int(most.tp), int(best.tp)) == (3, 2)
     assert float(most.motp) < float(best.motp)
+    # Two overlaps of 0.11, or one of 0.96.
+    truth = [(1, 1, 0, 0, 100, 10), (1, 2, 82, 0, 100, 10)]
+    result = [(1, 1, 2, 0, 100, 10), (1, 2, -80, 0, 100, 10)]
+    assert int(be.tracking(truth, result, iou=0.1).tp) == 2
+    assert int(be.tracking(truth, result, iou=0.1, pairing="previous-frame").tp) == 1
 
 
 def steps(hits: str) -> tuple[list[Any], list[Any]]:
@@ -384,6 +389,9 @@ def test_other_classes_count_only_where_classes_are_not_noticed():
     truth = [(1, 1, *BOX, 1, 3, 1)]
     assert int(be.tracking(truth, truth).targets) == 0
     assert int(be.tracking(truth, truth, ignored="count").targets) == 1
+    for none in (0, -1):  # classes are numbered from 1
+        truth = [(1, 1, *BOX, 1, none, 1)]
+        assert int(be.tracking(truth, truth).targets) == 1
 
 
 def test_the_format_of_2015_has_no_class():
@@ -750,6 +758,14 @@ def test_spells_by_hand():
     assert low < 0.5 and high > 8.5
     display.figure_.canvas.draw()
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["1", "4"]
+
+
+def test_a_spell_ends_with_its_camera():
+    rows = [("a", 1, 1, *BOX), ("b", 2, 1, *BOX)]
+    one_each = {name: [row[1:] for row in rows if row[0] == name] for name in "ab"}
+    ds = be.tracking(one_each, one_each, parts="cameras", timeline=True)
+    assert ds.spell_camera.values.tolist() == ["a", "b"]
+    assert ds.first_frame.values.tolist() == ds.last_frame.values.tolist() == [1, 2]
 
 
 def test_spells_add_up_to_the_frames(busy):

@@ -172,8 +172,6 @@ class _Walk:
     positives, listed, first, last, depth : (q,)
         Matches in the gallery; those of them that are listed; the ranks of the first and of the
         last of these, 0 without any; and how many ranks the list tells.
-    whole : (q,)
-        Whether the list holds the whole gallery.
     """
 
     hits: np.ndarray
@@ -183,15 +181,13 @@ class _Walk:
     first: np.ndarray
     last: np.ndarray
     depth: np.ndarray
-    whole: np.ndarray
 
     def reach(self, open_: np.ndarray) -> int | None:
         """Return the last rank that all lists tell; None where every rank is told.
 
         `open_` says of which queries something is still to be found.
         """
-        waiting = open_ & ~self.whole
-        return int(self.depth[waiting].min()) if waiting.any() else None
+        return int(self.depth[open_].min()) if open_.any() else None
 
     def precisions(self, cut: int | None) -> np.ndarray:
         """Return the sum of the precisions at the matches, up to a rank, for each query."""
@@ -234,7 +230,6 @@ def _walk(scores: TopKScores, removed: str, junk: list[int]) -> _Walk:
         first=np.where(any_hit, ranks[rows, np.argmax(hits, axis=1)], 0),
         last=np.where(any_hit, ranks[rows, last_place], 0),
         depth=ranks[:, -1],
-        whole=is_listed.sum(axis=1) == scores.gallery_size,
     )
 
 
