@@ -7,23 +7,30 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import Numbers, Whole, labels
+from bioeval.cli.arguments import Numbers, Whole
+from bioeval.cli.reading import reading, reading_options
 
 HELP = """Compare systems A and B, which scored the same templates in the same order.
 
 A and B are files as `bioeval run` reads them; both may be the same file, where --scores and
---scores-b name different arrays in it. Both systems are resampled together by subject, and each
-line says whether they differ.
+--scores-b name different arrays in it. What is said of A is said of B as well, unless there is an
+option for B. Both systems are resampled together by subject, and each line says whether they
+differ.
 
 \b
 Examples:
   bioeval compare old.npz new.npz
   bioeval compare distances.npz similarities.npz --kind-b similarity
   bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
+  bioeval compare old.npz new.npz --meta session=visit --exclude session
   bioeval compare old.npz new.npz --far 0.001 --json
 """
 
-_KINDS = ("distance", "similarity", "order")
+# Options that may differ between the systems.
+_OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
+
+# What is said of A's array has no meaning for B's, where that is of the other sort.
+_APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
 
 @click.command("compare", help=HELP, short_help="Compare two systems over the same data.")
@@ -33,26 +40,18 @@ _KINDS = ("distance", "similarity", "order")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
 @click.option("--name", metavar="NAME", help="What to call A.  [the file's name]")
 @click.option("--name-b", metavar="NAME", help="What to call B.  [the file's name]")
-@click.option("--kind", type=click.Choice(_KINDS), help="What the scores are.")
-@click.option("--kind-b", type=click.Choice(_KINDS), help="The same, of B.  [as for A]")
+@reading_options
 @click.option(
-    "--nan", type=click.Choice(["raise", "reject", "exclude"]), help="What a NaN means, in both."
+    "--kind-b",
+    type=click.Choice(["distance", "similarity", "order"]),
+    help="What the scores of B are.  [as for A]",
 )
-@click.option("--scores", metavar="KEY", help="Array of scores.")
-@click.option("--scores-b", metavar="KEY", help="The same, in B.  [as for A]")
-@click.option("--embeddings", metavar="KEY", help="Array of embeddings.")
-@click.option("--embeddings-b", metavar="KEY", help="The same, in B.  [as for A]")
-@click.option("--metric", metavar="M", help="How to compare embeddings.  [cosine]")
-@click.option("--metric-b", metavar="M", help="The same, of B.  [as for A]")
-@click.option("--labels", "both_labels", metavar="KEY|CSV", help="Subjects, of both sides.")
-@click.option("--probe-labels", metavar="KEY|CSV", help="Subjects of the rows.")
-@click.option("--gallery-labels", metavar="KEY|CSV", help="Subjects of the columns.")
+@click.option("--scores-b", metavar="KEY", help="Array of scores of B.  [as for A]")
+@click.option("--embeddings-b", metavar="KEY", help="Array of embeddings of B.  [as for A]")
 @click.option(
-    "--exclude",
-    multiple=True,
-    metavar="NAME",
-    help="Leave out pairs of one subject that agree in this metadata column; repeatable.",
+    "--gallery-embeddings-b", metavar="KEY|NPY", help="The gallery's embeddings of B.  [as for A]"
 )
+@click.option("--metric-b", metavar="M", help="How to compare embeddings of B.  [as for A]")
 @click.option(
     "--templates",
     type=click.Choice(["single", "multi"]),
@@ -77,11 +76,6 @@ def command(
     as_json: bool,
     name: str | None,
     name_b: str | None,
-    nan: str | None,
-    both_labels: str | None,
-    probe_labels: str | None,
-    gallery_labels: str | None,
-    exclude: tuple[str, ...],
     templates: str,
     far: tuple[tuple[float, ...], ...],
     confidence: float,
@@ -90,6 +84,13 @@ def command(
     **options: Any,
 ) -> None:
     """Compare two files and show, or write, what differs."""
+    of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}
+    not_of_b = {what for other, apart in _APART.items() if other in of_b for what in apart}
+    shared = {what: None if what in not_of_b else value for what, value in options.items()}
+    systems = [
+        (file, given or (_array(said) if a == b else None), reading(file, dict(said)))
+        for file, given, said in ((a, name, options), (b, name_b, {**shared, **of_b}))
+    ]
     from bioeval.cli.console import Stages, note, show, show_json
     from bioeval.cli.outputs import check_folder, write_comparison
 
@@ -99,28 +100,15 @@ def command(
     from bioeval.tables.comparison import ComparisonTable
     from bioeval.two_systems import compare
 
-    files = {"": a, "_b": b}
-    systems = []
+    read = []
     with Stages() as tell:
-        for suffix, file in files.items():
+        for file, called, given in systems:
             tell(f"reading {file}")
-            kind, scores, embeddings, metric = (
-                options[f"{what}{suffix}"] or options[what]
-                for what in ("kind", "scores", "embeddings", "metric")
-            )
-            reading: dict[str, Any] = {
-                **{"kind": kind, "nan": nan, "metric": metric},
-                **{"scores_key": scores, "embeddings_key": embeddings, "exclude": exclude},
-                **labels("labels", both_labels, file),
-                **labels("probe_labels", probe_labels, file),
-                **labels("gallery_labels", gallery_labels, file),
-            }
-            system = load(file, **reading)
-            given = {"": name, "_b": name_b}[suffix]
-            system.name = given or ((scores or embeddings) if a == b else None) or Path(file).stem
-            systems.append(system)
+            scores = load(file, **given)
+            scores.name = called or Path(file).stem
+            read.append(scores)
         found = compare(
-            *systems,
+            *read,
             templates=templates,
             far_targets=[x for numbers in far for x in numbers] or FAR_TARGETS,
             confidence=confidence,
@@ -138,6 +126,11 @@ def command(
         show(ComparisonTable(found))
     if folder is not None:
         note(f"wrote {len(names)} files to {folder}")
+
+
+def _array(options: dict[str, Any]) -> str | None:
+    """Return the name of the array that holds a system."""
+    return options["scores"] or options["embeddings"]
 
 
 def _document(found: Any, a: str, b: str) -> dict[str, Any]:
