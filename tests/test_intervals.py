@@ -288,6 +288,24 @@ def test_a_class_without_attempts():
         assert np.isnan(ds.frr_at_far_high).all() and not np.isnan(ds.far_high).all(), method
 
 
+@pytest.mark.parametrize("method", stats.METHODS)
+def test_many_scores_of_one_class_alone(method):
+    people = np.arange(900) // 9
+    for genuine in (True, False):
+        subjects = np.stack([people, people if genuine else 100 + people], axis=1)
+        scores = be.Scores.from_pairs(
+            np.random.default_rng(0).random(900), [genuine] * 900, subjects=subjects
+        )
+        ds = be.verification(scores, interval=method, replicates=100)
+        assert np.isnan(ds.frr_low).all() == (not genuine)
+        assert np.isnan(ds.far_high).all() == genuine
+
+
+def test_what_is_not_defined_is_so_in_every_replicate():
+    drawn = drawn_by(be.Scores([[0.5]], ["a"], ["b"], mask=[[0]]), few(), [0.5])
+    assert all(np.isnan(values).all() for values in drawn.values.values())
+
+
 def test_subjects_must_be_known():
     mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
     masked = be.Scores(np.ones((3, 3)), mask=mask)

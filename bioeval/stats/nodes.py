@@ -53,7 +53,7 @@ def choose_nodes(
         reached = cells.negative_infinite + np.cumsum(cells.counts)
     points = tally.points
     error = EqualError() if points is None else points.equal_error
-    level = np.concatenate([_levels(total), _around(error.eer * total)])
+    level = np.concatenate([_levels(total), _around(error.eer * total)]) if total else np.empty(0)
     chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
     nodes = np.union1d(chosen, wanted)
     return nodes[np.isfinite(nodes)], False

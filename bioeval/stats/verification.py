@@ -166,9 +166,10 @@ def replicates(
     }
     if points.every_score:
         chosen["auc"] = area(far, frr), points.auc
-    for name, (value, itself) in chosen.items():
+    for name, (value, itself) in chosen.items():  # what is not defined is so in every replicate
         moved = np.asarray(itself)[..., None] - value[..., :1]
-        found.values[name] = np.clip(value + np.where(np.isnan(moved), 0.0, moved), 0.0, 1.0)
+        found.values[name] = np.clip(value + moved, 0.0, 1.0)
+        found.values[name][..., 0] = itself
     return found
 
 
