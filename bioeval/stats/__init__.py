@@ -2,7 +2,8 @@
 
 ============================= ===============================================================
 independent attempts          :func:`wilson`, :func:`clopper_pearson`, :func:`delong` (AUC)
-by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`
+by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`,
+                              :func:`auc_jackknife`
 over folds                    :func:`nadeau_bengio`
 how much data it takes        :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
 ============================= ===============================================================
@@ -14,7 +15,7 @@ how much data it takes        :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero
 from __future__ import annotations
 
 from bioeval.stats.analytic import mansfield_wayman
-from bioeval.stats.auc import delong
+from bioeval.stats.auc import auc_jackknife, delong
 from bioeval.stats.binomial import (
     clopper_pearson,
     rule_of_3,
@@ -31,6 +32,7 @@ __all__ = [
     "METHODS",
     "Interval",
     "RepeatedMean",
+    "auc_jackknife",
     "clopper_pearson",
     "delong",
     "mansfield_wayman",
