@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.blocks import BlockReader, Progress, threads_for
+from bioeval.blocks import BlockReader, Progress, as_row, threads_for
 from bioeval.counting import IdentificationJob, VerificationJob, is_symmetric
 from bioeval.draws import RandomState
 from bioeval.errors import DataError, ProtocolError
@@ -20,6 +20,7 @@ from bioeval.refinement import refine
 from bioeval.scores import PairScores, Scores
 from bioeval.stats.attempts import require_people
 from bioeval.stats.bands import few_people
+from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.ends import ends
 from bioeval.stats.identification import identification_replicates
 from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
@@ -86,7 +87,8 @@ def compare(
     Notes
     -----
     Paired bootstrap by subject, percentile interval of the difference; operating points are
-    chosen anew for each system in each replicate. With several measures, one in twenty differs at
+    chosen anew for each system in each replicate. A difference that is the same in every replicate
+    has a bound by subjects, never ``[0, 0]``. With several measures, one in twenty differs at
     95 % by chance alone. See ``docs/uncertainty.md``.
 
     Examples
@@ -104,8 +106,7 @@ def compare(
     assert asked is not None
     require_same(a, b)
     for scores in (a, b):
-        if isinstance(scores, PairScores) or not scores.labelled:
-            require_people(scores, asked.method)
+        require_people(scores)
     targets = check_far_targets(far_targets)
     options = _Options(templates, fusion, rank_unit, ties, impostors)
     found = [_measure(scores, options, targets, asked, progress) for scores in (a, b)]
@@ -123,10 +124,19 @@ class _Options:
 
 @dataclass
 class _Measured:
-    """What a system's measures become in each column of weights, and the attempts of each class."""
+    """What a system's measures become in each column of weights.
+
+    Attributes
+    ----------
+    trials : dict of str to int
+        How many independent trials a measure has: subjects, or pairs of whom nobody is in two.
+    attempts : tuple of int
+        Of each class.
+    """
 
     values: dict[str, np.ndarray]
     larger_is_better: dict[str, bool]
+    trials: dict[str, int]
     people: int
     attempts: tuple[int, ...]
     remarks: list[str]
@@ -190,7 +200,7 @@ def _measure(
     if not jobs:
         raise ProtocolError("pairs that hold only an order cannot be compared")
     tallies = run_jobs(scores, reader, jobs, progress)
-    found = _Measured({}, {}, 0, (), [])
+    found = _Measured({}, {}, {}, 0, (), [])
     with threads_for(scores):
         if scores.kind != "order":
             tally = tallies[0]
@@ -207,6 +217,8 @@ def _measure(
                 found.values[f"FRR at FAR <= {x:g}"] = values
             found.larger_is_better = dict.fromkeys(found.values, False)
             found.values["AUC"] = drawn.values["auc"]
+            found.trials = dict.fromkeys(found.values, drawn.subjects)
+            found.trials["EER"] = found.trials["AUC"] = min(drawn.subjects, drawn.pairs)
             found.people = drawn.people
             found.attempts = len(tally.genuine), tally.impostor.total
             if tally.impostor.total:
@@ -215,13 +227,14 @@ def _measure(
                 found.remarks = support_warnings(targets, own, both_ways, "FRR")
     if not isinstance(scores, PairScores):
         tally = tallies[-1]
-        rank_one, at_far, people = identification_replicates(
+        rank_one, at_far, people, trials = identification_replicates(
             tally, scores, options.ties, options.impostors, targets, asked
         )
         found.values["recognition rate"] = rank_one
         if scores.kind != "order":
             for x, values in zip(targets, at_far, strict=True):
                 found.values[f"DIR at FAR <= {x:g}, rank 1"] = values
+        found.trials = {**dict.fromkeys(found.values, trials), **found.trials}
         found.people = max(found.people, people)
         found.attempts = *found.attempts, int((tally.mates > 0).sum())
     for name in found.values:
@@ -239,10 +252,10 @@ def _dataset(
 ) -> xr.Dataset:
     first, second = found
     measures = list(first.values)
-    one, other = (np.stack([system.values[m] for m in measures]) for system in found)
+    one, other = (_stacked([system.values[m] for m in measures]) for system in found)
     names = _names(a, b)
     change = one - other
-    low, high = ends(change, asked)
+    low, high = _opened(ends(change, asked), [first.trials[m] for m in measures], asked)
     sign = np.array([1 if first.larger_is_better[m] else -1 for m in measures])
     apart = np.where(low > 0, 1, np.where(high < 0, -1, 0)) * sign
     said = [
@@ -263,10 +276,11 @@ def _dataset(
         "better": (over, apart.astype(np.int64)),
     }
     warnings = [*few_people(first.people, asked), *first.remarks]
-    if first.attempts != second.attempts:
+    if alone := _made_by_one(a, b):
         warnings.append(
-            "the systems did not make the same attempts (failed comparisons, or masks that "
-            f"differ): {_counted(first.attempts)} and {_counted(second.attempts)}"
+            f"the systems did not make the same attempts: {alone:,} comparisons were made by one "
+            "of them alone (failed comparisons, or masks or exclusions that differ); attempts of "
+            f"each class: {_counted(first.attempts)} and {_counted(second.attempts)}"
         )
     attrs: dict[str, str | int | float] = {
         "task": "comparison of two systems",
@@ -280,6 +294,7 @@ def _dataset(
         "fusion": options.fusion,
         "rank_unit": options.rank_unit,
         "ties": options.ties,
+        "impostors": options.impostors,
         **asked.attrs(),
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),
@@ -288,6 +303,52 @@ def _dataset(
     }
     coordinates = {"measure": np.array(measures, dtype=object)}
     return build(variables, COMPARISON, coordinates, attrs)
+
+
+def _stacked(values: list[np.ndarray]) -> np.ndarray:
+    """Return values of several measures, (measures, columns); NaN where one is not resampled.
+
+    A single person who probes is not resampled, while the people of a gallery are.
+    """
+    most = max(map(len, values))
+    return np.stack([np.pad(x, (0, most - len(x)), constant_values=np.nan) for x in values])
+
+
+def _opened(
+    closed: tuple[np.ndarray, np.ndarray], trials: list[int], asked: Asked
+) -> tuple[np.ndarray, np.ndarray]:
+    """Open the interval of a difference that is the same in every replicate.
+
+    Two systems without an error differ by 0 however they are resampled, which does not mean that
+    they are equal: as for a rate without an error, a bound by subjects is what is known.
+    """
+    low, high = closed
+    number = np.array(trials)
+    bound = zero_error_bound(number, asked.confidence)
+    same = high - low < 1e-12
+    low = np.where(same, np.maximum(low - bound, -1.0), low)
+    high = np.where(same, np.minimum(high + bound, 1.0), high)
+    return np.where(number > 0, low, np.nan), np.where(number > 0, high, np.nan)
+
+
+def _made_by_one(a: Scores, b: Scores) -> int:
+    """Return how many comparisons one of two systems made and the other did not."""
+    if not any(s.nan == "exclude" or s.has_mask or s.exclude for s in (a, b)):
+        return 0
+    if isinstance(a, PairScores):
+        made = (~np.isnan(as_row(s.values, s.kind, s.nan)) for s in (a, b))
+        return int((next(made) != next(made)).sum())
+    readers = BlockReader(a), BlockReader(b)
+    step = min(reader.rows_per_block() for reader in readers)
+    alone = 0
+    for low in range(0, a.shape[0], step):
+        blocks = [reader.block(low, min(low + step, a.shape[0])) for reader in readers]
+        differ = np.isnan(blocks[0].values) != np.isnan(blocks[1].values)
+        itself = blocks[0].self_position
+        rows = np.nonzero(itself >= 0)[0]
+        differ[rows, itself[rows]] = False
+        alone += int(differ.sum())
+    return alone
 
 
 def _names(a: Scores, b: Scores) -> tuple[str, str]:

@@ -141,7 +141,7 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     if not np.isnan(opened.far_low).all():
         for end, found in zip(quantiles(far), (opened.far_low, opened.far_high), strict=True):
             np.testing.assert_allclose(found.values[inside], end[inside], atol=1e-12)
-    _, drawn, _ = identification_replicates(
+    _, drawn, _, _ = identification_replicates(
         tally, scores, ties, impostors, np.array(TARGETS), asked
     )
     if not np.isnan(opened.eer):

@@ -87,7 +87,10 @@ def test_a_system_does_not_differ_from_itself(systems):
     for other in (a, similar):
         same = be.compare(a, other, replicates=100)
         np.testing.assert_allclose(same.difference, 0, atol=1e-15)
-        np.testing.assert_allclose(same.difference_low, 0, atol=1e-12)
+        # Of 30 people, 15 pairs of whom nobody is in two, for what has errors of both classes.
+        bound = [1 - 0.05 ** (1 / (15 if m in ("EER", "AUC") else 30)) for m in same.measure.values]
+        np.testing.assert_allclose(same.difference_high, bound)
+        np.testing.assert_allclose(same.difference_low, np.negative(bound))
         assert (same.better == 0).all()
     assert same.attrs["kind_b"] == "similarity"
 
@@ -141,6 +144,60 @@ def test_attempts_that_differ_are_said(systems):
     holed = be.Scores(values, a.probe_labels, nan="exclude")
     assert "same attempts" in be.compare(a, holed, replicates=100).attrs["warnings"]
     assert "same attempts" not in be.compare(a, a, replicates=100).attrs["warnings"]
+
+
+def test_attempts_of_the_same_number_may_be_others(systems):
+    a = systems[0]
+    holed = []
+    for place in ((0, 5), (5, 9)):
+        values = a.values.copy()
+        values[place] = np.nan
+        holed.append(be.Scores(values, a.probe_labels, nan="exclude"))
+    said = be.compare(*holed, replicates=100).attrs["warnings"]
+    assert "2 comparisons were made by one of them alone" in said
+    session = {"session": np.tile([1, 1, 2, 2], 30)}
+    whole = be.Scores(a.values, a.probe_labels, probe_meta=session)
+    apart = whole.excluding("session")
+    said = be.compare(whole, apart, replicates=100).attrs["warnings"]
+    assert "120 comparisons were made by one of them alone" in said  # two pairs each, both ways
+    assert "alone" not in be.compare(apart, apart, replicates=100).attrs["warnings"]
+    i, j = np.arange(20), np.arange(20, 40)
+    listed = [s.at_pairs(i, j) for s in (holed[0], a)]
+    listed[0].values[3] = np.nan
+    assert "1 comparisons" in be.compare(*listed, replicates=100).attrs["warnings"]
+
+
+def test_systems_without_an_error_are_not_said_to_be_equal():
+    labels = np.repeat(np.arange(10), 2)
+    right = (labels[:, None] != labels).astype(float)
+    found = be.compare(be.Scores(right, labels), be.Scores(2 * right, labels), replicates=100)
+    assert (found.difference == 0).all() and (found.better == 0).all()
+    assert (found.difference_low < 0).all() and (found.difference_high > 0).all()
+    wrong = be.Scores(1 - right, labels)
+    found = be.compare(be.Scores(right, labels), wrong, replicates=100)
+    rate = found.sel(measure="recognition rate")
+    assert rate.difference_low == pytest.approx(0.05 ** (1 / 10)) and rate.difference_high == 1
+
+
+def test_without_an_attempt_nothing_is_defined():
+    none = be.Scores([[0.5]], ["a"], ["b"], mask=[[0]])
+    found = be.compare(none, none, replicates=100)
+    assert np.isnan(found.value_a).all() and np.isnan(found.difference_low).all()
+    assert all(x.endswith("not defined.") for x in found.attrs["conclusions"].splitlines())
+
+
+def test_one_person_who_probes_many():
+    values = np.random.default_rng(0).random((3, 12))
+    scores = be.Scores(values, ["a"] * 3, np.repeat(list("abcd"), 3))
+    found = be.compare(scores, scores, replicates=100)
+    assert found.attrs["subjects"] == 4 and not np.isnan(found.value_a[:-4]).any()
+    assert np.isnan(found.sel(measure="recognition rate").difference_low)
+
+
+def test_a_mask_alone_is_refused_without_other_methods():
+    mask = be.Scores(np.ones((3, 3)), mask=[[0, 2, 1], [2, 0, 1], [1, 1, 0]])
+    with pytest.raises(be.ProtocolError, match="comparing two systems.*Give labels$"):
+        be.compare(mask, mask)
 
 
 def test_one_person_and_no_impostor():
@@ -197,6 +254,34 @@ def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
     assert names == {"comparison.nc", "summary.json", "table.txt"}
     assert (tmp_path / "here" / "table.txt").read_text(encoding="utf-8") == shown.out
     assert main([*files, "--out", "here"]) == 0  # again, over what is there
+
+
+def test_the_command_reads_what_the_others_read(systems, files, capsys):
+    a, b = systems
+    session = np.tile([1, 1, 2, 2], 30)
+    np.savez("both.npz", first=a.values, second=-b.values, who=a.probe_labels, visit=session)
+    assert main([*files, "--meta", "session=visit", "--exclude", "session", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    for scores, name in ((a, "value_a"), (b, "value_b")):
+        again = be.Scores(scores.values, a.probe_labels, probe_meta={"session": session})
+        expected = be.verification(again.excluding("session")).eer.item()
+        assert document["measures"][0][name] == pytest.approx(expected)
+    assert main([*files, "--exclude", "session"]) == 2
+    assert "exclude names 'session'" in capsys.readouterr().err
+
+
+def test_one_file_may_hold_scores_and_the_other_embeddings(crowd, systems, tmp_path, capsys):
+    file = str(tmp_path / "mixed.npz")
+    np.savez(file, d=systems[0].values, x=crowd.embeddings, who=crowd.labels)
+    asked = ["--labels", "who", "--replicates", "100", "--json"]
+    for given in (
+        ["--scores", "d", "--embeddings-b", "x", "--metric-b", "l2"],
+        ["--embeddings", "x", "--metric", "l2", "--scores-b", "d"],
+    ):
+        assert main(["compare", file, file, *given, *asked]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert {document["system_a"], document["system_b"]} == {"d", "x"}
+        assert document["measures"][0]["difference"] == pytest.approx(0, abs=1e-12)
 
 
 def test_a_narrow_terminal_gets_sentences(files, capsys, monkeypatch):

@@ -27,20 +27,31 @@ class Sink(Protocol):
         """Add attempts between listed pairs of subjects."""
 
 
-def require_people(scores: Scores, method: str) -> None:
-    """Raise :class:`ProtocolError` where it is not known whose attempts the scores are."""
+def require_people(scores: Scores, method: str | None = None) -> None:
+    """Raise :class:`ProtocolError` where it is not known whose attempts the scores are.
+
+    Parameters
+    ----------
+    scores : Scores
+    method : str, optional
+        The interval that was asked for; without it, two systems are compared.
+    """
+    what = "comparing two systems" if method is None else f'interval="{method}"'
+
+    def instead(attempts: str) -> str:
+        taking = f'; or take interval="wilson", which takes all {attempts} for independent'
+        return "" if method is None else taking
+
     if isinstance(scores, PairScores):
         if scores.pair_subjects is None:
             raise ProtocolError(
-                f'interval="{method}" needs the subjects of both sides of each pair: give '
-                'subjects= to Scores.from_pairs; or take interval="wilson", which takes all '
-                "pairs for independent"
+                f"{what} needs the subjects of both sides of each pair: give subjects= to "
+                f"Scores.from_pairs{instead('pairs')}"
             )
     elif not scores.labelled:
         raise ProtocolError(
-            f'interval="{method}" needs the subjects of probes and gallery; a mask alone does '
-            'not say which templates belong together. Give labels; or take interval="wilson", '
-            "which takes all attempts for independent"
+            f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
+            f"templates belong together. Give labels{instead('attempts')}"
         )
 
 

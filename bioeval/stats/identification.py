@@ -131,21 +131,22 @@ def identification_replicates(
     impostors: str,
     targets: np.ndarray,
     asked: Asked,
-) -> tuple[np.ndarray, np.ndarray, int]:
+) -> tuple[np.ndarray, np.ndarray, int, int]:
     """Return the recognition rate and DIR at each FAR target, at rank 1, and how many people.
 
     Returns
     -------
     recognised : float64 array, shape (columns,)
     at_far : float64 array, shape (targets, columns)
-    people : int
+    people, trials : int
+        All who probe, and those of them with genuine attempts (0 of a single one).
     """
     probing = _Probing(tally, scores, ties, asked, impostors)
     found = probing.genuine.up_to(1)
     hits = np.bincount(found.person, found.weight, minlength=probing.people)
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.all_genuine)
     at_far, _ = probing.drawn_points(targets, 1)
-    return recognised, at_far[:, 0], probing.people
+    return recognised, at_far[:, 0], probing.people, probing.trials[0]
 
 
 @dataclass(frozen=True)
