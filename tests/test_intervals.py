@@ -301,6 +301,18 @@ def test_many_scores_of_one_class_alone(method):
         assert np.isnan(ds.far_high).all() == genuine
 
 
+@pytest.mark.parametrize("method", stats.METHODS)
+def test_many_impostor_scores_none_of_which_is_finite(method):
+    labels = np.arange(270) // 3
+    values = np.where(labels[:, None] == labels, np.arange(270.0), np.inf)
+    ds = be.verification(be.Scores(values, labels), interval=method, replicates=100)
+    assert ds.threshold[-1] == np.inf and ds.far[-1] == 1
+    finite = ds.isel(threshold=slice(0, -1))
+    assert (finite.far == 0).all() and (finite.far_low == 0).all()
+    assert (finite.far_high > 0).all() and (finite.far_high < 0.2).all()
+    assert (ds.frr_high > ds.frr_low).all()
+
+
 def test_what_is_not_defined_is_so_in_every_replicate():
     drawn = drawn_by(be.Scores([[0.5]], ["a"], ["b"], mask=[[0]]), few(), [0.5])
     assert all(np.isnan(values).all() for values in drawn.values.values())

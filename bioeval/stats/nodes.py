@@ -53,8 +53,10 @@ def choose_nodes(
         reached = cells.negative_infinite + np.cumsum(cells.counts)
     points = tally.points
     error = EqualError() if points is None else points.equal_error
-    level = np.concatenate([_levels(total), _around(error.eer * total)]) if total else np.empty(0)
-    chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
+    chosen = edges  # which are none where no impostor score is finite
+    if len(edges):
+        level = np.concatenate([_levels(total), _around(error.eer * total)])
+        chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
     nodes = np.union1d(chosen, wanted)
     return nodes[np.isfinite(nodes)], False
 
