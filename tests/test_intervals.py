@@ -325,7 +325,7 @@ def test_subjects_must_be_known():
     for method in ("subject-bootstrap", "analytic"):
         with pytest.raises(be.ProtocolError, match='mask alone.*interval="wilson"'):
             be.verification(masked, interval=method)
-        with pytest.raises(be.ProtocolError, match="subjects= to Scores.from_pairs"):
+        with pytest.raises(be.ProtocolError, match="subject_a.*subjects= to Scores.from_pairs"):
             be.verification(pairs, interval=method)
     for known in (masked, pairs):
         assert "far_low" in be.verification(known, interval="clopper-pearson")

@@ -45,8 +45,9 @@ def require_people(scores: Scores, method: str | None = None) -> None:
     if isinstance(scores, PairScores):
         if scores.pair_subjects is None:
             raise ProtocolError(
-                f"{what} needs the subjects of both sides of each pair: give subjects= to "
-                f"Scores.from_pairs{instead('pairs')}"
+                f"{what} needs the subjects of both sides of each pair: in a file, the columns "
+                "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
+                f"subjects= to Scores.from_pairs{instead('pairs')}"
             )
     elif not scores.labelled:
         raise ProtocolError(
