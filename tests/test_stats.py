@@ -16,7 +16,7 @@ from bioeval import stats
 from bioeval.draws import seed_sequence
 from bioeval.stats.analytic import variance
 from bioeval.stats.bootstrap import disjoint_pairs
-from bioeval.stats.ends import ends, quantiles
+from bioeval.stats.ends import ends, never_closed, quantiles
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import QuadraticForms, subject_weights
 
@@ -381,3 +381,11 @@ def test_of_many_people_groups_are_left_out(monkeypatch):
     without = [errors[g].sum() / attempts[g].sum() for g in groups]
     expected = bca_as_written(found.estimate, found.replicates, without, 0.025)
     assert tuple(found) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_rate_that_misses_1_by_a_rounding_is_1():
+    near = np.array([2e-16, 0.5, 1 - 2e-16])
+    low, high = never_closed(near, np.full(3, 0.4), np.full(3, 0.6), 20, 0.95)
+    bound = float(stats.zero_error_bound(20))
+    assert low.tolist() == [0.0, 0.4, 1 - bound]
+    assert high.tolist() == [bound, 0.6, 1.0]

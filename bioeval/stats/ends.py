@@ -8,6 +8,9 @@ from scipy.special import expit, logit, ndtr, ndtri
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.options import Asked
 
+# Far below one error in any number of attempts that is counted.
+ROUNDING = 1e-12
+
 
 def ends(values: np.ndarray, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
     """Return low and high by a bootstrap method.
@@ -114,6 +117,8 @@ def never_closed(
         nothing = np.full(np.shape(estimate), np.nan)
         return nothing, nothing.copy()
     bound = float(zero_error_bound(trials, confidence))
-    low = np.where(estimate == 0, 0.0, np.where(estimate == 1, 1 - bound, low))
-    high = np.where(estimate == 0, bound, np.where(estimate == 1, 1.0, high))
+    # Under expected ties a rate is a sum of fractions, and may miss 1 by a rounding.
+    none, all_ = estimate <= ROUNDING, estimate >= 1 - ROUNDING
+    low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
+    high = np.where(none, bound, np.where(all_, 1.0, high))
     return low, high
