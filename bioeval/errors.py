@@ -39,9 +39,26 @@ class BioevalWarning(UserWarning):
     """A result that is right, but that a user should know something about."""
 
 
+#: What other programs call a thing that has another name here.
+SYNONYMS = {
+    "euclidean": "l2",
+    "manhattan": "l1",
+    "cityblock": "l1",
+    "chebyshev": "linf",
+    "eucl": "l2",
+    "fnmr": "frr",
+    "fmr": "far",
+    "market": "market1501",
+    "lfw": "lfw-view2",
+}
+
+
 def nearest_name(name: object, choices: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the nearest of `choices`, or an empty string."""
     by_folded = {str(choice).casefold(): str(choice) for choice in choices}
+    known = SYNONYMS.get(str(name).casefold())
+    if known in by_folded:
+        return f" Did you mean {by_folded[known]!r}?"
     near = difflib.get_close_matches(str(name).casefold(), list(by_folded), n=1, cutoff=0.6)
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 

@@ -189,6 +189,10 @@ class _Plan:
                 scores = kept_scores(scores, rules)
         self.scores = scores = _compared(scores, card)
         self.reader = BlockReader(scores)
+        if self.automatic:
+            self.reader.about = replace(
+                self.reader.about, notes=(*self.reader.about.notes, *_hints(scores))
+            )
         if thresholds is None:
             thresholds = _card_thresholds(card.settings["thresholds"])
         thresholds = check_thresholds(thresholds)
@@ -383,8 +387,8 @@ def _evaluate(
         unused = [name for name, value in options.items() if value is not None]
         if unused:
             raise ProtocolError(
-                f"protocol {card.name} has folds, and no curves for {' and '.join(unused)} (its "
-                "interval is over folds); leave it out, or change the card"
+                f"protocol {card.name} has folds, which have neither curves nor intervals of their "
+                f"own: leave out {' and '.join(unused)}, or change the card"
             )
         return _in_folds(scores, card, progress)
     plan = _Plan(scores, *given)
@@ -447,6 +451,21 @@ def _resolve(scores: Scores, protocol: str | Protocol) -> Protocol:
 def _compared(scores: Scores, card: Protocol) -> Scores:
     """Leave out what the card's verification does not compare."""
     return with_pairs(scores, card.tasks.get("verification", {}).get("pairs") or "ordered")
+
+
+def _hints(scores: Scores) -> list[str]:
+    """Remark on data that another protocol than the course's is usual for."""
+    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
+        return []
+    cameras = scores.probe_meta.get("camera")
+    if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:
+        return []
+    if len(np.unique(cameras.astype(str))) < 2:
+        return []
+    return [
+        "the templates have cameras, and pairs of one camera are counted; the conventions of "
+        "re-identification leave them out, and junk: protocol market1501, for one"
+    ]
 
 
 def _supports(scores: Scores, task: str) -> bool:

@@ -783,3 +783,15 @@ def test_published_reid(shared):
     )
     assert scores.layout == "probe-against-gallery"
     assert list(scores.probe_meta) == ["camera"]
+
+
+def test_an_array_named_where_a_csv_file_is_meant(tmp_path):
+    np.savez(tmp_path / "x.npz", d=np.ones((2, 2)), who=np.array([1, 2]))
+    with pytest.raises(DataError, match=r"'who' is an array in the file: name it with labels_key"):
+        be.load(tmp_path / "x.npz", scores_key="d", labels="who")
+
+
+@pytest.mark.parametrize(("word", "meant"), [("euclidean", "l2"), ("Manhattan", "l1")])
+def test_a_metric_by_its_other_name(word, meant):
+    with pytest.raises(DataError, match=f"Did you mean '{meant}'"):
+        be.Scores.from_embeddings(np.eye(2), [1, 2], metric=word)

@@ -293,7 +293,7 @@ def test_warnings_in_other_words():
 def test_an_upside_down_result_is_pointed_at_first():
     text = as_text(verification(auc=0.2), 200)
     assert text.startswith("Warning: AUC is below 0.5")
-    assert "really of kind distance?\n\nData" in text
+    assert 'really of kind distance? If not, say kind="similarity"\n\nData' in text
     assert "Warnings" not in text
     both = {"new": verification(auc=0.2), "old": verification()}
     tree = xr.DataTree.from_dict({f"/{k}/verification/single": v for k, v in both.items()})

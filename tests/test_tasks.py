@@ -177,3 +177,14 @@ def test_ranks_equal_the_definition(data, unit, ties):
             assert float(at.identification_rank) == pytest.approx(mean)
         else:
             assert at.identification_rank == probe.rank
+
+
+def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
+    rng = np.random.default_rng(1)
+    given = {"probe_meta": {"camera": [1, 2, 1, 2]}}
+    scores = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], **given)
+    assert "market1501" in be.evaluate(scores)["closed_set"].attrs["warnings"]
+    named = be.evaluate(scores, "course-all-vs-all")["closed_set"]
+    assert "market1501" not in named.attrs["warnings"], "who names a card knows what it does"
+    one = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], probe_meta={"camera": [1, 1, 1, 1]})
+    assert "market1501" not in be.evaluate(one)["closed_set"].attrs["warnings"]

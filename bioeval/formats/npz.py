@@ -318,6 +318,12 @@ class Reader:
             raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
         if given and not given[0].endswith("_key"):
             path = getattr(options, given[0])
+            if str(path) in self.file and not path.exists():
+                raise DataError(
+                    f"{self.file.path}: {say(given[0], str(path))} is a CSV file, and there is no "
+                    f"such file; {str(path)!r} is an array in the file: name it with "
+                    f"{say(given[0] + '_key', str(path))}"
+                )
             labels = read_side(path, options, options.meta if square else None)
             labels.expect(count, what)
             return labels

@@ -153,7 +153,7 @@ class ResultTable:
         """Say before all else what makes the results doubtful."""
         for text, paths in alarms(self.datasets).items():
             of = f" ({', '.join(systems(paths))})" if self._several else ""
-            yield Text(f"Warning{of}: {text}", style="bold red")
+            yield Text(f"Warning{of}: {self._reword(text)}", style="bold red")
             yield Text("")
 
     def _remarks(self, legend: bool) -> Iterator[Any]:

@@ -37,7 +37,8 @@ CHOSEN = (
 )
 
 _UPSIDE_DOWN = (
-    "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}?"
+    "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}? "
+    'If not, say kind="{}"'
 )
 
 
@@ -502,7 +503,9 @@ def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
     for path, dataset in found.items():
         auc = _scalar(dataset, "auc")
         if auc is not None and auc < 0.5:
-            line = _UPSIDE_DOWN.format(dataset.attrs.get("kind", "distance"))
+            kind = dataset.attrs.get("kind", "distance")
+            other = "distance" if kind == "similarity" else "similarity"
+            line = _UPSIDE_DOWN.format(kind, other)
             said.setdefault(line, []).append(path)
     return said
 
