@@ -171,6 +171,43 @@ def test_repeated_trials_are_the_trials_one_by_one(limit):
     np.testing.assert_allclose(together, one_by_one, rtol=1e-9, atol=1e-25)
 
 
+@pytest.mark.parametrize(("count", "limit"), [(5, 1), (30, 4), (400, 50), (3000, 50)])
+def test_what_is_out_of_reach_has_no_chance(count, limit):
+    """Chernoff's bound holds, takes any lower bound of the mean, and is not far off."""
+    tiny = 1e-24
+    rng = np.random.default_rng(count)
+    refused = []
+    for centre in np.linspace(0.01, 0.99, 60):
+        p = np.clip(centre + rng.normal(scale=0.1, size=count), 0.0, 0.999)
+        mean = float(p.sum())
+        terms = np.zeros(limit)
+        terms[0] = 1.0
+        for x in p:
+            terms[1:] = terms[1:] * (1 - x) + terms[:-1] * x
+            terms[0] *= 1 - x
+        beyond = kernel.out_of_reach(mean, count, limit, tiny)
+        assert not beyond or terms.sum() < tiny
+        assert beyond or not kernel.out_of_reach(0.9 * mean, count, limit, tiny)
+        assert beyond or terms.sum() > tiny**2
+        refused.append(beyond)
+    assert count < 100 or 0 < sum(refused) < len(refused)
+    assert kernel.out_of_reach(count, count, limit, tiny) == (count >= limit)
+
+
+@pytest.mark.parametrize("gallery", [1, 2])
+def test_mates_that_are_out_of_reach_still_tie(gallery):
+    """Beyond the ranks asked for, ties are counted all the same."""
+    rng = np.random.default_rng(6)
+    subjects = np.repeat(np.arange(300), 3)
+    near = rng.integers(0, 50, (2, 900)).astype(float)
+    near[:, :3] = [0.0, 49.0, 49.0]
+    scores = be.Scores(near, [0, 0], subjects)
+    options = {"gallery": gallery, "rank_unit": "subject"}
+    few, all_ = (be.closed_set(scores, **options, max_rank=k) for k in (2, 300))
+    assert few.tied == all_.tied
+    np.testing.assert_allclose(few.cms, all_.cms[:2], rtol=0, atol=1e-15)
+
+
 def convolved(closer: np.ndarray, tied: np.ndarray) -> np.ndarray:
     """Chances of each rank of a mate, by convolving the numbers closer and tied."""
     n = len(closer)

@@ -22,9 +22,6 @@ TINY = 1e-24
 # Chances worked out together, so that memory does not grow with the ranks.
 TILE_CHANCES = 1 << 20
 
-# Groups of at most so many templates have their logarithms looked up.
-TABLE = 256
-
 POLICY = {"optimistic": 0, "pessimistic": 1, "stable": 2, "expected": 3}
 
 # The sums over thresholds, one row each.
@@ -153,7 +150,7 @@ class GalleryJob:
         )
         self.guide = guide_to(thresholds)
         self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
-        self.steps = _steps(min(TABLE, int(np.diff(reader.gallery.starts).max())), size)
+        self.steps = _steps(int(np.diff(reader.gallery.starts).max()), size)
 
     def add(self, block: Block) -> None:
         """Work out the rows of a block."""
@@ -194,7 +191,7 @@ class GalleryJob:
         others = np.empty(high - low, dtype=np.int64)
         kernel.within_chances(
             block.values[low:high], block.starts, block.own[low:high],
-            block.self_position[low:high], self.size, self.thresholds, *self.guide, self.steps,
+            block.self_position[low:high], self.thresholds, *self.guide, self.steps,
             anyone, oneself, others,
         )  # fmt: skip
         tally, enrolled = self.tally, block.own[low:high] >= 0
@@ -237,16 +234,9 @@ def _rules(trials: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     return np.array(sizes), starts, nodes, weights
 
 
-@lru_cache(maxsize=8)
 def _steps(largest: int, size: int) -> np.ndarray:
-    """Return what each template within a threshold adds to the logarithm; see the kernel."""
-    steps = np.zeros((largest + 1, largest + 1))
-    for n in range(1, largest + 1):
-        taken = np.arange(n + 1)
-        left = np.ones(n + 1)
-        for r in range(min(size, n)):
-            left *= np.maximum(n - taken - r, 0) / (n - r)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(left)
-            steps[n, 1 : n + 1] = np.where(left[1:] > 0, logs[1:] - logs[:-1], -np.inf)
+    """Return what one more template within a threshold adds to the logarithm; see the kernel."""
+    left = np.arange(largest + 1)
+    steps = np.full(largest + 1, -np.inf)
+    steps[left > size] = np.log1p(-size / left[left > size])
     return steps

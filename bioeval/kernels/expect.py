@@ -31,6 +31,39 @@ def drawn_chance(n, taken, size):
 
 
 @njit(cache=True)
+def out_of_reach(mean, trials, limit, tiny):
+    """Say whether fewer than `limit` successes surely have a chance below `tiny`.
+
+    Chernoff's bound: of `trials` independent ones with `mean` successes, at most ``k`` succeed
+    with chance at most ``exp(-trials D)``, where ``D`` is the relative entropy of ``k / trials``
+    to ``mean / trials``. It falls as `mean` grows, which may thus be any lower bound.
+    """
+    most = limit - 1
+    if mean <= most:
+        return False
+    if mean >= trials:
+        return True
+    bound = (trials - most) * np.log((trials - most) / (trials - mean))
+    if most > 0:
+        bound += most * np.log(most / mean)
+    return bound > -np.log(tiny)
+
+
+@njit(cache=True)
+def add_times(target, source, factor):
+    """Add a multiple of one array to another."""
+    for k in range(len(source)):
+        target[k] += source[k] * factor
+
+
+@njit(cache=True)
+def one_more(target, source, below, y, x):
+    """Write ``source y + below x``."""
+    for k in range(len(target)):
+        target[k] = source[k] * y + below[k] * x
+
+
+@njit(cache=True)
 def successes(chance, more, times, u, count, limit, tiny, out, factor, spare):
     """Write the chances of 0, 1, ... successes among independent trials.
 
@@ -50,15 +83,16 @@ def successes(chance, more, times, u, count, limit, tiny, out, factor, spare):
     out, factor, spare : float64 arrays, shape (>= limit,)
         The first `limit` of `out` are written; the others are room to work in.
     """
-    for k in range(limit):
-        out[k] = 0.0
-    out[0] = 1.0
+    out[:limit] = 0.0
     mean = 0.0
+    trials = 0
     for s in range(count):
         mean += times[s] * (chance[s] + u * more[s])
-    if mean > limit and (mean - limit) ** 2 > -2.0 * mean * np.log(tiny):
-        out[0] = 0.0  # so few successes have a chance below `tiny` (Chernoff)
+        trials += times[s]
+    if out_of_reach(mean, trials, limit, tiny):
         return
+    now, then = out, spare
+    now[0] = 1.0
     low = 0
     high = 0
     for s in range(count):
@@ -79,39 +113,76 @@ def successes(chance, more, times, u, count, limit, tiny, out, factor, spare):
                     break
                 term *= odds * (repeats - width + 1) / width
             top = min(limit - 1, high + width - 1)
-            for k in range(low, top + 1):
-                spare[k] = 0.0
+            then[low : top + 1] = 0.0
             for j in range(width):
-                held = factor[j]
-                if held < tiny:
-                    continue
-                for k in range(low, min(high, top - j) + 1):
-                    spare[k + j] += out[k] * held
-            for k in range(low, top + 1):
-                out[k] = spare[k]
+                stop = min(high, top - j) + 1
+                if factor[j] >= tiny and stop > low:
+                    add_times(then[low + j : stop + j], now[low:stop], factor[j])
+            now, then = then, now
             high = top
             repeats = 0
         for _ in range(repeats):
-            if high + 1 < limit:
-                high += 1
-            for k in range(high, low, -1):
-                out[k] = out[k] * y + out[k - 1] * x
-            out[low] *= y
-            if high > low and out[high] < tiny:
-                out[high] = 0.0
+            top = min(limit - 1, high + 1)
+            now[top] = now[top] if top == high else 0.0
+            then[low] = now[low] * y
+            one_more(then[low + 1 : top + 1], now[low + 1 : top + 1], now[low:top], y, x)
+            now, then = then, now
+            high = top
+            if high > low and now[high] < tiny:
                 high -= 1
-            if low < high and out[low] < tiny:
-                out[low] = 0.0
+            if low < high and now[low] < tiny:
                 low += 1
-        while high > low and out[high] < tiny:
-            out[high] = 0.0
+        while high > low and now[high] < tiny:
             high -= 1
-        while low < high and out[low] < tiny:
-            out[low] = 0.0
+        while low < high and now[low] < tiny:
             low += 1
-        if low == high and out[low] < tiny:
-            out[low] = 0.0
-            return
+        if low == high and now[low] < tiny:
+            break
+    # What lies between is in `now`, which may be either of the two.
+    for k in range(low, high + 1):
+        spare[k] = now[k]
+    for k in range(limit):
+        out[k] = spare[k] if low <= k <= high else 0.0
+
+
+@njit(cache=True)
+def closer_and_same(cells, x):
+    """Count the cells below `x` and those equal to it."""
+    closer = 0
+    same = 0
+    for p in range(len(cells)):
+        closer += cells[p] < x
+        same += cells[p] == x
+    return closer, same
+
+
+@njit(cache=True)
+def usable_of_each(row, starts, itself, usable):
+    """Write how many cells of each group are attempts; the probe itself is not."""
+    p = np.uint64(starts[0])
+    for g in range(len(starts) - 1):
+        count = 0
+        stop = np.uint64(starts[g + 1])
+        while p < stop:
+            count += row[p] == row[p]
+            p += np.uint64(1)
+        usable[g] = count
+    for g in range(len(starts) - 1):
+        if starts[g] <= itself < starts[g + 1]:
+            usable[g] -= row[itself] == row[itself]
+
+
+@njit(cache=True)
+def closer_of_each(row, starts, x, closer):
+    """Write how many cells of each group are below `x`."""
+    p = np.uint64(starts[0])  # unsigned, so that no index need be checked for being negative
+    for g in range(len(starts) - 1):
+        count = 0
+        stop = np.uint64(starts[g + 1])
+        while p < stop:
+            count += row[p] < x
+            p += np.uint64(1)
+        closer[g] = count
 
 
 @njit(cache=True)
@@ -160,118 +231,108 @@ def row_chances(
         weight[a] = weight[a - 1] * (rest - (drawn - 1)) / rest
         if weight[a] > 0.0:
             used = a + 1
-    worst = distance[used - 1]
-
-    trials = np.empty((used, groups))
-    more = np.zeros((used, groups))
-    times = np.empty((used, groups), dtype=np.int64)
-    # Trials with one chance are made together: where each (n, closer) stands among them.
+    # The usable templates of each other subject.
+    usable = np.empty(groups, dtype=np.int64)
+    usable_of_each(row, starts, itself, usable)
+    usable[own] = 0
     largest = 0
+    others = 0
     for g in range(groups):
-        largest = max(largest, starts[g + 1] - starts[g])
-    alike = largest if policy != 3 and largest <= 32 else 0
-    slot = np.full((used, alike + 1, alike + 1), -1, dtype=np.int32)
-    number = np.zeros(used, dtype=np.int64)
-    loose = np.zeros(used, dtype=np.int64)
-    shift = np.zeros(used, dtype=np.int64)
-    untied = np.ones(used)
-    closer = np.zeros(used, dtype=np.int64)
-    same = np.zeros(used, dtype=np.int64)
-    before = np.zeros(used, dtype=np.int64)
-    for g in range(groups):
-        if g == own:
-            continue
-        n = 0
-        seen = False
-        for p in range(starts[g], starts[g + 1]):
-            x = row[p]
-            n += x == x
-            seen |= x <= worst
-        if not seen:
-            continue
-        for a in range(used):
-            closer[a] = 0
-            same[a] = 0
-            before[a] = 0
-        for p in range(starts[g], starts[g + 1]):
-            x = row[p]
-            if not x <= worst:
-                continue
-            # It is closer than the mates from `far` on, and as close as those before it.
-            near = 0
-            far = 0
-            for a in range(used):
-                near += distance[a] < x
-                far += distance[a] <= x
-            if far < used:
-                closer[far] += 1
-            for a in range(near, far):
-                same[a] += 1
-                before[a] += place[p] < where[a]
-        take = min(size, n)
-        sum_closer = 0
-        for a in range(used):
-            sum_closer += closer[a]
-            if sum_closer + same[a] == 0:
-                continue
-            if same[a] > 0:
-                both = drawn_chance(n, sum_closer + same[a], take)
-                untied[a] *= 1.0 - (both - drawn_chance(n, sum_closer, take))
-            ahead = sum_closer
-            if policy == 1:
-                ahead += same[a]
-            elif policy == 2:
-                ahead += before[a]
-            if ahead > n - take:
-                shift[a] += 1
-                continue
-            if alike > 0:
-                if ahead == 0:
-                    continue
-                known = slot[a, n, ahead]
-                if known >= 0:
-                    times[a, known] += 1
-                    continue
-                slot[a, n, ahead] = number[a]
-            base = drawn_chance(n, ahead, take)
-            spare = 0.0
-            if policy == 3 and same[a] > 0:
-                spare = drawn_chance(n, sum_closer + same[a], take) - base
-            if not (base > 0.0 or spare > 0.0):
-                continue
-            trials[a, number[a]] = base
-            more[a, number[a]] = spare
-            times[a, number[a]] = 1
-            loose[a] += spare > 0.0
-            number[a] += 1
+        largest = max(largest, usable[g])
+        others += usable[g] > 0
 
+    trials = np.empty(groups)
+    more = np.empty(groups)
+    times = np.empty(groups, dtype=np.int64)
+    closer = np.empty(groups, dtype=np.int64)
+    # Trials with one chance are made together: how many have each (n, closer).
+    alike = largest if largest <= 32 else 0
+    number = np.zeros((alike + 1, alike + 1), dtype=np.int64)
     terms = np.empty(limit)
     factor = np.empty(limit)
     held = np.empty(limit)
     for a in range(used):
-        mate[a] = distance[a]
-        tied[a] = weight[a] * (1.0 - untied[a])
-        room = limit - shift[a]
-        if room <= 0:
+        x = distance[a]
+        mate[a] = x
+        left, left_same = closer_and_same(row[:start], x)
+        right, right_same = closer_and_same(row[stop:], x)
+        ties = left_same + right_same
+        # A subject is closer with at least the chance of one template to be the one drawn.
+        beyond = largest > 0 and out_of_reach((left + right) / largest, others, limit, tiny)
+        if beyond and ties == 0:
             continue
-        if loose[a] == 0:
-            successes(trials[a], more[a], times[a], 0.0, number[a], room, tiny, terms, factor, held)
+        if left + right + ties == 0:
+            chance[a, 0] = weight[a]
+            continue
+        closer_of_each(row, starts, x, closer)
+        shift = 0
+        loose = 0
+        kinds = 0
+        untied = 1.0
+        plain = alike > 0 and ties == 0
+        if plain:
+            closer[own] = 0
+            for g in range(groups):
+                number[usable[g], closer[g]] += 1
+        for g in range(0 if not plain else groups, groups):
+            n = usable[g]
+            if n == 0:
+                continue
+            take = min(size, n)
+            ahead = closer[g]
+            spare = 0.0
+            if ties > 0:
+                same = 0
+                for p in range(starts[g], starts[g + 1]):
+                    same += row[p] == x
+                    ahead += policy == 2 and row[p] == x and place[p] < where[a]
+                if same > 0:
+                    both = drawn_chance(n, closer[g] + same, take)
+                    equal = both - drawn_chance(n, closer[g], take)
+                    untied *= 1.0 - equal
+                    ahead += same if policy == 1 else 0
+                    spare = equal if policy == 3 else 0.0
+            if spare == 0.0 and alike > 0:
+                number[n, ahead] += 1
+            elif ahead > n - take:
+                shift += 1
+            elif ahead > 0 or spare > 0.0:
+                trials[kinds] = drawn_chance(n, ahead, take)
+                more[kinds] = spare
+                times[kinds] = 1
+                kinds += 1
+                loose += spare > 0.0
+        for n in range(alike + 1):
+            take = min(size, n)
+            for ahead in range(n + 1):
+                held_times = number[n, ahead]
+                number[n, ahead] = 0
+                if ahead > n - take:
+                    shift += held_times
+                elif ahead > 0 and held_times > 0:
+                    trials[kinds] = drawn_chance(n, ahead, take)
+                    more[kinds] = 0.0
+                    times[kinds] = held_times
+                    kinds += 1
+        tied[a] = weight[a] * (1.0 - untied)
+        room = limit - shift
+        if beyond or room <= 0:
+            continue
+        if loose == 0:
+            successes(trials, more, times, 0.0, kinds, room, tiny, terms, factor, held)
             for k in range(room):
-                chance[a, shift[a] + k] = weight[a] * terms[k]
+                chance[a, shift + k] = weight[a] * terms[k]
             continue
         # A polynomial of degree `loose`; a rule of n nodes is exact up to degree 2n - 1. Of
         # many trials the polynomial is smooth, and fewer nodes give all digits.
-        wanted = min(loose[a] // 2 + 1, 16 + np.int64(6.0 * np.sqrt(loose[a])))
+        wanted = min(loose // 2 + 1, 16 + np.int64(6.0 * np.sqrt(loose)))
         rule = 0
         while rule < len(rules) - 1 and rules[rule] < wanted:
             rule += 1
         for q in range(rule_starts[rule], rule_starts[rule + 1]):
-            successes(
-                trials[a], more[a], times[a], nodes[q], number[a], room, tiny, terms,
-                factor, held,
-            )  # fmt: skip
+            successes(trials, more, times, nodes[q], kinds, room, tiny, terms, factor, held)
             for k in range(room):
-                chance[a, shift[a] + k] += weight[a] * node_weights[q] * terms[k]
+                chance[a, shift + k] += weight[a] * node_weights[q] * terms[k]
 
 
 @njit(parallel=True, cache=True)
@@ -326,123 +387,153 @@ def rank_chances(
 
 
 @njit(cache=True)
+def threshold_of(x, thresholds, base, scale, guide):
+    """Return the first threshold that is not below `x`."""
+    places = len(guide) - 1
+    y = (x - base) * scale
+    c = 0
+    if y > 0:
+        c = places - 1 if y >= places - 1 else np.int64(y)
+    low = guide[c]
+    high = guide[c + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if thresholds[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def chance_within(bins, group, count, usable, steps, ordered, taken, out):
+    """Write the chance that a drawn template is within each threshold.
+
+    Parameters
+    ----------
+    bins, group : int64 arrays, shape (>= count,)
+        Of each template that counts, the first threshold that it is within, and its group.
+    count : int
+    usable : int64 array, shape (groups,)
+        Templates of each group, also those beyond all thresholds.
+    steps
+        As for :func:`within_chances`.
+    ordered, taken : int64 arrays, shape (>= count,) and (groups,)
+        Room to work in.
+    out : float64 array, shape (t,), written
+    """
+    last = len(out)
+    # Templates by threshold: where those of each one end, counted from its start.
+    end = np.zeros(last + 1, dtype=np.int64)
+    for c in range(count):
+        end[bins[c] + 1] += 1
+    for t in range(last):
+        end[t + 1] += end[t]
+    for c in range(count):
+        ordered[end[bins[c]]] = group[c]
+        end[bins[c]] += 1
+    taken[:] = 0
+    total = 0.0
+    c = 0
+    for t in range(last):
+        while c < end[t]:
+            g = ordered[c]
+            step = steps[usable[g] - taken[g]]
+            if step == -np.inf:
+                out[t:] = 1.0
+                return
+            total += step
+            taken[g] += 1
+            c += 1
+        out[t] = -np.expm1(total)
+
+
+@njit(cache=True)
+def enough_within(row, start, stop, thresholds, needed):
+    """Return the first threshold with `needed` cells within it, those of a range left out."""
+    low = 0
+    high = len(thresholds)
+    while low < high:
+        middle = (low + high) // 2
+        x = thresholds[middle]
+        left, left_same = closer_and_same(row[:start], x)
+        right, right_same = closer_and_same(row[stop:], x)
+        if left + left_same + right + right_same < needed:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
 def row_within(
-    row, starts, own, itself, size, thresholds, base, scale, guide, steps, anyone, oneself
+    row, starts, own, itself, thresholds, base, scale, guide, steps, anyone, oneself
 ):  # fmt: skip
     """Do the work of :func:`within_chances` for one row; return the other subjects that count."""
     groups = len(starts) - 1
-    places = len(guide) - 1
     last = len(thresholds)
+    usable = np.empty(groups, dtype=np.int64)
+    usable_of_each(row, starts, itself, usable)
+    found = 0
     largest = 0
     for g in range(groups):
-        largest = max(largest, starts[g + 1] - starts[g])
-    bins = np.empty(largest, dtype=np.int64)
-    logs = np.zeros(last + 1)
-    mine = np.zeros(last + 1)
-    sure = last
-    mine_sure = last
-    found = 0
-    # Where all templates of some other subject are within a threshold, one surely is: what
-    # is farther does not matter.
-    enough = np.inf
+        if g != own:
+            found += usable[g] > 0
+            largest = max(largest, usable[g])
+    start = starts[own] if own >= 0 else 0
+    stop = starts[own + 1] if own >= 0 else 0
+    # So many templates leave none drawn with a chance below exp(-40), which is lost beside 1.
+    sure = enough_within(row, start, stop, thresholds, 1.0 - 40.0 / steps[largest])
+    bins = np.empty(len(row), dtype=np.int64)
+    group = np.empty(len(row), dtype=np.int64)
+    ordered = np.empty(len(row), dtype=np.int64)
+    taken = np.empty(groups, dtype=np.int64)
+
+    anyone[sure:] = 1.0
+    count = 0
+    farthest = thresholds[max(sure, 1) - 1]
+    p = np.uint64(starts[0])
     for g in range(groups):
-        if g == own:
-            continue
-        most = -np.inf
-        n = 0
-        for p in range(starts[g], starts[g + 1]):
+        end = np.uint64(starts[g + 1])
+        while p < end:
             x = row[p]
-            n += x == x
-            if x > most:
-                most = x
-        if n > 0:
-            found += 1
-            enough = min(enough, most)
-    for g in range(groups):
-        self_group = g == own
-        limit = np.inf if self_group else enough
-        n = 0
-        total_n = 0
-        for p in range(starts[g], starts[g + 1]):
-            x = row[p]
-            if p == itself or x != x:
-                continue
-            total_n += 1
-            if x > limit:
-                continue
-            y = (x - base) * scale
-            c = 0
-            if y > 0:
-                c = places - 1 if y >= places - 1 else np.int64(y)
-            low = guide[c]
-            high = guide[c + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if thresholds[middle] < x:
-                    low = middle + 1
-                else:
-                    high = middle
-            at = n
-            while at > 0 and bins[at - 1] > low:
-                bins[at] = bins[at - 1]
-                at -= 1
-            bins[at] = low
-            n += 1
-        if n == 0:
-            continue
-        target = mine if self_group else logs
-        take = min(size, total_n)
-        before = 0.0
-        for c in range(n):
-            if bins[c] >= last:
-                break
-            if total_n < len(steps):
-                step = steps[total_n, c + 1]
-            else:
-                if c + 1 < n and bins[c + 1] == bins[c]:
-                    continue
-                left = none_drawn(total_n, c + 1, take)
-                step = -np.inf
-                if left > 0.0:
-                    after = np.log(left)
-                    step = after - before
-                    before = after
-            if step == -np.inf:
-                if self_group:
-                    mine_sure = min(mine_sure, bins[c])
-                else:
-                    sure = min(sure, bins[c])
-                break
-            target[bins[c]] += step
-    total = 0.0
-    for t in range(last):
-        total += logs[t]
-        anyone[t] = 1.0 if t >= sure else -np.expm1(total)
-    total = 0.0
-    for t in range(last):
-        total += mine[t]
-        oneself[t] = 1.0 if t >= mine_sure else -np.expm1(total)
+            if x <= farthest and g != own:
+                group[count] = g
+                bins[count] = threshold_of(x, thresholds, base, scale, guide)
+                count += 1
+            p += np.uint64(1)
+    if sure > 0:
+        chance_within(bins, group, count, usable, steps, ordered, taken, anyone[:sure])
+
+    count = 0
+    for p in range(start, stop):
+        x = row[p]
+        if p != itself and x <= thresholds[last - 1]:
+            group[count] = own
+            bins[count] = threshold_of(x, thresholds, base, scale, guide)
+            count += 1
+    chance_within(bins, group, count, usable, steps, ordered, taken, oneself)
     return found
 
 
 @njit(parallel=True, cache=True)
 def within_chances(
-    block, starts, own, self_position, size, thresholds, base, scale, guide, steps,
+    block, starts, own, self_position, thresholds, base, scale, guide, steps,
     anyone, oneself, others,
 ):  # fmt: skip
     """Find, for each row and threshold, the chance that a drawn template is within it.
 
     Parameters
     ----------
-    block, starts, own, self_position, size
+    block, starts, own, self_position
         As for :func:`rank_chances`.
     thresholds : float64 array, shape (t,), increasing
     base, scale, guide
         The guide into the thresholds, as for ``count_thresholds``.
-    steps : float64 array, shape (n + 1, n + 1)
-        For groups of at most ``n`` templates: what the ``c``-th of ``n`` templates within a
-        threshold adds to the logarithm of the chance that none is drawn; -inf where that chance
-        becomes zero. Larger groups are worked out here.
+    steps : float64 array, shape (n + 1,)
+        What one more template within a threshold adds to the logarithm of the chance that none
+        of its group is drawn, by the templates of the group that were not within; -inf where that
+        chance becomes zero.
     anyone, oneself : float64 arrays, shape (b, t), written
         Of a template of another subject, and of the row's own.
     others : int64 array, shape (b,), written
@@ -454,7 +545,7 @@ def within_chances(
         for p in range(n):
             row[p] = block[i, p]
         others[i] = row_within(
-            row, starts, own[i], self_position[i], size, thresholds, base, scale, guide, steps,
+            row, starts, own[i], self_position[i], thresholds, base, scale, guide, steps,
             anyone[i], oneself[i],
         )  # fmt: skip
 
