@@ -166,6 +166,10 @@ GALLERY_SIZE = {
     "recognition_rate": CLOSED_SET["recognition_rate"],
     **{k: OPEN_SET[k] for k in ("dir", "far", "frr", "genuine_attempts", "impostor_attempts")},
     "error_share": Name("share of all searches that end in a miss or a false accept"),
+    "least_error_share": Name(
+        "smallest error_share of any threshold, chosen on the same data (optimistic)"
+    ),
+    "least_error_threshold": Name("strictest threshold of least_error_share", "score"),
     "extrapolated": Name("whether CMS, DIR and FRR are extrapolated by a model (1) or exact (0)"),
     "far_extrapolated": Name("whether FAR is extrapolated by a model (1) or exact (0)"),
     "validation_cms_error": Name("error of CMS predicted from a part of the gallery, the largest"),

@@ -103,6 +103,8 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     text, errors = capsys.readouterr()
     ds = be.gallery_size(scores, [2, 5, 20, 40], thresholds=4)
     assert errors == ""
+    for least in ds.least_error_share.sel(gallery_size=[5, 40]).values.ravel():
+        assert f"{100 * least:.3f} %" in text
     assert f"{100 * ds.cms.sel(gallery_size=5, rank=1).item():.3f} %" in text
     assert text.count("extrapolated") >= 2 and "Error of the same model" in text
     assert main(["gallery-size", file, "--sizes", "2,40", "--json", "--ties", "expected"]) == 0
@@ -110,6 +112,21 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     first, last = document["gallery_sizes"]
     assert (first["extrapolated"], last["extrapolated"]) == (False, True)
     assert document["ties"] == "expected" and len(document["validation"]) == 2
+    assert main(["gallery-size", file, "--sizes", "2", "--unenrolled", "0.05,1", "--json"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["gallery_sizes"]
+    assert [row["unenrolled_share"] for row in only["least_error"]] == [0.05, 1.0]
+    assert only["least_error"][1] == {
+        "unenrolled_share": 1.0, "error_share": 0.0, "threshold": "-inf",
+    }  # fmt: skip
+
+
+def test_command_says_what_is_not_defined(tmp_path, capsys):
+    np.savez(tmp_path / "one.npz", scores=1.0 - np.eye(4), probe_labels=["a"] * 4)
+    assert main(["gallery-size", str(tmp_path / "one.npz"), "--sizes", "1,2"]) == 0
+    text = capsys.readouterr().out
+    assert "nan" not in text and "1 subject," in text and "n/a" in text
+    assert "gallery size 2 is beyond the 1 subject there are" in text
+    assert "Error of the same model" not in text
 
 
 def test_command_writes_all_or_nothing(file, scores, tmp_path, capsys):

@@ -432,6 +432,14 @@ def test_bad_options(options, message):
             task(scores, **options)
 
 
+@pytest.mark.parametrize("task", [be.open_set, be.closed_set])
+def test_more_galleries_than_there_is_memory(task):
+    with pytest.raises(be.DataError, match=r"GiB .* expected at most [\d,]+ galleries"):
+        task(be.simulate(4, 2), gallery="single", sampling=10**12)
+    with pytest.raises(be.DataError, match=r"GiB .* expected at most [\d,]+ galleries"):
+        be.gallery_size(be.simulate(4, 2), [2, 4], sampling=10**12)
+
+
 def test_what_has_no_subjects_cannot_be_drawn_from():
     mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
     with pytest.raises(be.ProtocolError, match="a mask alone does not say"):

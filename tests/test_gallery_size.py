@@ -267,6 +267,38 @@ def test_default_sizes_similarities_and_files(tmp_path):
     json.dumps(ds.attrs)
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_least_error_over_thresholds(kind):
+    """By trying all thresholds, and none: with few enrolled it is best to reject everybody."""
+    scores = be.simulate(15, 3, within=1.2, random_state=3)
+    sign = 1 if kind == "distance" else -1
+    values = sign * np.asarray(scores.values)
+    limits = np.sort(sign * np.linspace(0.5, 6.0, 12))
+    shares = (0.0, 0.4, 0.95, 1.0)
+    ds = be.gallery_size(
+        be.Scores(values, scores.probe_labels, kind=kind),
+        [3, 15, 40],
+        thresholds=limits,
+        unenrolled_shares=shares,
+    )
+    for u, share in enumerate(shares):
+        for i in range(3):
+            tried = [(1.0 - share, -np.inf)]
+            for t in np.argsort(sign * limits):
+                frr, far = float(ds.frr[i, t]), float(ds.far[i, t])
+                tried.append(((1 - share) * frr + share * far, sign * float(limits[t])))
+            least = min(tried)
+            assert ds.least_error_share[u, i] == pytest.approx(least[0], abs=1e-15)
+            assert ds.least_error_threshold[u, i] == sign * least[1]
+    assert (ds.least_error_threshold[-1] == -sign * np.inf).all()
+
+
+def test_least_error_is_unknown_where_rates_are():
+    ds = be.gallery_size(be.Scores(1.0 - np.eye(3), ["a"] * 3), [1, 2], unenrolled_shares=[0, 0.5])
+    np.testing.assert_array_equal(ds.least_error_share, [[0, np.nan], [np.nan, np.nan]])
+    assert np.isnan(ds.least_error_threshold[1]).all()
+
+
 def test_sampled_galleries_lie_about_the_exact_mean():
     """Of equally many probes a subject, the mean of shared galleries is the mean over all."""
     scores = be.simulate(25, 3, within=1.0, random_state=2)

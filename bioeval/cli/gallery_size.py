@@ -174,6 +174,14 @@ def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
                 "extrapolated": bool(one["extrapolated"]),
                 "far_extrapolated": bool(one["far_extrapolated"]),
                 "cms": {str(k): float(one["cms"].sel(rank=k)) for k in _shown_ranks(ds)},
+                "least_error": [
+                    {
+                        "unenrolled_share": float(share),
+                        "error_share": float(one["least_error_share"][u]),
+                        "threshold": float(one["least_error_threshold"][u]),
+                    }
+                    for u, share in enumerate(ds["unenrolled_share"].values)
+                ],
             }
         )
     found: dict[str, Any] = {"file": file}
@@ -193,26 +201,43 @@ def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
     return found
 
 
+def _percent(rate: float, sign: str = "") -> str:
+    return "n/a" if rate != rate else f"{100 * rate:{sign}.3f} %"
+
+
 def _text(ds: xr.Dataset) -> str:
-    """Return the table: CMS of a few ranks, a line a size."""
+    """Return the tables: CMS of a few ranks, and the least error of open set, a line a size."""
     ranks = _shown_ranks(ds)
+    subjects = int(ds.attrs["exact_up_to"])
     lines = [
         "Identification against gallery size: CMS, means over all galleries of that many subjects",
-        f"{int(ds['genuine_attempts']):,} probes, {int(ds.attrs['exact_up_to']):,} subjects, "
+        f"{int(ds['genuine_attempts']):,} probes, {subjects:,} subject{'s' * (subjects != 1)}, "
         f"{ds.attrs['ties']} ties",
         "",
         "subjects" + "".join(f"rank {rank}".rjust(12) for rank in ranks),
     ]
     for i, size in enumerate(ds["gallery_size"].values.tolist()):
-        values = [float(ds["cms"][i].sel(rank=rank)) for rank in ranks]
-        cells = ["n/a" if x != x else f"{100 * x:.3f} %" for x in values]
+        cells = [_percent(float(ds["cms"][i].sel(rank=rank))) for rank in ranks]
         mark = "  extrapolated" if ds["extrapolated"][i] else ""
         lines.append(f"{size:>8,}" + "".join(cell.rjust(12) for cell in cells) + mark)
-    if "validation_size" in ds.dims:
+    shares = ds["unenrolled_share"].values.tolist()
+    lines += [
+        "",
+        "Share of searches that end in a miss (rank 1) or a false accept, by the share of probes",
+        "that are not enrolled, each at its best threshold (chosen on these data: optimistic)",
+        "",
+        "subjects" + "".join(f"{100 * share:g} %".rjust(12) for share in shares),
+    ]
+    for i, size in enumerate(ds["gallery_size"].values.tolist()):
+        cells = [_percent(x) for x in ds["least_error_share"][:, i].values.tolist()]
+        beyond = ds["extrapolated"][i] or ds["far_extrapolated"][i]
+        mark = "  extrapolated" if beyond else ""
+        lines.append(f"{size:>8,}" + "".join(cell.rjust(12) for cell in cells) + mark)
+    if ds.sizes.get("validation_size", 0):
         lines += ["", "Error of the same model, predicting all subjects from parts of them:"]
         for i, size in enumerate(ds["validation_size"].values.tolist()):
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
-            lines.append(f"  from {size:,}: CMS {100 * cms:+.3f} %, FAR {100 * far:+.3f} %")
+            lines.append(f"  from {size:,}: CMS {_percent(cms, '+')}, FAR {_percent(far, '+')}")
     warnings = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
     if warnings:
         lines += ["", "Warnings", *(f"  - {line}" for line in warnings)]

@@ -13,6 +13,7 @@ from bioeval.checks import require_integer, require_probability
 from bioeval.counting import IdentificationJob, require_values
 from bioeval.draws import RandomState, Stream, seed_sequence
 from bioeval.errors import DataError, require_choice
+from bioeval.exact.galleries import require_room
 from bioeval.exact.grids import grid_over
 from bioeval.exact.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.exact.strangers import MODEL
@@ -91,8 +92,10 @@ def gallery_size(
         Over ``gallery_size``: ``cms`` (by ``rank``), ``recognition_rate``, ``dir`` (by
         ``threshold`` and ``rank``), ``far`` and ``frr`` (by ``threshold``), ``error_share`` (by
         ``unenrolled_share`` and ``threshold``: the share of all searches that end in a miss or a
-        false accept), and ``extrapolated`` and ``far_extrapolated``, 1 where a rate is beyond the
-        data and comes from the model (attribute ``model``), else 0. Scalars ``genuine_attempts
+        false accept), ``least_error_share`` with ``least_error_threshold`` (at the best of the
+        thresholds or by rejecting all; chosen on the same data, which is optimistic), and
+        ``extrapolated`` and ``far_extrapolated``, 1 where a rate is beyond the data and comes
+        from the model (attribute ``model``), else 0. Scalars ``genuine_attempts
         impostor_attempts``. With sizes beyond the data, ``validation_cms_error`` and
         ``validation_far_error`` over ``validation_size`` say how far the same model was off when
         it predicted the whole gallery from parts of that size (the largest error over ranks, or
@@ -170,6 +173,7 @@ def _sampled(
     subjects = len(groups.subjects)
     of_column = np.empty(scores.shape[1], dtype=np.int64)
     of_column[groups.columns[0]] = np.repeat(np.arange(subjects), np.diff(groups.starts))
+    require_room(repeats, len(sizes) * ranks)
     curves = np.full((repeats, len(sizes), ranks), np.nan)
     for r in range(repeats):
         order = np.argsort(stream.uniforms(subjects), kind="stable")
@@ -221,14 +225,18 @@ def size_dataset(
     beyond = (sizes > subjects).astype(np.int64)
     far_beyond = np.array([not model.far_is_exact(int(size)) for size in sizes]).astype(np.int64)
     by_size, each = ("gallery_size",), ("gallery_size", "threshold")
-    u = shares[:, None, None]
+    limits = to_user(grid, about.kind)[order]
+    errors = _weighted(shares[:, None, None], frr, far)
+    least, where = _least(errors, shares, limits, about.kind)
     variables: dict[str, Any] = {
         "cms": (("gallery_size", "rank"), cms),
         "recognition_rate": (by_size, cms[:, 0]),
         "dir": (("gallery_size", "threshold", "rank"), dir_),
         "far": (each, far),
         "frr": (each, frr),
-        "error_share": (("unenrolled_share", *each), _weighted(u, frr, far)),
+        "error_share": (("unenrolled_share", *each), errors),
+        "least_error_share": (("unenrolled_share", *by_size), least),
+        "least_error_threshold": (("unenrolled_share", *by_size), where),
         "extrapolated": (by_size, beyond),
         "far_extrapolated": (by_size, far_beyond),
         "genuine_attempts": ((), np.int64(genuine)),
@@ -237,7 +245,7 @@ def size_dataset(
     coordinates = {
         "gallery_size": sizes,
         "rank": np.arange(1, count + 1),
-        "threshold": to_user(grid, about.kind)[order],
+        "threshold": limits,
         "unenrolled_share": shares,
     }
     remarks = [note] if note else []
@@ -274,12 +282,43 @@ def _weighted(share: np.ndarray, frr: np.ndarray, far: np.ndarray) -> np.ndarray
     return misses + np.where(share > 0.0, share * far, 0.0)
 
 
+def _least(
+    errors: np.ndarray, shares: np.ndarray, limits: np.ndarray, kind: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest error over thresholds, and the strictest one that has it.
+
+    Parameters
+    ----------
+    errors : float64 array, shape (u, sizes, t)
+    shares : float64 array, shape (u,)
+    limits : float64 array, shape (t,)
+        Thresholds in the user's order.
+    kind : str
+
+    Returns
+    -------
+    float64 arrays, shape (u, sizes)
+        NaN where no threshold has a known error.
+    """
+    step, none = (-1, np.inf) if kind == "similarity" else (1, -np.inf)
+    # Whoever rejects all misses all the enrolled, and accepts nobody.
+    reject = np.broadcast_to(1.0 - shares[:, None, None], (*errors.shape[:2], 1))
+    every = np.concatenate([reject, errors[..., ::step]], axis=-1)
+    at = np.nanargmin(every, axis=-1)
+    least = np.take_along_axis(every, at[..., None], axis=-1)[..., 0]
+    unknown = np.isnan(errors).all(axis=-1)
+    where = np.concatenate([[none], limits[::step]])[at]
+    return np.where(unknown, np.nan, least), np.where(unknown, np.nan, where)
+
+
 def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) -> list[str]:
     """Say what is not exact, and where the model has nothing to go by."""
     if beyond:
-        larger = ", ".join(f"{size:,}" for size in sizes[sizes > subjects])
+        many = sizes[sizes > subjects]
+        larger = ", ".join(f"{size:,}" for size in many)
         found = [
-            f"gallery sizes {larger} are beyond the {subjects:,} subjects there are: extrapolated, "
+            f"gallery size{'s' * (len(many) > 1)} {larger} {'are' if len(many) > 1 else 'is'} "
+            f"beyond the {subjects:,} subject{'s' * (subjects != 1)} there are: extrapolated, "
             "by the model that the attribute names; the validation errors say how it did within"
         ]
         if model.strangers is None and model.genuine:
@@ -287,7 +326,7 @@ def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) 
         return found
     return [
         f"FAR at {subjects:,} subjects is extrapolated by one: an enrolled probe has "
-        f"{subjects - 1:,} other subjects"
+        f"{subjects - 1:,} other subject{'s' * (subjects != 2)}"
     ]
 
 

@@ -13,6 +13,9 @@ from bioeval.draws import RandomState
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.scores import Scores
 
+# What is kept of sampled galleries takes no more bytes than this.
+ROOM = 1 << 32
+
 RANK_UNITS = ("template", "subject")
 
 
@@ -64,6 +67,16 @@ def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -
             'nothing to draw; give gallery="single" or a number of templates'
         )
     return Drawn(size, repeats, random_state)
+
+
+def require_room(repeats: int, each: int) -> None:
+    """Raise if sampled galleries, of which `each` numbers are kept, would take too much memory."""
+    if repeats * each * 8 > ROOM:
+        raise DataError(
+            f"sampling is {repeats:,}, which would take {repeats * each * 8 / 2**30:,.0f} GiB "
+            f"(at most {ROOM >> 30}); expected at most {ROOM // (each * 8):,} galleries of these "
+            "probes. The exact mean needs none"
+        )
 
 
 def refuse_interval(interval: str | None) -> None:

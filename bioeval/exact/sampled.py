@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.blocks import Block, BlockReader
 from bioeval.draws import seed_sequence
-from bioeval.exact.galleries import Drawn
+from bioeval.exact.galleries import Drawn, require_room
 from bioeval.exact.results import drawn_attrs
 from bioeval.kernels import draw as kernel
 from bioeval.names import Name
@@ -21,6 +21,9 @@ FACTS = ("mate", "closer", "tied", "tied_before", "other")
 
 # Curves that are also given gallery by gallery.
 BY_GALLERY = ("cms", "far", "frr")
+
+# Points of a gallery's curves, about.
+CURVES = 5_000
 
 # What the attempts are is the same in all galleries; the rest is averaged.
 SAME = (
@@ -38,6 +41,7 @@ class SampledJob:
     def __init__(self, reader: BlockReader, drawn: Drawn):
         self.reader, self.drawn = reader, drawn
         shape = (drawn.repeats, reader.scores.shape[0])
+        require_room(drawn.repeats, len(FACTS) * shape[1] + CURVES)
         self.facts = {
             name: np.zeros(shape, dtype=float if name in ("mate", "other") else np.int64)
             for name in FACTS
