@@ -157,16 +157,22 @@ def closer_and_same(cells, x):
 
 
 @njit(cache=True)
+def cells_within(cells, x):
+    """Count the cells that are not above `x`."""
+    count = 0
+    for p in range(len(cells)):
+        count += cells[p] <= x
+    return count
+
+
+@njit(cache=True)
 def usable_of_each(row, starts, itself, usable):
     """Write how many cells of each group are attempts; the probe itself is not."""
-    p = np.uint64(starts[0])
+    whole = cells_within(row, np.inf) == len(row)  # without NaN
     for g in range(len(starts) - 1):
-        count = 0
-        stop = np.uint64(starts[g + 1])
-        while p < stop:
-            count += row[p] == row[p]
-            p += np.uint64(1)
-        usable[g] = count
+        usable[g] = starts[g + 1] - starts[g]
+        for p in range(starts[g], starts[g] if whole else starts[g + 1]):
+            usable[g] -= row[p] != row[p]
     for g in range(len(starts) - 1):
         if starts[g] <= itself < starts[g + 1]:
             usable[g] -= row[itself] == row[itself]
@@ -456,9 +462,7 @@ def enough_within(row, start, stop, thresholds, needed):
     while low < high:
         middle = (low + high) // 2
         x = thresholds[middle]
-        left, left_same = closer_and_same(row[:start], x)
-        right, right_same = closer_and_same(row[stop:], x)
-        if left + left_same + right + right_same < needed:
+        if cells_within(row[:start], x) + cells_within(row[stop:], x) < needed:
             low = middle + 1
         else:
             high = middle
