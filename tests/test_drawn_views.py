@@ -84,8 +84,22 @@ def test_tables_say_which_galleries(scores):
     assert "1 template of each subject, exact mean over all galleries" in as_text(exact)
     assert "2 templates of each subject, 4 galleries drawn" in as_text(drawn, 140)
     assert "of each subject" not in as_text(be.closed_set(scores))
-    bounded = as_text(be.open_set(scores, gallery="single", thresholds=[3.0]), 200)
-    assert "lie within the bounds" in bounded and "EER, rank 1" not in bounded
+
+
+def test_tables_give_the_bounds_of_operating_points(scores):
+    ds = be.open_set(scores, gallery="single", thresholds=100, far_targets=[0.1, 0.01])
+    text = as_text(ds, 200)
+    assert "lie within the bounds" in text
+    rows = {line[2:38].strip(): line[38:] for line in text.splitlines() if line.startswith("  ")}
+    for end in ("at least", "at most"):
+        name = end.replace(" ", "_")
+        assert f"{100 * ds[f'eer_{name}'].item():.1f} %" in rows[f"EER, rank 1, {end}"]
+        for i, target in enumerate(("10 %", "1 %")):
+            rate = 100 * ds[f"dir_at_far_{name}"][i, 0].item()
+            assert f"{rate:.1f} %" in rows[f"DIR at FAR <= {target}, rank 1, {end}"]
+    assert "DIR, rank 1" not in rows  # at thresholds that nobody asked for
+    few = be.open_set(scores, gallery="single", thresholds=[3.0], far_targets=[0.1])
+    assert "DIR, rank 1 " in as_text(few, 200) and "EER, rank 1, at least" in as_text(few, 200)
 
 
 # --------------------------------------------------------------------------- command line

@@ -226,15 +226,15 @@ def size_dataset(
     far_beyond = np.array([not model.far_is_exact(int(size)) for size in sizes]).astype(np.int64)
     by_size, each = ("gallery_size",), ("gallery_size", "threshold")
     limits = to_user(grid, about.kind)[order]
-    errors = _weighted(shares[:, None, None], frr, far)
-    least, where = _least(errors, shares, limits, about.kind)
+    in_error = _weighted(shares[:, None, None], frr, far)
+    least, where = _least(in_error, shares, limits, about.kind)
     variables: dict[str, Any] = {
         "cms": (("gallery_size", "rank"), cms),
         "recognition_rate": (by_size, cms[:, 0]),
         "dir": (("gallery_size", "threshold", "rank"), dir_),
         "far": (each, far),
         "frr": (each, frr),
-        "error_share": (("unenrolled_share", *each), errors),
+        "error_share": (("unenrolled_share", *each), in_error),
         "least_error_share": (("unenrolled_share", *by_size), least),
         "least_error_threshold": (("unenrolled_share", *by_size), where),
         "extrapolated": (by_size, beyond),

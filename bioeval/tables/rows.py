@@ -274,8 +274,19 @@ def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
         name = f"DIR at FAR <= {numbers.per_cent(target)}, rank 1"
         ends = _ends(dataset, "dir_at_far", far_target=i, rank=0)
         yield Row(name, rate, over.both, limit, decimals=fine, ends=ends)
+    # Of expected rates, operating points are known between two thresholds of the result.
+    for end in ("at least", "at most"):
+        if (eer := _scalar(dataset, f"eer_{end}".replace(" ", "_"))) is not None:
+            yield Row(f"EER, rank 1, {end}", eer, over.both, decimals=fine)
+    bounds = [f"dir_at_far_{end}" for end in ("at_least", "at_most")]
+    ends_of = zip(*(_targets(dataset, name) for name in bounds), strict=True)
+    for (target, least, _), (_, most, _) in ends_of:
+        name = f"DIR at FAR <= {numbers.per_cent(target)}, rank 1"
+        yield Row(f"{name}, at least", least, over.both, decimals=fine)
+        yield Row(f"{name}, at most", most, over.both, decimals=fine)
     first = dataset["dir"].isel(rank=0)
-    for i, threshold in _few_thresholds(dataset, "dir_at_far"):
+    instead = "dir_at_far" if "dir_at_far" in dataset else bounds[0]
+    for i, threshold in _few_thresholds(dataset, instead):
         name, far = "DIR, rank 1", float(dataset["far"][i])
         ends = _ends(dataset, "dir", threshold=i, rank=0)
         yield Row(name, float(first[i]), over.genuine, threshold, decimals=fine, ends=ends)
