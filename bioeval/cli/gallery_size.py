@@ -207,6 +207,9 @@ def _percent(rate: float, sign: str = "") -> str:
 
 def _text(ds: xr.Dataset) -> str:
     """Return the tables: CMS of a few ranks, and the least error of open set, a line a size."""
+    import functools
+    import textwrap
+
     ranks = _shown_ranks(ds)
     subjects = int(ds.attrs["exact_up_to"])
     lines = [
@@ -234,13 +237,20 @@ def _text(ds: xr.Dataset) -> str:
         mark = "  extrapolated" if beyond else ""
         lines.append(f"{size:>8,}" + "".join(cell.rjust(12) for cell in cells) + mark)
     if ds.sizes.get("validation_size", 0):
-        lines += ["", "Error of the same model, predicting all subjects from parts of them:"]
+        lines += [
+            "",
+            "Error of the same model, predicting all subjects from parts of them (predicted less",
+            "true, where it is largest over ranks and over thresholds):",
+        ]
         for i, size in enumerate(ds["validation_size"].values.tolist()):
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
             lines.append(f"  from {size:,}: CMS {_percent(cms, '+')}, FAR {_percent(far, '+')}")
     warnings = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
     if warnings:
-        lines += ["", "Warnings", *(f"  - {line}" for line in warnings)]
+        wrap = functools.partial(
+            textwrap.wrap, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+        )
+        lines += ["", "Warnings", *(part for line in warnings for part in wrap(line, 100))]
     return "\n".join(lines) + "\n"
 
 

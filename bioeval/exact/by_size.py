@@ -319,7 +319,7 @@ def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) 
         found = [
             f"gallery size{'s' * (len(many) > 1)} {larger} {'are' if len(many) > 1 else 'is'} "
             f"beyond the {subjects:,} subject{'s' * (subjects != 1)} there are: extrapolated, "
-            "by the model that the attribute names; the validation errors say how it did within"
+            f"by the model {MODEL}; its validation errors say how it did within"
         ]
         if model.strangers is None and model.genuine:
             found.append("no stranger was ever closer than a mate: nothing to extrapolate from")
