@@ -16,6 +16,7 @@ import numpy as np
 from bioeval.cards.schema import SECTIONS
 from bioeval.checks import require_integer
 from bioeval.errors import CardError, DataError, ProtocolError, bad_choice, require_choice
+from bioeval.labels import missing_values
 from bioeval.protocol import Protocol, available, load
 
 FIELDS = SECTIONS["reid"].fields
@@ -161,6 +162,10 @@ def _of_flags(
     return meant
 
 
+#: Names of the column of cameras, the first that is there wins.
+CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
+
+
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the camera column of queries and gallery.
 
@@ -168,15 +173,43 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
     ------
     ProtocolError
         If either side has none.
+    DataError
+        If a camera is missing, or one side has text and the other numbers.
     """
     sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
-    missing = [name for name, meta in sides.items() if "camera" not in meta]
+    names = {side: _camera_column(meta) for side, meta in sides.items()}
+    missing = [side for side, name in names.items() if name is None]
     if missing:
-        there = sorted({k for meta in sides.values() for k in meta})
+        there = " and ".join(
+            f"{side} has {', '.join(map(repr, sides[side]))}" for side in missing if sides[side]
+        )
         raise ProtocolError(
             f"the convention removes gallery entries by camera, but there is no column 'camera' in "
-            f"{' and '.join(missing)}{f' (there is {there})' if there else ''}; give the cameras "
+            f"{' and '.join(missing)}{f' ({there})' if there else ''}; give the cameras "
             "of both sides (on the command line --meta probe_camera=KEY --meta "
             "gallery_camera=KEY), or choose a convention that removes none"
         )
-    return scores.probe_meta["camera"], scores.gallery_meta["camera"]
+    columns = []
+    for side, meta in sides.items():
+        column = meta[names[side] or ""]
+        absent = missing_values(column)
+        if absent.any():
+            raise DataError(
+                f"{side}[{names[side]!r}] lacks {int(absent.sum())} cameras (None or NaN), the "
+                f"first at position {int(np.argmax(absent))}; every template needs one"
+            )
+        columns.append(column)
+    kinds = [{isinstance(x, (str, bytes)) for x in column.tolist()} for column in columns]
+    if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
+        shown = [repr(column.tolist()[0]) for column in columns]
+        raise DataError(
+            f"cameras are of two types, such as {shown[0]} of a query and {shown[1]} in the "
+            "gallery, which are never equal, so that nothing would be removed; make both numbers, "
+            "or both text"
+        )
+    return columns[0], columns[1]
+
+
+def _camera_column(meta: Mapping[str, Any]) -> str | None:
+    folded = {name.casefold(): name for name in reversed(list(meta))}
+    return next((folded[name] for name in CAMERA_COLUMNS if name in folded), None)

@@ -43,7 +43,7 @@ def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
             f"{what} has {len(array)} labels, but the scores have {length} "
             f"{'rows' if 'probe' in what else 'columns'}; expected one label for each"
         )
-    missing = _missing(array)
+    missing = missing_values(array)
     if missing.any():
         raise DataError(
             f"{what} has {int(missing.sum())} missing labels (None or NaN), the first at position "
@@ -83,7 +83,8 @@ def _narrow(array: np.ndarray) -> np.ndarray:
     return plain if plain.dtype.kind in _NARROW[type(array[0])] else array
 
 
-def _missing(array: np.ndarray) -> np.ndarray:
+def missing_values(array: np.ndarray) -> np.ndarray:
+    """Say of each label whether it is None or NaN."""
     if array.dtype.kind in "fcMm":
         return np.isnan(array) if array.dtype.kind in "fc" else np.isnat(array)
     if array.dtype.kind == "O":

@@ -461,6 +461,32 @@ def test_errors_say_what_is_wrong():
             call()
 
 
+def test_cameras_that_are_not_what_they_seem():
+    """A rule of cameras that could never apply is an error, and columns have their usual names."""
+    d, q, g = [[1, 2, 3]], [1], [1, 2, 1]
+    expected = be.reid(be.Scores(d, q, g, probe_meta={"camera": [1]},
+                                 gallery_meta={"camera": [1, 2, 3]})).mean_ap  # fmt: skip
+    assert expected == 0.5
+    for name in ("cam", "camid", "cam_id", "CameraID", "camids"):
+        meta = {"probe_meta": {name: [1]}, "gallery_meta": {name: [1, 2, 3], "x": [1, 1, 1]}}
+        assert be.reid(be.Scores(d, q, g, **meta)).mean_ap == expected
+        lists = be.TopKScores([[0, 1, 2]], q, g, **meta)
+        assert be.top_k(lists, removed="same-id-same-camera").mean_ap == expected
+    for ours, theirs, message in (
+        (["1"], [1, 2, 3], "of two types, such as '1' of a query and 1 in the gallery"),
+        ([1], np.array(["1", "2", "3"], dtype=object), "such as 1 of a query and '1' in"),
+        ([np.nan], [1.0, 2.0, 3.0], r"probe_meta\['camera'\] lacks 1 cameras"),
+        ([1], [1, None, 3], r"gallery_meta\['camera'\] lacks 1 cameras .* at position 1"),
+    ):
+        scores = be.Scores(d, q, g, probe_meta={"camera": ours}, gallery_meta={"camera": theirs})
+        for call in (be.reid, be.gom, be.apply_convention):
+            with pytest.raises(be.DataError, match=message):
+                call(scores)
+    one = be.Scores(d, q, g, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]})
+    with pytest.raises(be.ProtocolError, match=r"in gallery_meta \(gallery_meta has 'where'\)"):
+        be.reid(one)
+
+
 def test_the_rule_of_market1501_is_an_exclusion_by_camera():
     scores = population()
     ds = be.reid(scores, per_query=True)

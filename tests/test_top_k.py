@@ -250,7 +250,6 @@ def test_behind_the_end_of_a_list_distances_mean_nothing():
     ("options", "message"),
     [
         ({"removed": "camera"}, "removed is 'camera'; expected one of"),
-        ({"removed": "same-camera"}, "probe_meta has no 'camera'"),
         ({"junk": "drop"}, "junk is 'drop'"),
         ({"unmatched": "nan"}, "unmatched is 'nan'"),
         ({"rank_k_over": "all"}, "rank_k_over is 'all'"),
@@ -264,6 +263,8 @@ def test_options_that_are_none(options, message):
         be.top_k(LISTS, **options)
     with pytest.raises(DataError, match="scores is Scores; expected bioeval.TopKScores"):
         be.top_k(be.Scores(np.eye(2), [1, 2]))
+    with pytest.raises(ProtocolError, match="no column 'camera' in probe_meta and gallery_meta;"):
+        be.top_k(LISTS, removed="same-camera")
 
 
 # ------------------------------------------------------------------------ files

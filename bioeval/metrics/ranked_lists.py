@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.checks import require_integer
+from bioeval.conventions import cameras_of
 from bioeval.describing import describe
 from bioeval.errors import BioevalWarning, DataError, ProtocolError, require_choice
 from bioeval.labels import Codes
@@ -69,9 +70,9 @@ def top_k(
     Raises
     ------
     ProtocolError
-        If a rank is asked for that some list does not reach.
+        If a rank is asked for that some list does not reach, or cameras are needed and missing.
     DataError
-        If cameras are needed and missing, or an option has another value.
+        If an option has another value.
 
     Warns
     -----
@@ -206,7 +207,7 @@ def _walk(scores: TopKScores, removed: str, junk: list[int]) -> _Walk:
     size = int(max(query.max(), gallery.max())) + 1
     positives = np.bincount(gallery[usable], minlength=size)[query]
     if removed != "none":
-        cameras = _cameras(scores)
+        cameras = Codes(*cameras_of(scores), "cameras")
         same_camera = cameras.gallery[index] == cameras.probe[:, None]
         kept &= ~(same_camera & (own | (removed == "same-camera")))
         width = int(max(cameras.probe.max(), cameras.gallery.max())) + 1
@@ -231,17 +232,6 @@ def _walk(scores: TopKScores, removed: str, junk: list[int]) -> _Walk:
         last=np.where(any_hit, ranks[rows, last_place], 0),
         depth=ranks[:, -1],
     )
-
-
-def _cameras(scores: TopKScores) -> Codes:
-    sides = [meta.get("camera") for meta in (scores.probe_meta, scores.gallery_meta)]
-    if sides[0] is None or sides[1] is None:
-        side = "probe_meta" if sides[0] is None else "gallery_meta"
-        raise DataError(
-            f"the rule of cameras needs the camera of every query and gallery entry, and {side} "
-            "has no 'camera'; give it, or removed=\"none\""
-        )
-    return Codes(sides[0], sides[1], "cameras")
 
 
 def _junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:

@@ -20,7 +20,7 @@ from bioeval.blocks import BlockReader, as_distances, require_subjects
 from bioeval.conventions import Convention, cameras_of
 from bioeval.errors import DataError
 from bioeval.kernels import mates as kernel_mates
-from bioeval.labels import Codes, as_labels
+from bioeval.labels import Codes
 from bioeval.retrieval_tallies import MatchLists
 from bioeval.score_input import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores import Scores
@@ -157,8 +157,6 @@ class Lists:
         if not self.convention.needs_cameras:
             return np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
         queries, gallery = cameras_of(self.scores)
-        for name, column in (("probe_meta", queries), ("gallery_meta", gallery)):
-            as_labels(column, f"{name}['camera']")
         codes = Codes(queries, gallery, "cameras")
         return codes.gallery, codes.probe
 
