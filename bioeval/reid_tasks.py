@@ -18,6 +18,7 @@ from bioeval.metrics.returned import VARIANTS, gom_dataset
 from bioeval.protocol import Protocol
 from bioeval.ranked_lists import TopKScores
 from bioeval.retrieval.jobs import RetrievalJob, ReturnedJob
+from bioeval.retrieval.lists import require_ranks
 from bioeval.retrieval.masking import kept_scores
 from bioeval.scores import Scores
 from bioeval.thresholds import check_thresholds
@@ -79,8 +80,10 @@ def reid(
         The form of average precision.
     unmatched : {"skip", "zero"}
         Whether a query without a match is left out of all means, or counts as 0.
-    removed, removed_for_ap : {"same-id-same-camera", "same-camera", "none"}
+    removed : {"same-id-same-camera", "same-camera", "none"}
         Which gallery entries a query does not see.
+    removed_for_ap : {"as-above", "same-id-same-camera", "none"}
+        The same for average precision and INP, where their list is another than the CMC's.
     junk : {"remove", "keep"}
         What happens to entries of `junk_ids`.
     junk_ids : sequence of int
@@ -253,6 +256,7 @@ def gom(
     job = ReturnedJob(
         scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference"
     )
+    require_ranks(scores, max_rank)
     result = gom_dataset(
         job.run(progress),
         budget=budget,

@@ -422,6 +422,12 @@ def test_errors_say_what_is_wrong():
         (lambda: be.reid(scores, "market"), be.CardError, "Did you mean 'market1501'"),
         (lambda: be.reid(scores, "pairs"), be.CardError, r"has no \[reid\] section"),
         (lambda: be.reid(scores, "viper", max_rank=0), be.DataError, "max_rank is 0; expected"),
+        (lambda: be.reid(scores, "viper", max_rank=10**10), be.DataError, "at most 10000: the ga"),
+        (
+            lambda: be.gom(scores, convention="viper", max_rank=10**10),
+            be.DataError,
+            "the gallery has 2 entries",
+        ),
         (lambda: be.reid(scores, "viper", rank_k=0), be.DataError, "rank_k is 0"),
         (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "ties is 'none'"),
         (lambda: be.reid(scores, "viper", ap="area"), be.DataError, "ap is 'area'"),

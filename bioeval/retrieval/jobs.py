@@ -13,7 +13,7 @@ from bioeval.errors import DataError
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import identities as kernel_identities
 from bioeval.kernels import returned as kernel_returned
-from bioeval.retrieval.lists import Found, Lists, RowReader, joined
+from bioeval.retrieval.lists import Found, Lists, RowReader, joined, require_ranks
 from bioeval.retrieval_tallies import MatchLists, ReidTally, ReturnedTally
 from bioeval.scores import Scores
 
@@ -48,6 +48,7 @@ class RetrievalJob:
         self.scores, self.convention = scores, convention
         self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
         self.lists = Lists(scores, convention)
+        require_ranks(scores, convention.max_rank)
 
     def run(self, progress: Progress | None = None) -> ReidTally:
         """Count all queries in one sweep."""

@@ -30,6 +30,20 @@ from bioeval.tallies import About
 SWEEP_VALUES = 1 << 24
 
 
+# Ranks that may be asked for in any gallery; in a larger one, as many as it has entries.
+MOST_RANKS = 10_000
+
+
+def require_ranks(scores: Scores, max_rank: int) -> None:
+    """Raise :class:`DataError` where a CMC would go on far beyond the end of the gallery."""
+    size = scores.shape[1]
+    if max_rank > max(size, MOST_RANKS):
+        raise DataError(
+            f"max_rank is {max_rank}; expected at most {max(size, MOST_RANKS)}: the gallery has "
+            f"{size} entries, and a CMC stays as it is beyond"
+        )
+
+
 class RowReader(BlockReader):
     """Reads blocks whose columns stand in the gallery's own order."""
 
