@@ -24,8 +24,10 @@ from bioeval.errors import DataError, ProtocolError
 from bioeval.exact.expectations import GalleryJob, GalleryTally
 from bioeval.exact.galleries import parse_drawn
 from bioeval.exact.running import closed_set_job, open_set_job
+from bioeval.metrics.ranked_lists import reid_of_lists
 from bioeval.points import COSTS, check_costs, check_far_targets
 from bioeval.protocol import Protocol, for_layout, load
+from bioeval.ranked_lists import TopKScores
 from bioeval.refinement import PointFinder, refine
 from bioeval.retrieval.jobs import RetrievalJob
 from bioeval.retrieval.masking import kept_scores
@@ -181,6 +183,7 @@ class _Plan:
         self.auc = auc
         self.automatic = protocol == "auto"
         self.card = card = _resolve(scores, protocol)
+        _require_no_thresholds(card, thresholds, far_targets)
         self.retrieval: RetrievalJob | None = None
         if "reid" in card.tasks:
             rules = convention_of(card, max_rank=max_rank)
@@ -318,9 +321,7 @@ class _Plan:
         if not isinstance(tally, IdentificationTally):
             drawn = isinstance(tally, GalleryTally)
             what = "means over drawn galleries" if drawn else "re-identification"
-            note = f"no interval: none is known for {what}"
-            known = found.attrs["warnings"]
-            return found.assign_attrs(warnings=f"{known}\n{note}" if known else note)
+            return _without_interval(found, what)
         add = open_set_intervals if node == "open_set" else closed_set_intervals
         return add(found, tally, self.scores, asked)
 
@@ -379,7 +380,9 @@ def _evaluate(
 ) -> xr.DataTree:
     import xarray as xr
 
-    protocol, thresholds, max_rank, far_targets, _ = given
+    protocol, thresholds, max_rank, far_targets, *_ = given
+    if isinstance(scores, TopKScores):
+        return _of_lists(scores, given, asked)
     card = _resolve(scores, protocol)
     if card.has_folds:
         options = {"thresholds": thresholds, "max_rank": max_rank, "far_targets": far_targets}
@@ -402,6 +405,44 @@ def _evaluate(
         return xr.DataTree.from_dict(
             {f"/{node}": plan.with_intervals(counted, node, asked) for node in counted.parts}
         )
+
+
+def _of_lists(scores: TopKScores, given: tuple, asked: Asked | None) -> xr.DataTree:
+    """Evaluate top-K lists by a convention, the one protocol that they support."""
+    import xarray as xr
+
+    protocol, thresholds, max_rank, far_targets, *_ = given
+    if protocol == "auto":
+        scores.require_matrix()
+    card = load(protocol)
+    if set(card.tasks) != {"reid"}:
+        scores.require_matrix()
+    _require_no_thresholds(card, thresholds, far_targets)
+    rules = convention_of(card, max_rank=max_rank)
+    found = reid_of_lists(scores, rules, max_rank=max_rank)
+    ranks = card.settings["report"].get("ranks") or (1, 5, 10)
+    found.attrs |= {"protocol": card.name, "report_ranks": " ".join(map(str, ranks))}
+    if asked is not None:
+        found = _without_interval(found, "re-identification")
+    return xr.DataTree.from_dict({"/reid": found})
+
+
+def _require_no_thresholds(card: Protocol, thresholds: Any, far_targets: Any) -> None:
+    """Refuse thresholds where a card has re-identification alone."""
+    given = {"thresholds": thresholds, "far_targets": far_targets}
+    unused = [name for name, value in given.items() if value is not None]
+    if unused and set(card.tasks) == {"reid"}:
+        raise ProtocolError(
+            f"protocol {card.name} has re-identification alone, which ranks and has no thresholds; "
+            f"leave out {' and '.join(unused)}, or add a section [verification] or [open_set] to a "
+            "card of your own"
+        )
+
+
+def _without_interval(found: xr.Dataset, what: str) -> xr.Dataset:
+    note = f"no interval: none is known for {what}"
+    known = found.attrs["warnings"]
+    return found.assign_attrs(warnings=f"{known}\n{note}" if known else note)
 
 
 def _in_folds(scores: Scores, card: Protocol, progress: Progress | None) -> xr.DataTree:

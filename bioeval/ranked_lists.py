@@ -191,8 +191,9 @@ class TopKScores(Scores):
     def _refuse(self, *_: Any) -> NoReturn:
         raise ProtocolError(
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
-            f"has the {self.depth} nearest alone; bioeval.top_k gives the measures that a list "
-            "supports (CMC and mean average precision up to its length), a matrix all others"
+            f"has the {self.depth} nearest alone; bioeval.top_k and the protocols of "
+            "re-identification (such as cityflow) give the measures that a list supports (CMC and "
+            "mean average precision up to its length), a matrix all others"
         )
 
     @property

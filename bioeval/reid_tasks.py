@@ -13,6 +13,7 @@ from bioeval.checks import require_integer
 from bioeval.conventions import convention_of
 from bioeval.counting import require_values
 from bioeval.errors import DataError, ProtocolError, require_choice
+from bioeval.metrics.ranked_lists import reid_of_lists, warn_of_short_lists
 from bioeval.metrics.retrieval import reid_dataset, require_matches
 from bioeval.metrics.returned import VARIANTS, gom_dataset
 from bioeval.protocol import Protocol
@@ -64,7 +65,8 @@ def reid(
     ----------
     scores : Scores
         Queries against a gallery, or all against all. Metadata ``camera`` on both sides, where
-        the convention speaks of cameras.
+        the convention speaks of cameras. Of top-K lists (:class:`TopKScores`) a convention is
+        evaluated as far as lists tell what it asks for, with the results of :func:`top_k`.
     convention : str, path or Protocol
         The name or the path of a card with a ``[reid]`` section.
     max_rank : int
@@ -136,11 +138,6 @@ def reid(
     (array([0., 1., 1.]), 0.5, 0.5)
     """
     _require_scores(scores)
-    if isinstance(scores, TopKScores):
-        raise ProtocolError(
-            "be.reid ranks the whole gallery, and these are lists of its nearest entries; "
-            "be.top_k gives what they support"
-        )
     rules = convention_of(
         convention,
         max_rank=max_rank,
@@ -166,6 +163,10 @@ def reid(
                 "draws nothing"
             )
     seed = require_integer("random_state", random_state, low=0)
+    if isinstance(scores, TopKScores):
+        result = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
+        warn_of_short_lists(result)
+        return result
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed)
     result = reid_dataset(job.run(progress), per_query=per_query, **rules.result_options())
     if rules.unmatched == "skip":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import naive_reid
@@ -506,12 +507,65 @@ def test_the_rule_of_market1501_is_an_exclusion_by_camera():
         np.testing.assert_array_equal(ones.ga, twos.ga)
 
 
-def test_top_k_lists_are_sent_elsewhere():
+@pytest.mark.filterwarnings("ignore::bioeval.errors.BioevalWarning")
+@pytest.mark.parametrize(("card", "k"), [("cityflow", 100), ("market1501", 40), ("viper", 200)])
+def test_top_k_lists_by_a_convention(card, k):
+    """What lists tell of a convention is what the matrix has."""
+    scores = population()
+    names = ("probe_labels", "gallery_labels")
+    sides = {name: getattr(scores, name) for name in ("probe_meta", "gallery_meta")}
+    order = np.argsort(scores.values, axis=1, kind="stable")[:, :k]
+    lists = be.TopKScores(order, *(getattr(scores, name) for name in names), **sides)
+    whole, found = (be.reid(x, card, per_query=True) for x in (scores, lists))
+    ranks = found.sizes["rank"]
+    assert 20 < ranks <= whole.sizes["rank"]
+    np.testing.assert_array_equal(found.cmc, whole.cmc[:ranks])
+    for name in ("queries", "skipped"):
+        assert found[name] == whole[name]
+    if "rank_k_mean_ap" in whole:
+        np.testing.assert_allclose(found.rank_k_mean_ap, whole.rank_k_mean_ap, rtol=1e-12)
+    assert {k: found.attrs[k] for k in ("convention", "removes", "ap")} == {
+        k: whole.attrs[k] for k in ("convention", "removes", "ap")
+    }
+    tree = be.evaluate(lists, card)
+    np.testing.assert_array_equal(tree["reid"].cmc, found.cmc)
+    assert tree["reid"].attrs["protocol"] == card
+
+
+def test_what_lists_do_not_tell_of_a_convention():
     lists = be.TopKScores([[2, 1]], [1], [2, 3, 1])
-    with pytest.raises(be.ProtocolError, match="be.top_k gives what they support"):
-        be.reid(lists, "vehicleid")
-    with pytest.raises(be.ProtocolError):
-        be.gom(lists, convention="vehicleid")
+    assert be.reid(lists, "vehicleid").mean_ap == 1
+    for call, error, message in (
+        (lambda: be.reid(lists, "identity-dedup"), be.ProtocolError, "cmc = 'identity-dedup'"),
+        (lambda: be.reid(lists, "vehicleid", ap="trapezoid"), be.ProtocolError, "support 'sum'"),
+        (lambda: be.reid(lists, "vehicleid", ties="optimistic"), be.ProtocolError, "do not tell"),
+        (lambda: be.reid(lists, "vehicleid", sampling=5), be.ProtocolError, "draws nothing"),
+        (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
+        (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "2 nearest alone"),
+        (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
+        (lambda: be.evaluate(lists, "viper", thresholds=5), be.ProtocolError, "no thresholds"),
+        (
+            lambda: be.reid(be.TopKScores([[0, 1]], [9], [2, 3, 1]), "viper"),
+            be.ProtocolError,
+            "none of the 1 queries has a match",
+        ),
+        (
+            lambda: be.reid(be.TopKScores([[0, 1]], [1], [2, 3, 1]), "cityflow"),
+            be.ProtocolError,
+            "rank_k is 100, and some list tells 2 ranks only",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+    with pytest.warns(be.BioevalWarning, match="1 of 1 queries have more matches"):
+        be.reid(be.TopKScores([[2]], [1], [1, 3, 1]), "viper")
+
+
+def test_thresholds_mean_nothing_where_all_is_ranks():
+    scores = be.Scores([[1, 2]], [1], [1, 2])
+    for options in ({"thresholds": [0.5]}, {"far_targets": [0.1]}):
+        with pytest.raises(be.ProtocolError, match="viper has re-identification alone"):
+            be.evaluate(scores, "viper", **options)
 
 
 def test_all_matches_removed_is_said():
@@ -596,6 +650,22 @@ def test_a_run_writes_json_and_plots(on_disk, capsys):
     assert [row["rank"] for row in task["ranks"]] == [1, 5, 10, 20]
     assert task["ranks"][0]["cmc"] == float(ds.cmc[0])
     assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
+
+
+def test_a_run_of_top_k_lists(on_disk, capsys):
+    order = np.argsort(on_disk.values, axis=1, kind="stable")[:, :100]
+    np.savez("lists.npz", indices=order, probe_labels=on_disk.probe_labels,
+             gallery_labels=on_disk.gallery_labels)  # fmt: skip
+    assert main(["run", "lists.npz", "--protocol", "cityflow", "--out", "found", "--plots"]) == 0
+    shown = capsys.readouterr().out
+    ds = be.reid(on_disk, "cityflow")
+    assert "mAP, lists cut at rank 100" in shown and "comparisons removed" not in shown
+    assert f"{100 * ds.rank_k_mean_ap:.1f}" in shown
+    assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
+    document = json.loads(Path("found/summary.json").read_text())
+    assert document["tasks"]["reid"]["rank_k_mean_ap"] == pytest.approx(float(ds.rank_k_mean_ap))
+    assert main(["run", "lists.npz"]) == 2
+    assert "such as cityflow" in capsys.readouterr().err
 
 
 def test_the_plot_of_a_cmc():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.checks import require_integer
-from bioeval.conventions import cameras_of
+from bioeval.conventions import Convention, cameras_of
 from bioeval.describing import describe
 from bioeval.errors import BioevalWarning, DataError, ProtocolError, require_choice
 from bioeval.labels import Codes
@@ -96,6 +96,104 @@ def top_k(
     """
     if not isinstance(scores, TopKScores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.TopKScores")
+    result = _lists_dataset(
+        scores,
+        removed=removed,
+        junk=junk,
+        junk_ids=junk_ids,
+        unmatched=unmatched,
+        rank_k=rank_k,
+        rank_k_over=rank_k_over,
+        max_rank=max_rank,
+        per_query=per_query,
+    )
+    warn_of_short_lists(result)
+    return result
+
+
+#: What lists tell of a convention: the only values of these fields that they support.
+_TOLD = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
+
+
+def reid_of_lists(
+    scores: TopKScores,
+    rules: Convention,
+    *,
+    max_rank: int | None = None,
+    per_query: bool = False,
+) -> xr.Dataset:
+    """Evaluate top-K lists by a convention, as far as lists tell what it asks for.
+
+    Parameters
+    ----------
+    scores : TopKScores
+    rules : Convention
+    max_rank : int, optional
+        None takes the convention's, or as many ranks as all lists tell where these are fewer.
+    per_query : bool
+
+    Raises
+    ------
+    ProtocolError
+        If the convention asks for what lists do not tell, or no query has a match left.
+    """
+    for name, word in _TOLD.items():
+        if getattr(rules, name) != word:
+            raise ProtocolError(
+                f"the convention {rules.name} has {name} = {getattr(rules, name)!r}, which top-K "
+                f"lists do not tell; they support {word!r}, or give a matrix of scores"
+            )
+    result = _lists_dataset(
+        scores,
+        removed=rules.removed,
+        junk=rules.junk,
+        junk_ids=rules.junk_ids,
+        unmatched=rules.unmatched,
+        rank_k=rules.rank_k,
+        rank_k_over=rules.rank_k_over,
+        max_rank=max_rank,
+        per_query=per_query,
+    )
+    if rules.unmatched == "skip" and not int(result["queries"]):
+        raise ProtocolError(
+            f"none of the {len(scores.indices)} queries has a match in the gallery that the "
+            f"convention leaves it (removed = {rules.removed!r}); check that both sides use the "
+            "same labels, and the cameras"
+        )
+    if max_rank is None:
+        result = result.isel(rank=slice(rules.max_rank))
+    result.attrs |= {
+        "convention": rules.name,
+        "removes": rules.removed,
+        "cmc_counts": rules.cmc,
+        "ties": "listed",
+        "ap": rules.ap,
+        "unmatched_queries": rules.unmatched,
+    }
+    if rules.changed:
+        result.attrs["changed"] = ", ".join(rules.changed)
+    return result
+
+
+def warn_of_short_lists(result: xr.Dataset) -> None:
+    """Warn where a query has more matches than its list has places."""
+    if int(result["beyond_lists"]):
+        warnings.warn(result.attrs["warnings"].splitlines()[0], BioevalWarning, stacklevel=3)
+
+
+def _lists_dataset(
+    scores: TopKScores,
+    *,
+    removed: str,
+    junk: str,
+    junk_ids: Sequence[int],
+    unmatched: str,
+    rank_k: int | None,
+    rank_k_over: str,
+    max_rank: int | None,
+    per_query: bool,
+) -> xr.Dataset:
+    """Return the measures of top-K lists; see :func:`top_k`."""
     require_choice("removed", removed, REMOVED)
     require_choice("junk", junk, ("keep", "remove"))
     require_choice("unmatched", unmatched, ("skip", "zero"))
@@ -128,7 +226,6 @@ def top_k(
             f"{beyond} of {len(valid)} queries have more matches in the gallery than the "
             f"{scores.depth} places of a list: even a perfect list has an average precision below 1"
         )
-        warnings.warn(notes[-1], BioevalWarning, stacklevel=2)
     if skipped:
         what = "were left out" if unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")

@@ -17,6 +17,7 @@ from bioeval.plots import cmc, det, dir_far, dir_surface, error_rates, files, ma
 from bioeval.plots import score_distributions as distributions
 from bioeval.plots import style as look
 from bioeval.plots.systems import System, pick
+from bioeval.ranked_lists import TopKScores
 from bioeval.scores import PairScores, Scores
 
 
@@ -107,6 +108,8 @@ def _of_scores(scores: Any) -> list[Plot]:
     for name, one in given.items():
         if not isinstance(one, Scores):
             raise DataError(f"scores is {type(one).__name__}; expected Scores, a mapping, or None")
+        if isinstance(one, TopKScores):
+            continue  # no matrix, and no scores of its own
         system = System(str(name), xr.Dataset())
         if one.kind != "order":
             plots.append(

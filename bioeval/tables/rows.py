@@ -321,27 +321,30 @@ def _closed_set(dataset: xr.Dataset) -> Iterator[Row]:
 def _reid(dataset: xr.Dataset) -> Iterator[Row]:
     queries = int(_scalar(dataset, "queries") or 0)
     over = Over(queries, None, _classes(dataset).genuine.subjects)
-    ties = "AP and INP are not offered under expected ties"
+    why = "AP and INP are not offered under expected ties"
+    if "beyond_lists" in dataset:
+        why = "matches stand beyond the lists"
+    cut = dataset.attrs.get("rank_k", _scalar(dataset, "rank_k"))
     decimals = _decimals(queries)
     for name, measure in (
         ("mean_ap", "mAP"),
-        ("rank_k_mean_ap", f"mAP, lists cut at rank {dataset.attrs.get('rank_k', 'K')}"),
+        ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
     ):
         if (value := _scalar(dataset, name)) is not None:
-            yield Row(measure, value, over, decimals=decimals, undefined=ties)
+            yield Row(measure, value, over, decimals=decimals, undefined=why)
     for rank in report_ranks(dataset):
         yield Row(f"Rank {rank:,}", float(dataset["cmc"].sel(rank=rank)), over, decimals=decimals)
     if (value := _scalar(dataset, "mean_inp")) is not None:
-        yield Row("mINP", value, over, decimals=decimals, undefined=ties)
+        yield Row("mINP", value, over, decimals=decimals, undefined=why)
 
 
 def _queries(dataset: xr.Dataset) -> str:
     """Say how many queries there were, and what they did not see."""
     count = {k: int(_scalar(dataset, k) or 0) for k in ("queries", "skipped", "removed")}
-    return (
-        f"{numbers.counted(count['queries'], 'queries')}; {count['skipped']:,} skipped; "
-        f"{numbers.counted(count['removed'], 'comparisons')} removed"
-    )
+    said = f"{numbers.counted(count['queries'], 'queries')}; {count['skipped']:,} skipped"
+    if "removed" not in dataset:  # lists do not tell how many
+        return said
+    return f"{said}; {numbers.counted(count['removed'], 'comparisons')} removed"
 
 
 # ------------------------------------------------------------------------ picking
