@@ -252,9 +252,9 @@ def test_refuses_other_versions(tmp_path, version):
 def reid(tmp_path) -> Path:
     np.savez(
         tmp_path / "reid.npz",
-        distmat=np.arange(6.0).reshape(2, 3),
-        q_pids=[1, 2],
-        g_pids=[1, 2, 2],
+        matrix=np.arange(6.0).reshape(2, 3),
+        rows_of=[1, 2],
+        columns_of=[1, 2, 2],
         q_cam=[1, 1],
         g_cam=[2, 3, 2],
         junk=np.zeros((5, 5)),
@@ -265,9 +265,9 @@ def reid(tmp_path) -> Path:
 def test_keys_of_a_matrix(reid):
     scores = be.load(
         reid,
-        scores_key="distmat",
-        probe_labels_key="q_pids",
-        gallery_labels_key="g_pids",
+        scores_key="matrix",
+        probe_labels_key="rows_of",
+        gallery_labels_key="columns_of",
         meta={"probe_camera": "q_cam", "gallery_camera": "g_cam"},
         nan="exclude",
     )
@@ -372,18 +372,18 @@ def test_csv_labels_for_npz(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"no array 'scores'.*scores_key='distmat' \(--scores distmat\).*q_pids.*\(2, 3\) f"),
-        ({"scores_key": "distmatt"}, "no array 'distmatt'.*Did you mean 'distmat'.*It holds: "),
-        ({"scores_key": "distmat"}, r"no labels.*probe_labels_key='q_pids'.*gallery_labels_key='g"),
-        ({"scores_key": "distmat", "probe_labels_key": "q_pids"}, "2 x 3, not square"),
-        ({"scores_key": "distmat", "probe_labels_key": "g_pids"}, r"\(3,\); expected \(2,\)"),
-        ({"scores_key": "junk", "labels_key": "q_pids"}, r"\(2,\); expected \(5,\)"),
+        ({}, r"no array 'scores'.*scores_key='matrix' \(--scores matrix\).*rows_of.*\(2, 3\) f"),
+        ({"scores_key": "matrixx"}, "no array 'matrixx'.*Did you mean 'matrix'.*It holds: "),
+        ({"scores_key": "matrix"}, r"no labels.*probe_labels_key='rows_of'.*gallery_labels_key='c"),
+        ({"scores_key": "matrix", "probe_labels_key": "rows_of"}, "2 x 3, not square"),
+        ({"scores_key": "matrix", "probe_labels_key": "columns_of"}, r"\(3,\); expected \(2,\)"),
+        ({"scores_key": "junk", "labels_key": "rows_of"}, r"\(2,\); expected \(5,\)"),
         ({"scores_key": "junk", "embeddings_key": "junk"}, "both given"),
         ({"scores_key": "junk", "labels_key": "a", "labels": "b"}, "both given"),
-        ({"scores_key": "distmat", "metric": "l2"}, "metric= .* no meaning for scores"),
-        ({"scores_key": "q_pids"}, "nothing says which are genuine"),
+        ({"scores_key": "matrix", "metric": "l2"}, "metric= .* no meaning for scores"),
+        ({"scores_key": "rows_of"}, "nothing says which are genuine"),
         ({"embeddings_key": "junk", "kind": "similarity"}, "compared by distances"),
-        ({"embeddings_key": "q_pids", "labels_key": "q_pids"}, "expected one embedding a row"),
+        ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding a row"),
     ],
 )
 def test_what_is_missing_is_told(reid, options, message):
@@ -393,7 +393,11 @@ def test_what_is_missing_is_told(reid, options, message):
 
 
 def test_metadata_that_do_not_fit(reid):
-    named = {"scores_key": "distmat", "probe_labels_key": "q_pids", "gallery_labels_key": "g_pids"}
+    named = {
+        "scores_key": "matrix",
+        "probe_labels_key": "rows_of",
+        "gallery_labels_key": "columns_of",
+    }
     with pytest.raises(DataError, match="say probe_camera=q_cam and gallery_camera="):
         be.load(reid, meta={"camera": "q_cam"}, **named)
     with pytest.raises(DataError, match=r"'g_cam', for 'probe_camera', has shape \(3,\); expected"):

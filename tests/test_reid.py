@@ -634,9 +634,67 @@ def test_a_run_by_a_convention(on_disk, capsys):
                  f"{int(ds.queries)} queries; {int(ds.skipped)} skipped",
                  f"{int(ds.removed):,} comparisons removed"):  # fmt: skip
         assert said in shown
+    file = np.load("reid.npz")
+    np.savez("reid.npz", **{name: file[name] for name in ("distmat", "q_pids", "g_pids")})
     assert main([*RUN, "--protocol", "market1501"]) == 2
     said = capsys.readouterr().err
     assert "no column 'camera'" in said and "--meta probe_camera=KEY" in said
+
+
+@pytest.mark.parametrize("matrix", ["distmat", "dist"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("q_pids", "g_pids", "q_camids", "g_camids"),
+        ("query_ids", "gallery_ids", "query_cams", "gallery_cams"),
+        ("query_pids", "gallery_pids", "query_camids", "gallery_camids"),
+        ("query_label", "gallery_label", "query_cam", "gallery_cam"),
+    ],
+)
+def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
+    """What rankers in Python take needs no options; what is named stays as it is named."""
+    scores = population()
+    columns = [scores.probe_labels, scores.gallery_labels,
+               scores.probe_meta["camera"], scores.gallery_meta["camera"]]  # fmt: skip
+    arrays = {matrix: scores.values, **dict(zip(names, columns, strict=True))}
+    place = tmp_path / "r.npz"
+    np.savez(place, **arrays)
+    expected = be.reid(scores)
+    for options in ({}, {"scores_key": matrix}, {"kind": "distance"}):
+        assert be.reid(be.load(place, **options)).mean_ap == expected.mean_ap
+    assert main(["run", str(place), "--protocol", "market1501", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert found["mean_ap"] == float(expected.mean_ap)
+    other = be.load(place, meta={"probe_camera": names[0], "gallery_camera": names[1]})
+    np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
+
+    np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(40))
+    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by .*--scores"):
+        be.load(place)
+    assert be.load(place, scores_key=matrix).shape == scores.shape
+    np.savez(place, **arrays, qf=np.eye(40, 3), gf=np.eye(72, 3))
+    features = be.load(place, embeddings_key="qf", gallery_embeddings_key="gf", metric="l2")
+    np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
+    np.savez(place, **arrays, who=scores.probe_labels + 1)
+    found = be.load(place, probe_labels_key="who")
+    np.testing.assert_array_equal(found.probe_labels, scores.probe_labels + 1)
+    np.testing.assert_array_equal(found.probe_meta["camera"], scores.probe_meta["camera"])
+    np.savez(place, **{matrix: scores.values, names[0]: scores.probe_labels})
+    with pytest.raises(be.DataError, match=f"has {matrix} and no labels; expected query_label"):
+        be.load(place)
+
+
+def test_a_matrix_beside_csv_files_of_usual_names(tmp_path, capsys):
+    scores = population()
+    np.save(tmp_path / "dist.npy", scores.values)
+    for side, camera in (("probe", "camid"), ("gallery", "cam_id")):
+        rows = zip(getattr(scores, f"{side}_labels"), getattr(scores, f"{side}_meta")["camera"],
+                   strict=True)  # fmt: skip
+        text = "".join(f"{a},{b}\n" for a, b in rows)
+        (tmp_path / f"dist.{side}.csv").write_text(f"pid,{camera}\n{text}")
+    assert main(["run", str(tmp_path / "dist.npy"), "--protocol", "market1501", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert found["mean_ap"] == float(be.reid(scores).mean_ap)
 
 
 def test_a_run_writes_json_and_plots(on_disk, capsys):

@@ -19,7 +19,7 @@ Examples:
   bioeval run scores.npz
   bioeval run matrix.npy --kind similarity --labels people.csv
   bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results --plots
-  bioeval run reid.npz --scores distmat --probe-labels q_pids --gallery-labels g_pids
+  bioeval run reid.npz --protocol market1501
   bioeval run pairs.csv --json
   bioeval run scores.npz --protocol course-kfold
   bioeval run features.mat
