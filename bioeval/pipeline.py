@@ -179,11 +179,17 @@ class _Plan:
         max_rank: int | None,
         far_targets: Sequence[float] | None,
         auc: bool = True,
+        per_query: bool = False,
     ):
-        self.auc = auc
+        self.auc, self.per_query = auc, per_query
         self.automatic = protocol == "auto"
         self.card = card = _resolve(scores, protocol)
         _require_no_thresholds(card, thresholds, far_targets)
+        if per_query and "reid" not in card.tasks:
+            raise ProtocolError(
+                f"per_query is of re-identification, and protocol {card.name} has none; be.ranks "
+                "tells the rank of each probe"
+            )
         self.retrieval: RetrievalJob | None = None
         if "reid" in card.tasks:
             rules = convention_of(card, max_rank=max_rank)
@@ -276,6 +282,8 @@ class _Plan:
         parts = {node: Part(by_job[job], options) for node, (job, options) in self.jobs.items()}
         if self.retrieval is not None:
             options = self.retrieval.convention.result_options()
+            if self.per_query:
+                options["per_query"] = True
             parts["reid"] = Part(self.retrieval.run(progress), options)
         ranks = self.card.settings["report"].get("ranks") or (1, 5, 10)
         return Tally(self.card.name, parts, self.far_targets, ranks)
@@ -338,6 +346,7 @@ def evaluate(
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
+    per_query: bool = False,
     progress: Progress | None = None,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol, in one sweep over the scores.
@@ -352,6 +361,8 @@ def evaluate(
         As for :func:`verification`: without it an evaluation is several times faster.
     interval, confidence, replicates, random_state
         As for :func:`verification`; all tasks and systems rest on the same draws.
+    per_query : bool
+        As for :func:`reid`: also the values of each query, of a card with re-identification.
 
     Returns
     -------
@@ -369,7 +380,7 @@ def evaluate(
     ['/closed_set', '/open_set', '/verification/multi', '/verification/single']
     """
     asked = Asked.of(interval, confidence, replicates, random_state)
-    given = (protocol, thresholds, max_rank, far_targets, auc)
+    given = (protocol, thresholds, max_rank, far_targets, auc, per_query)
     if isinstance(scores, Mapping):
         return _evaluate_systems(scores, given, asked, progress)
     return _evaluate(scores, given, asked, progress)
@@ -380,13 +391,13 @@ def _evaluate(
 ) -> xr.DataTree:
     import xarray as xr
 
-    protocol, thresholds, max_rank, far_targets, *_ = given
+    protocol, thresholds, max_rank, far_targets, _, per_query = given
     if isinstance(scores, TopKScores):
         return _of_lists(scores, given, asked)
     card = _resolve(scores, protocol)
     if card.has_folds:
         options = {"thresholds": thresholds, "max_rank": max_rank, "far_targets": far_targets}
-        options["interval"] = asked
+        options |= {"interval": asked, "per_query": per_query or None}
         unused = [name for name, value in options.items() if value is not None]
         if unused:
             raise ProtocolError(
@@ -411,7 +422,7 @@ def _of_lists(scores: TopKScores, given: tuple, asked: Asked | None) -> xr.DataT
     """Evaluate top-K lists by a convention, the one protocol that they support."""
     import xarray as xr
 
-    protocol, thresholds, max_rank, far_targets, *_ = given
+    protocol, thresholds, max_rank, far_targets, _, per_query = given
     if protocol == "auto":
         scores.require_matrix()
     card = load(protocol)
@@ -419,7 +430,7 @@ def _of_lists(scores: TopKScores, given: tuple, asked: Asked | None) -> xr.DataT
         scores.require_matrix()
     _require_no_thresholds(card, thresholds, far_targets)
     rules = convention_of(card, max_rank=max_rank)
-    found = reid_of_lists(scores, rules, max_rank=max_rank)
+    found = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
     ranks = card.settings["report"].get("ranks") or (1, 5, 10)
     found.attrs |= {"protocol": card.name, "report_ranks": " ".join(map(str, ranks))}
     if asked is not None:

@@ -123,6 +123,11 @@ def reid(
 
     Notes
     -----
+    Two further questions take one line each: the ROC of the pairs that a convention keeps, with
+    TPR (``gar``) over FPR (``far``), is ``be.verification(be.apply_convention(scores,
+    "market1501"))``, and its TPR at an FPR ``1 - frr_at_far``; the ten worst queries are
+    ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
+
     Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
     the matches of a query are, and one sweep of the row counts what stands before each.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import os
@@ -724,6 +725,40 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     assert document["tasks"]["reid"]["rank_k_mean_ap"] == pytest.approx(float(ds.rank_k_mean_ap))
     assert main(["run", "lists.npz"]) == 2
     assert "such as cityflow" in capsys.readouterr().err
+
+
+def test_the_worst_queries(on_disk, capsys):
+    ds = be.reid(on_disk, per_query=True)
+    ap = ds.average_precision.values
+    defined = np.sort(ap[~np.isnan(ap)])
+    tree = be.evaluate(on_disk, "market1501", per_query=True)
+    np.testing.assert_array_equal(tree["reid"].average_precision, ap)
+    worst = ds.sortby("average_precision")
+    np.testing.assert_array_equal(worst.average_precision[: len(defined)], defined)
+
+    run = [*RUN, "--protocol", "market1501", "--per-query"]
+    assert main([*run, "--out", "found"]) == 0
+    first = int(np.nanargmin(ap))
+    assert f"by row from 0: {first} (AP {100 * ap[first]:.1f} %), " in capsys.readouterr().out
+    with open("found/queries.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(ap)
+    values = np.array([float(row["average_precision"]) for row in rows])
+    np.testing.assert_array_equal(values[: len(defined)], defined)
+    assert np.isnan(values[len(defined) :]).all()
+    for row in rows:
+        i = int(row["query"])
+        assert int(row["label"]) == on_disk.probe_labels[i]
+        assert int(row["camera"]) == on_disk.probe_meta["camera"][i]
+        assert int(row["matches"]) == ds.matches[i]
+    assert main([*run, "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["tasks"]["reid"]["worst_first"]
+    assert [row["query"] for row in listed] == [int(row["query"]) for row in rows]
+    assert listed[-1]["average_precision"] is None
+    assert main([*RUN, "--per-query"]) == 2
+    assert "--per-query is of re-identification" in capsys.readouterr().err
+    assert main([*RUN, "--protocol", "market1501", "--out", "found"]) == 0
+    assert "queries.csv" not in os.listdir("found")
 
 
 def test_the_plot_of_a_cmc():

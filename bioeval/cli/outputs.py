@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval.cli.console import WIDTH, as_json
+from bioeval.cli.queries import write_queries
 from bioeval.cli.words import rewording
 from bioeval.errors import DataError
 from bioeval.formats.files import no_folder, part_of
@@ -46,10 +47,12 @@ def write_results(
     folder: Path,
     scores: Scores | None = None,
     plots: Sequence[str] = (),
+    queries: list[dict[str, Any]] | None = None,
 ) -> list[str]:
     """Write the results of an evaluation into `folder`; return the names of the files.
 
-    Plots are written in each of the formats named in `plots`.
+    Plots are written in each of the formats named in `plots`; `queries` are those of a
+    re-identification one by one, if they are wanted.
     """
 
     def write(part: Path) -> None:
@@ -57,6 +60,8 @@ def write_results(
         (part / "table.txt").write_text(as_text(tree, WIDTH, rewording("run")), encoding="utf-8")
         for path, dataset in datasets(tree):
             write_curves(dataset, part / f"{path.replace('/', '_')}.csv")
+        if queries:
+            write_queries(queries, part / "queries.csv")
         if plots:
             from bioeval.plots.gallery import save_all
 

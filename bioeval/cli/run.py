@@ -19,7 +19,7 @@ Examples:
   bioeval run scores.npz
   bioeval run matrix.npy --kind similarity --labels people.csv
   bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results --plots
-  bioeval run reid.npz --protocol market1501
+  bioeval run reid.npz --protocol market1501 --per-query
   bioeval run pairs.csv --json
   bioeval run scores.npz --protocol course-kfold
   bioeval run features.mat
@@ -82,6 +82,12 @@ KEY names an array in a .npz or .mat file whose arrays have names of their own.
 )
 @click.option("--seed", type=Whole(0), metavar="N", help="Of the resampling.  [0]")
 @click.option(
+    "--per-query",
+    is_flag=True,
+    help="Re-identification: name the worst queries; with --out write queries.csv, with --json "
+    "list them all, the worst first.",
+)
+@click.option(
     "--no-auc", is_flag=True, help="Leave out AUC, d' and the like: several times faster."
 )
 def command(
@@ -95,6 +101,7 @@ def command(
     max_rank: int | None,
     far: tuple[tuple[float, ...], ...],
     no_auc: bool,
+    per_query: bool,
     interval: str | None,
     confidence: float | None,
     replicates: int | None,
@@ -110,6 +117,7 @@ def command(
         "max_rank": max_rank,
         "far_targets": [x for numbers in far for x in numbers] or None,
         "auc": not no_auc,
+        "per_query": per_query,
         **interval_options(interval, confidence, replicates, seed),
     }
 
@@ -117,6 +125,7 @@ def command(
     from bioeval.cli.console import Stages, note, show, show_json
     from bioeval.cli.fold_outputs import fold_summary, write_folds
     from bioeval.cli.outputs import check_folder, write_results
+    from bioeval.cli.queries import worst_first
     from bioeval.cli.summary import summary
     from bioeval.cli.words import rewording
 
@@ -132,6 +141,7 @@ def command(
         tree = evaluate(scores, protocol, **asked, progress=tell.counting)
         in_folds = has_folds(tree)
         document = fold_summary(tree, data) if in_folds else summary(tree, data)
+        queries = worst_first(tree["reid"].to_dataset(), scores) if per_query else []
         if in_folds and (plots or plot_formats):
             raise click.UsageError(f"protocol {protocol} has folds, of which there are no plots")
         if folder is not None and in_folds:
@@ -139,8 +149,10 @@ def command(
         elif folder is not None:
             drawn = (plot_formats or ("png",)) if plots or plot_formats else ()
             tell(f"writing {'results and plots' if drawn else 'results'} to {folder}")
-            names = write_results(tree, document, folder, scores, drawn)
+            names = write_results(tree, document, folder, scores, drawn, queries)
     if as_json:
+        if queries:
+            document["tasks"]["reid"]["worst_first"] = queries
         show_json(document)
     else:
         show(FoldTable(tree) if in_folds else ResultTable(tree, rewording("run")))

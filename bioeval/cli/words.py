@@ -18,6 +18,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "confidence": "--confidence",
         "replicates": "--replicates",
         "random_state": "--seed",
+        "per_query": "--per-query",
     },
     "tracking": {
         name: f"--{name.replace('_', '-')}"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 #: With this many thresholds or fewer, they were asked for and each has its rows.
 FEW = 12
 
+#: So many of the worst queries are named.
+WORST = 5
+
 #: Ranks that are shown where no protocol card says others.
 RANKS = (1, 5, 10)
 
@@ -161,7 +164,7 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
     if "mean_ap" in dataset and "queries" in dataset:
         rows = list(_reid(dataset))
         details = _details(attrs, "removes", "junk", "cmc_counts", "ties", "ap")
-        more = [_queries(dataset)]
+        more = [_queries(dataset), *_worst(dataset)]
     elif "cms" in dataset:
         rows = list(_closed_set(dataset))
         details = _details(attrs, "gallery", "rank_unit", "ties", "fusion")
@@ -336,6 +339,24 @@ def _reid(dataset: xr.Dataset) -> Iterator[Row]:
         yield Row(f"Rank {rank:,}", float(dataset["cmc"].sel(rank=rank)), over, decimals=decimals)
     if (value := _scalar(dataset, "mean_inp")) is not None:
         yield Row("mINP", value, over, decimals=decimals, undefined=why)
+
+
+def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
+    """Return the average precision of each query; of top-K lists, that of the cut list."""
+    names = ("average_precision", "rank_k_average_precision")
+    return dataset[next(name for name in names if name in dataset)]
+
+
+def _worst(dataset: xr.Dataset) -> Iterator[str]:
+    """Name the worst queries, where there are values of each."""
+    if "probe" not in dataset.dims:
+        return
+    found = precision_of_queries(dataset).dropna("probe")
+    found = found.sortby(found)[:WORST]
+    rows = zip(found["probe"].values.tolist(), found.values.tolist(), strict=True)
+    listed = ", ".join(f"{row} (AP {100 * value:.1f} %)" for row, value in rows)
+    if listed:
+        yield f"the worst queries, by row from 0: {listed}"
 
 
 def _queries(dataset: xr.Dataset) -> str:
