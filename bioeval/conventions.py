@@ -60,6 +60,12 @@ class Convention:
         return {name: getattr(self, name) for name in names}
 
     @property
+    def junk_in_words(self) -> str:
+        """What happens to junk, in the words of an attribute."""
+        ids = ", ".join(map(str, self.junk_ids))
+        return f"removed ({ids})" if self.junk == "remove" and ids else "kept"
+
+    @property
     def needs_cameras(self) -> bool:
         """Whether any rule speaks of cameras."""
         return self.removed != "none" or self.ap_removed != "none"

@@ -525,9 +525,8 @@ def test_top_k_lists_by_a_convention(card, k):
         assert found[name] == whole[name]
     if "rank_k_mean_ap" in whole:
         np.testing.assert_allclose(found.rank_k_mean_ap, whole.rank_k_mean_ap, rtol=1e-12)
-    assert {k: found.attrs[k] for k in ("convention", "removes", "ap")} == {
-        k: whole.attrs[k] for k in ("convention", "removes", "ap")
-    }
+    for name in ("convention", "removes", "junk", "ap", "cmc_counts", "unmatched_queries"):
+        assert found.attrs[name] == whole.attrs[name]
     tree = be.evaluate(lists, card)
     np.testing.assert_array_equal(tree["reid"].cmc, found.cmc)
     assert tree["reid"].attrs["protocol"] == card
@@ -725,6 +724,18 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     assert document["tasks"]["reid"]["rank_k_mean_ap"] == pytest.approx(float(ds.rank_k_mean_ap))
     assert main(["run", "lists.npz"]) == 2
     assert "such as cityflow" in capsys.readouterr().err
+
+
+def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
+    """The distributions are over the attempts that the results are over."""
+    from bioeval.plots import gallery
+
+    drawn = []
+    monkeypatch.setattr(gallery, "_of_scores", lambda scores: drawn.append(scores) or [])
+    assert main([*RUN, "--protocol", "market1501", "--out", "found", "--plots"]) == 0
+    expected = be.verification(be.apply_convention(on_disk)).genuine_attempts
+    assert be.verification(drawn[0]).genuine_attempts == expected
+    assert be.verification(on_disk).genuine_attempts > expected
 
 
 def test_the_worst_queries(on_disk, capsys):

@@ -132,6 +132,7 @@ def command(
     folder = None if out is None else check_folder(out)
     from bioeval.formats import load
     from bioeval.pipeline import evaluate
+    from bioeval.reid_tasks import apply_convention
     from bioeval.tables import ResultTable
     from bioeval.tables.folds import FoldTable, has_folds
 
@@ -148,8 +149,11 @@ def command(
             names = write_folds(tree, document, folder)
         elif folder is not None:
             drawn = (plot_formats or ("png",)) if plots or plot_formats else ()
+            compared = scores
+            if drawn and "reid" in tree.children and scores.layout != "top-k":
+                compared = apply_convention(scores, protocol)  # what the results are over
             tell(f"writing {'results and plots' if drawn else 'results'} to {folder}")
-            names = write_results(tree, document, folder, scores, drawn, queries)
+            names = write_results(tree, document, folder, compared, drawn, queries)
     if as_json:
         if queries:
             document["tasks"]["reid"]["worst_first"] = queries

@@ -165,6 +165,7 @@ def reid_of_lists(
     result.attrs |= {
         "convention": rules.name,
         "removes": rules.removed,
+        "junk": rules.junk_in_words,
         "cmc_counts": rules.cmc,
         "ties": "listed",
         "ap": rules.ap,

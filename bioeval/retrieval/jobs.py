@@ -80,7 +80,7 @@ class RetrievalJob:
             convention=convention.name,
             removed=over,
             removed_for_ap=own,
-            junk=junk_of(convention),
+            junk=convention.junk_in_words,
             cmc=convention.cmc,
             shots_of=f"{convention.ties} ties, {sampled}" if single else "",
             enrolled=self.lists.enrolled,
@@ -257,11 +257,3 @@ def _guide(thresholds: np.ndarray, dtype: np.dtype) -> tuple[Any, ...]:
     return (
         np.append(own, [dtype.type(np.inf)] * 2), base, scale, last, np.append(guide, nan), steps,
     )  # fmt: skip
-
-
-def junk_of(convention: Convention) -> str:
-    """Say what happens to junk, in the words of an attribute."""
-    ids = ", ".join(map(str, convention.junk_ids))
-    if convention.junk == "remove" and ids:
-        return f"removed ({ids})"
-    return "kept"
