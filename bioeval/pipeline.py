@@ -444,9 +444,9 @@ def _require_no_thresholds(card: Protocol, thresholds: Any, far_targets: Any) ->
     unused = [name for name, value in given.items() if value is not None]
     if unused and set(card.tasks) == {"reid"}:
         raise ProtocolError(
-            f"protocol {card.name} has re-identification alone, which ranks and has no thresholds; "
-            f"leave out {' and '.join(unused)}, or add a section [verification] or [open_set] to a "
-            "card of your own"
+            f"{' and '.join(unused)} do nothing under protocol {card.name}, which has "
+            "re-identification alone; leave them out, or add a section [verification] or "
+            "[open_set] to a card of your own"
         )
 
 

@@ -255,6 +255,11 @@ def gom(
     require_integer("budget", budget, low=1)
     require_integer("max_rank", max_rank, low=1)
     rules = convention_of(convention, ties=ties)
+    if rules.ties == "expected":
+        raise ProtocolError(
+            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
+            "ties='stable', 'pessimistic' or 'optimistic'"
+        )
     grid = np.arange(TAUS) / (TAUS - 1.0) if thresholds is None else check_thresholds(thresholds)
     if isinstance(grid, int):
         raise DataError("thresholds of GOM are None or an increasing array, not a number of them")
@@ -267,7 +272,7 @@ def gom(
         job.run(progress),
         budget=budget,
         variant=variant,
-        ties="stable" if rules.ties == "expected" else rules.ties,
+        ties=rules.ties,
         max_rank=max_rank,
         per_query=per_query,
     )

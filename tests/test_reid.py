@@ -495,6 +495,19 @@ def test_cameras_that_are_not_what_they_seem():
         be.reid(one)
 
 
+def test_gom_of_a_card_with_expected_ties(tmp_path):
+    """Stable ties are not taken in place of those that the card asks for."""
+    from bioeval.protocol import load
+
+    text = load("viper").to_toml().replace('"stable"', '"expected"').replace('"viper"', '"mine"')
+    (tmp_path / "mine.toml").write_text(text)
+    scores = be.Scores([[1, 2]], [1], [1, 2])
+    with pytest.raises(be.ProtocolError, match="mine has expected ties.*give ties='stable'"):
+        be.gom(scores, convention=tmp_path / "mine.toml")
+    found = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
+    assert found.attrs["ties"] == "stable"
+
+
 def test_the_rule_of_market1501_is_an_exclusion_by_camera():
     scores = population()
     ds = be.reid(scores, per_query=True)
@@ -543,7 +556,7 @@ def test_what_lists_do_not_tell_of_a_convention():
         (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
         (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "2 nearest alone"),
         (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
-        (lambda: be.evaluate(lists, "viper", thresholds=5), be.ProtocolError, "no thresholds"),
+        (lambda: be.evaluate(lists, "viper", thresholds=5), be.ProtocolError, "do nothing"),
         (
             lambda: be.reid(be.TopKScores([[0, 1]], [9], [2, 3, 1]), "viper"),
             be.ProtocolError,
@@ -564,7 +577,7 @@ def test_what_lists_do_not_tell_of_a_convention():
 def test_thresholds_mean_nothing_where_all_is_ranks():
     scores = be.Scores([[1, 2]], [1], [1, 2])
     for options in ({"thresholds": [0.5]}, {"far_targets": [0.1]}):
-        with pytest.raises(be.ProtocolError, match="viper has re-identification alone"):
+        with pytest.raises(be.ProtocolError, match="do nothing under protocol viper"):
             be.evaluate(scores, "viper", **options)
 
 
@@ -679,6 +692,9 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     found = be.load(place, probe_labels_key="who")
     np.testing.assert_array_equal(found.probe_labels, scores.probe_labels + 1)
     np.testing.assert_array_equal(found.probe_meta["camera"], scores.probe_meta["camera"])
+    np.savez(place, **{name: x for name, x in arrays.items() if name != names[3]})
+    with pytest.raises(be.ProtocolError, match="no column 'camera' in gallery_meta;"):
+        be.reid(be.load(place))
     np.savez(place, **{matrix: scores.values, names[0]: scores.probe_labels})
     with pytest.raises(be.DataError, match=f"has {matrix} and no labels; expected query_label"):
         be.load(place)

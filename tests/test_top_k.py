@@ -256,6 +256,7 @@ def test_behind_the_end_of_a_list_distances_mean_nothing():
         ({"junk": "remove", "junk_ids": -1}, r"junk_ids is -1; .* such as \(-1,\)"),
         ({"junk": "remove", "junk_ids": "ann"}, r"junk_ids is 'ann'; .* such as \('ann',\)"),
         ({"rank_k": 0}, "rank_k is 0; expected an integer >= 1"),
+        ({"max_rank": 10**10}, "max_rank is 10000000000; expected at most 10000"),
     ],
 )
 def test_options_that_are_none(options, message):

@@ -107,10 +107,11 @@ def _with_sides(
         if labels is not None:
             found[f"{side}_key"] = labels[i]
     meta = dict(options.meta)
-    cameras = _pair(file, CAMERAS)
-    if cameras is not None and "camera" not in meta:
-        for side, key in zip(("probe", "gallery"), cameras, strict=True):
-            meta.setdefault(f"{side}_camera", key)
+    if "camera" not in meta:
+        for i, side in enumerate(("probe", "gallery")):
+            key = next((names[i] for names in CAMERAS if names[i] in file), None)
+            if key is not None:
+                meta.setdefault(f"{side}_camera", key)
     return replace(options, meta=meta, **found)
 
 

@@ -17,6 +17,7 @@ from bioeval.labels import Codes
 from bioeval.metrics.datasets import about_attrs, build, rate
 from bioeval.names import TOP_K
 from bioeval.ranked_lists import TopKScores
+from bioeval.retrieval.lists import require_ranks
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -195,6 +196,8 @@ def _lists_dataset(
     per_query: bool,
 ) -> xr.Dataset:
     """Return the measures of top-K lists; see :func:`top_k`."""
+    if max_rank is not None:
+        require_ranks(scores, require_integer("max_rank", max_rank, low=1))
     require_choice("removed", removed, REMOVED)
     require_choice("junk", junk, ("keep", "remove"))
     require_choice("unmatched", unmatched, ("skip", "zero"))
