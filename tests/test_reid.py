@@ -21,6 +21,7 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cli import main
 from bioeval.conventions import conventions
+from bioeval.retrieval.jobs import unscaled
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
@@ -394,6 +395,31 @@ def test_single_shot_by_hand():
     scores = be.Scores([[3, 1, 9, 2]], [5], [5, 7, 7, 8])
     ds = be.reid(scores, "cuhk03", removed="none", removed_for_ap="none", max_rank=3)
     np.testing.assert_allclose(ds.cmc, [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+def test_gom_where_a_threshold_falls_on_0(kind):
+    """Cosines from -1 to 1: the threshold 1/2 is 0, near which there are too many numbers to try."""
+    scores = be.Scores([[-1.0, 0.0, 1e-300, 1.0]], [1], [1, 2, 1, 2], kind=kind)
+    ds = be.gom(scores, convention="viper", per_query=True)
+    hits = ds.recall.values * 2
+    # Normalised, all but the ends stand at 1/2 exactly.
+    expected = [1, 2] if kind == "distance" else [0, 1]
+    assert hits[[49, 50]].tolist() == expected
+    assert ds.precision.values[50] == (2 / 3 if kind == "distance" else 1 / 3)
+
+
+def test_thresholds_on_the_scale_of_the_scores():
+    """The largest number within each threshold, and no larger one."""
+    rng = np.random.default_rng(3)
+    tau = np.array([-np.inf, -2.0, 0.0, 1e-9, 0.3, 0.5, 1.0, 7.0, np.inf])
+    for low, span in ((-1.0, 2.0), (0.0, 3.7), (-1e-310, 1.0), (5.0, 1e-9), (-1e200, 1e200),
+                      *zip(rng.normal(size=20), rng.random(20) + 0.01, strict=True)):  # fmt: skip
+        found = unscaled(tau, low, span)
+        inner = found[1:-1]
+        assert ((inner - low) / span <= tau[1:-1]).all()
+        assert ((np.nextafter(inner, np.inf) - low) / span > tau[1:-1]).all()
+        assert found[0] == -np.inf and found[-1] == np.inf
 
 
 def test_gom_by_hand():

@@ -222,19 +222,31 @@ class ReturnedJob:
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
-    """Return the largest float64 ``x`` with ``(x - low) / span`` at most each threshold."""
+    """Return the largest float64 ``x`` with ``(x - low) / span`` at most each threshold.
+
+    Found by halving the range of all numbers: around 0 there are too many to go one by one.
+    """
     if (low, span) == (0.0, 1.0):
         return thresholds
-    finite = np.isfinite(thresholds)
-    x = np.where(finite, thresholds * span + low, thresholds)
-    while (above := finite & ((x - low) / span > thresholds)).any():
-        x[above] = np.nextafter(x[above], -np.inf)
-    while True:
-        more = np.nextafter(x, np.inf)
-        below = finite & ((more - low) / span <= thresholds)
-        if not below.any():
-            return x
-        x[below] = more[below]
+    within = np.full(thresholds.shape, _order(np.array(-np.inf)))
+    beyond = np.full(thresholds.shape, _order(np.array(np.inf)))
+    with np.errstate(over="ignore"):
+        while (beyond - 1 > within).any():
+            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
+            inside = (_number(middle) - low) / span <= thresholds
+            within, beyond = np.where(inside, middle, within), np.where(inside, beyond, middle)
+    return np.where(np.isfinite(thresholds), _number(within), thresholds)
+
+
+def _order(x: np.ndarray) -> np.ndarray:
+    """Return whole numbers in the order of float64 numbers, consecutive for neighbours."""
+    bits = np.asarray(x, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def _number(order: np.ndarray) -> np.ndarray:
+    """Return the float64 number of a place in the order."""
+    return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
 
 
 def _guide(thresholds: np.ndarray, dtype: np.dtype) -> tuple[Any, ...]:
