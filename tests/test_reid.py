@@ -399,7 +399,7 @@ def test_single_shot_by_hand():
 
 @pytest.mark.parametrize("kind", ["similarity", "distance"])
 def test_gom_where_a_threshold_falls_on_0(kind):
-    """Cosines from -1 to 1: the threshold 1/2 is 0, near which there are too many numbers to try."""
+    """Cosines from -1 to 1: the threshold 1/2 is 0, near which too many numbers stand to try."""
     scores = be.Scores([[-1.0, 0.0, 1e-300, 1.0]], [1], [1, 2, 1, 2], kind=kind)
     ds = be.gom(scores, convention="viper", per_query=True)
     hits = ds.recall.values * 2
@@ -484,6 +484,11 @@ def test_errors_say_what_is_wrong():
             lambda: be.gom(be.Scores([[1, 1]], [1], [1, 2]), convention="viper"),
             be.DataError,
             "cannot be normalised",
+        ),
+        (
+            lambda: be.gom(be.Scores([[-1e308, 0, 1e308]], [1], [1, 2, 1]), convention="viper"),
+            be.DataError,
+            "they reach from -1e\\+308 to 1e\\+308; scale them",
         ),
         (
             lambda: be.gom(be.Scores([[1, 2]], [1], [1, 2], kind="order"), convention="viper"),

@@ -218,7 +218,12 @@ class ReturnedJob:
                 "distances cannot be normalised: there are not two different finite ones; give "
                 "normalize=False"
             )
-        return least, most - least
+        span = most - least
+        if not np.isfinite(span):
+            raise DataError(
+                f"distances cannot be normalised: they reach from {least:g} to {most:g}; scale them"
+            )
+        return least, span
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
