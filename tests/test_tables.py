@@ -414,3 +414,19 @@ def test_progress_on_a_dumb_terminal(monkeypatch):
 )
 def test_time_left(done, seconds, text):
     assert Progress("x", io.StringIO()).line(done, 100, seconds) == text
+
+
+@pytest.mark.parametrize("width", [20, 40, 100])
+def test_ranked_lists_alone_have_neither_thresholds_nor_impostors(width):
+    meta = {"camera": [1, 2, 1, 2]}
+    scores = be.Scores(
+        np.random.default_rng(1).random((4, 4)), [1, 1, 2, 2], [1, 1, 2, 2],
+        probe_meta=meta, gallery_meta=meta,
+    )  # fmt: skip
+    text = as_text(be.evaluate(scores, "market1501"), width)
+    assert "threshold" not in text.partition("Re-identification")[2]
+    assert "impostor" not in text
+    assert " at " not in text.partition("mAP")[2].splitlines()[0]
+    if width == 100:
+        assert "queries  subjects" in text
+        assert "Queries: those that the means are over" in text

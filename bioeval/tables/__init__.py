@@ -55,6 +55,10 @@ __all__ = [
 
 _HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
 _LEGEND = "Genuine, impostor: attempts; subjects: those whose probes made them."
+
+# Of ranked lists alone there are neither thresholds nor impostors.
+_RANKED = {0: "", 1: "value", 3: "queries", 5: "subjects"}
+_RANKED_LEGEND = "Queries: those that the means are over; subjects: theirs."
 _NARROW = 3  # columns that stay where the rest does not fit
 _LEAST_NAME = 16  # columns for the name of a row, folded; where they are not there, it stands above
 _LEAST_LINE = 32  # columns for a line that begins with a name; below, the name stands above
@@ -91,15 +95,20 @@ class ResultTable:
         self.sections = [
             section(dataset, path, self._several) for path, dataset in self.datasets.items()
         ]
+        ranked = bool(self.datasets) and all("mean_ap" in x for x in self.datasets.values())
+        self._heads = tuple(_RANKED.values()) if ranked else _HEADS
+        self._legend = _RANKED_LEGEND if ranked else _LEGEND
+        kept = tuple(_RANKED) if ranked else range(len(_HEADS))
         rows = [row for part in self.sections for row in part.rows]
         fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
         bracket = max((len(numbers.ends(row)) for row in rows), default=0)
         self._cells = [
-            [_cells(row, fraction, bracket) for row in part.rows] for part in self.sections
+            [_some(_cells(row, fraction, bracket), kept) for row in part.rows]
+            for part in self.sections
         ]
         columns = zip(*(cells for part in self._cells for cells in part), strict=True)
-        widths = [max(map(len, column)) for column in columns] or [0] * len(_HEADS)
-        self._widths = [max(len(h), w) for h, w in zip(_HEADS, widths, strict=True)]
+        widths = [max(map(len, column)) for column in columns] or [0] * len(self._heads)
+        self._widths = [max(len(h), w) for h, w in zip(self._heads, widths, strict=True)]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
@@ -109,7 +118,7 @@ class ResultTable:
         for part, cells in zip(self.sections, self._cells, strict=True):
             yield Text("")
             yield Text(part.title, style="bold")
-            wide = count == len(_HEADS)
+            wide = count == len(self._heads)
             for line in (part.details, "" if wide else _in_words(part.rows)):
                 if line:
                     yield _indented(Text(line, style="dim"))
@@ -119,14 +128,14 @@ class ResultTable:
                 yield from _stacked(part, cells)
             for note in part.notes:
                 yield _indented(Text(note, style="dim"))
-        yield from self._remarks(count == len(_HEADS) and len(_LEGEND) <= width)
+        yield from self._remarks(count == len(self._heads) and len(self._legend) <= width)
         yield from self._warnings()
 
     def _layout(self, width: int) -> tuple[int, int]:
         """Return how many columns fit, none where not even a few do, and the gap between them."""
         for gap in _GAPS:
-            if _INDENT + sum(self._widths) + gap * (len(_HEADS) - 1) <= width:
-                return len(_HEADS), gap
+            if _INDENT + sum(self._widths) + gap * (len(self._heads) - 1) <= width:
+                return len(self._heads), gap
         gap = _GAPS[0]
         few = [min(self._widths[0], _LEAST_NAME), *self._widths[1:_NARROW]]
         fits = _INDENT + sum(few) + gap * (_NARROW - 1) <= width
@@ -137,11 +146,11 @@ class ResultTable:
         table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
         for i in range(count):
             if i == 0:
-                least = self._widths[0] if count == len(_HEADS) else None
+                least = self._widths[0] if count == len(self._heads) else None
                 table.add_column("", overflow="fold", min_width=least)
             else:
                 # Filled up here: rich would drop the blanks behind a value.
-                table.add_column(_HEADS[i].rjust(self._widths[i]), no_wrap=True)
+                table.add_column(self._heads[i].rjust(self._widths[i]), no_wrap=True)
         for row, (measure, value, *others) in zip(part.rows, cells, strict=True):
             rest = [cell.rjust(w) for cell, w in zip(others, self._widths[2:], strict=True)]
             table.add_row(
@@ -159,7 +168,7 @@ class ResultTable:
     def _remarks(self, legend: bool) -> Iterator[Any]:
         """Say below the tables how to read them."""
         chosen = any(has_chosen(dataset) for dataset in self.datasets.values())
-        lines = [_LEGEND] if legend and self.datasets else []
+        lines = [self._legend] if legend and self.datasets else []
         lines += intervals(self.datasets)
         lines += [f"{CHOSEN[0].upper()}{CHOSEN[1:]}."] if chosen else []
         if lines:
@@ -221,12 +230,16 @@ def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
 
 def _stacked(part: Section, cells: list[tuple[str, ...]]) -> Iterator[Any]:
     """Lay out each row on two lines: its name, then its value and threshold."""
-    for row, (measure, value, threshold, *_) in zip(part.rows, cells, strict=True):
+    for row, (measure, value, *_) in zip(part.rows, cells, strict=True):
         yield _indented(Text(measure))
         text = Text(value.strip(), style=_style(row))
-        if threshold:
+        if threshold := numbers.threshold(row.threshold):
             text.append(f" at {threshold}", style="not bold")
         yield _indented(_indented(text))
+
+
+def _some(cells: tuple[str, ...], kept: Iterable[int]) -> tuple[str, ...]:
+    return tuple(cells[i] for i in kept)
 
 
 def _joined(text: str) -> str:
