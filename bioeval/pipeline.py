@@ -404,7 +404,7 @@ def _evaluate(
                 f"protocol {card.name} has folds, which have neither curves nor intervals of their "
                 f"own: leave out {' and '.join(unused)}, or change the card"
             )
-        return _in_folds(scores, card, progress)
+        return _in_folds(_compared(scores, card), card, progress)
     plan = _Plan(scores, *given)
     if asked is not None and asked.by_subject:
         require_people(scores, asked.method)

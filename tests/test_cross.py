@@ -316,6 +316,23 @@ def test_open_set_in_folds(scores):
                 assert ds[f"{prefix}fa"][0, k] == whole.fa.item()
 
 
+def test_impostors_are_the_same_in_all_parts():
+    """One part has no unenrolled probe; the others play the impostor there all the same."""
+    rng = np.random.default_rng(0)
+    probe, gallery = np.array([0, 1, 2, 3, 8, 9]), np.repeat(np.arange(4), 2)
+    scores = be.Scores(rng.random((6, 8)), probe, gallery)
+    fold = np.where(np.isin([*probe, *gallery], (2, 3)), 1, 0)  # 8 and 9 are in the first
+    ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task="open_set")
+    assert ds.attrs["impostors"] == "unenrolled"
+    assert ds.impostor_attempts.values.tolist() == [[2, 0]]
+    assert ds.train_impostor_attempts.values.tolist() == [[0, 2]]
+    assert np.isnan(ds.threshold.values).tolist() == [[True, False]]
+    ds = be.cross_evaluate(
+        scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both"
+    )
+    assert ds.impostor_attempts.values.tolist() == [[4, 2]]
+
+
 def test_closed_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3)
     ds = be.cross_evaluate(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
@@ -503,10 +520,8 @@ def test_bad_input_is_refused(scores):
         be.cross_evaluate(scores, be.partition.PredefinedPairFolds([0, 1]))
     with pytest.raises(DataError, match="features with estimator"):
         be.cross_evaluate(scores.values, folds)
-    mask = np.ones(scores.shape, dtype=np.uint8)
-    masked = be.Scores(scores.values, mask=mask)
-    with pytest.raises(ProtocolError, match="mask"):
-        be.cross_evaluate(masked, folds)
+    with pytest.raises(DataError, match="meta is given with Scores"):
+        be.cross_evaluate(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
     with pytest.raises(ProtocolError, match="order"):
         be.cross_evaluate(order, be.partition.SubjectKFold(2))
@@ -514,6 +529,34 @@ def test_bad_input_is_refused(scores):
     failed[0, 1] = np.nan
     with pytest.raises(DataError, match="hold 1 NaN"):
         be.cross_evaluate(be.Scores(failed, scores.probe_labels), folds)
+
+
+class Given:
+    """A splitter that yields what it was given."""
+
+    def __init__(self, *parts: Any):
+        self.parts = parts
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        yield from self.parts
+
+
+def test_what_a_splitter_yields_is_checked(scores):
+    n = len(scores.probe_labels)
+    first, rest = list(range(40)), list(range(40, n))
+    both = be.cross_evaluate(scores, Given((first, rest), (rest, first)))
+    assert dict(both.sizes) == {"repeat": 1, "fold": 2}
+    for parts, message in (
+        ((np.arange(n) < 40, np.arange(n) >= 40), "bool; expected indices"),
+        ((np.arange(40.0), rest), "float64; expected indices"),
+        ((first, [*rest, n]), rf"1 indices out of range, the first is {n}; expected 0..{n - 1}"),
+        ((first, [-1]), "the first is -1"),
+        ((first, []), "an empty test part"),
+        (first, "expected pairs"),
+        (5, "yields int"),
+    ):
+        with pytest.raises(DataError, match=message):
+            be.cross_evaluate(scores, Given(parts))
 
 
 def test_the_page_says_what_happens(root):

@@ -94,6 +94,23 @@ def test_folds_in_a_column(scores):
         be.evaluate(scores, made)
 
 
+def test_folds_in_columns_of_both_sides():
+    rng = np.random.default_rng(0)
+    scores = be.Scores(
+        rng.random((4, 8)), [0, 1, 2, 3], np.repeat(np.arange(4), 2),
+        probe_meta={"part": [0, 0, 1, 1]}, gallery_meta={"part": [0, 0, 0, 0, 1, 1, 1, 1]},
+    )  # fmt: skip
+    made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n', "probe-against-gallery")
+    found = be.evaluate(scores, made)["folds/verification/single"]
+    assert found.genuine_attempts.values.tolist() == [[4, 4]]
+
+
+def test_each_pair_once_in_folds(scores):
+    made = card('pairs = "unordered"\n[partition]\nby = "subject-folds"\nfolds = 4\n')
+    found = be.evaluate(scores, made)["folds/verification/single"]
+    assert (found.genuine_attempts == 5 * 6).all()
+
+
 def test_shipped_cards_with_folds(scores):
     for name in ("course-kfold", "dev-eval", "lfw-blufr"):
         tree = be.evaluate(scores, name)
@@ -121,6 +138,17 @@ def test_shipped_cards_with_folds(scores):
             "cost holds 2 numbers",
         ),
         ('[partition]\nby = "subject-fold"\n', "Did you mean 'subject-folds'"),
+        ('[partition]\nby = "dev-eval"\nfolds = 5\n', 'folds = 5 has no meaning with by = "dev'),
+        ('[partition]\nby = "subject-folds"\ncolumn = "x"\n', 'column = "x" has no meaning'),
+        ('[partition]\nby = "given-folds"\n', "needs column"),
+        ('[partition]\nby = "dev-eval"\n[threshold]\nfar = 0.1\n', 'no meaning with rule = "eer"'),
+        ('[open_set]\nties = "expected"\n[partition]\nby = "dev-eval"\n', "no meaning in folds"),
+        ('[open_set]\ngallery = "single"\n[partition]\nby = "dev-eval"\n', "gallery = "),
+        ('[closed_set]\nmax_rank = 3\n[partition]\nby = "dev-eval"\n', "max_rank = 3"),
+        ('[closed_set]\nunmated = "raise"\n[partition]\nby = "dev-eval"\n', "unmated = "),
+        ('[thresholds]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
+        ('[report]\nfar_targets = [0.5]\n[partition]\nby = "dev-eval"\n', "far_targets = [0.5]"),
+        ('[reid]\n[partition]\nby = "dev-eval"\n', "[reid] is not evaluated in folds"),
     ],
 )
 def test_bad_cards(more, message):
@@ -153,6 +181,8 @@ def test_pairs_carry_their_folds(tmp_path):
     for name in ("p.npz", "p.csv"):
         again = be.evaluate(be.load(tmp_path / name), "lfw-view2")
         np.testing.assert_array_equal(again["folds/verification/single"].accuracy, expected)
+    be.save(pairs, tmp_path / "q.csv")
+    assert be.load(tmp_path / "q.csv").pair_folds.tolist() == fold.tolist()
     with pytest.raises(DataError, match="these pairs have none"):
         be.evaluate(be.Scores.from_pairs(d, same), "lfw-view2")
     with pytest.raises(DataError, match="folds has 2 values"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from bioeval.cards.model import Field, Section, matches_choice
-from bioeval.cards.schema import LAYOUTS, SCHEMA_VERSION, SECTIONS
+from bioeval.cards.schema import LAYOUTS, SCHEMA_VERSION, SEARCHABLE, SECTIONS
 from bioeval.cards.toml_text import Place, locate, read, shorten, write_key
 from bioeval.errors import CardError, nearest_name
 
@@ -56,7 +56,7 @@ def check(text: str, where: str) -> dict[str, Values]:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
         elif not section.task and not section.optional:
             values[name] = _check_section(name, {}, layout, problems)
-    _check_folds(values, data, problems)
+    _check_folds(values, data, layout, problems)
     if not any(section.task and name in data for name, section in _TABLES.items()):
         tasks = {name: section for name, section in _TABLES.items() if section.task}
         legal = [name for name, task in tasks.items() if layout is None or layout in task.layouts]
@@ -67,10 +67,30 @@ def check(text: str, where: str) -> dict[str, Values]:
     return values
 
 
+#: Fields of [partition] that mean nothing with a way to divide.
+_NOT_BY = {
+    "subject-folds": ("test_size", "column"),
+    "sample-folds": ("test_size", "column"),
+    "dev-eval": ("folds", "column"),
+    "given-folds": ("folds", "repeats", "seed", "test_size", "stratify"),
+}
+
+#: Fields that ask for what is not done in folds, unless they have their default.
+_NOT_IN_FOLDS = {
+    "open_set": ("gallery", "max_rank"),
+    "closed_set": ("gallery", "max_rank"),
+    "thresholds": ("count", "values"),
+    "report": ("far_targets", "priors"),
+}
+
+
 def _check_folds(
-    values: Mapping[str, Values], data: Mapping[str, object], problems: _Problems
+    values: Mapping[str, Values],
+    data: Mapping[str, object],
+    layout: str | None,
+    problems: _Problems,
 ) -> None:
-    """Check what sections about folds need of each other."""
+    """Check what sections about folds need of each other, and of the tasks."""
     for name in ("threshold", "uncertainty"):
         if name in data and "partition" not in data:
             problems.add(
@@ -89,6 +109,47 @@ def _check_folds(
             ("threshold", "cost"),
             f"[threshold] cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa",
         )
+    for key, word in (("far", "far"), ("value", "fixed"), ("cost", "cost")):
+        if rule.get(key) is not None and rule.get("rule") != word:
+            _add_unused(problems, "threshold", key, rule, f'with rule = "{rule.get("rule")}"')
+    if "partition" in values:
+        _check_in_folds(values, layout, problems)
+
+
+def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: _Problems) -> None:
+    """Refuse what folds would leave undone without a word."""
+    given = values["partition"]
+    by = str(given.get("by"))
+    unused = {"partition": (_NOT_BY.get(by, ()), f'with by = "{by}"')}
+    unused |= {name: (keys, "in folds") for name, keys in _NOT_IN_FOLDS.items()}
+    for name, (keys, why) in unused.items():
+        for key in keys:
+            default = SECTIONS[name].fields[key].default_for(layout)
+            if key in values.get(name, {}) and values[name][key] not in (default, None):
+                _add_unused(problems, name, key, values[name], why)
+    if by == "given-folds" and layout in SEARCHABLE and given.get("column") is None:
+        problems.add(
+            ("partition",),
+            '[partition] by = "given-folds" needs column, the metadata column that holds the fold '
+            "of each template",
+        )
+    for name, key, value in (
+        ("open_set", "ties", "expected"),
+        ("closed_set", "ties", "expected"),
+        ("closed_set", "unmated", "raise"),
+    ):
+        if values.get(name, {}).get(key) == value:
+            _add_unused(problems, name, key, values[name], "in folds")
+    if "reid" in values:
+        problems.add(("reid",), "[reid] is not evaluated in folds; expected no [partition] with it")
+
+
+def _add_unused(problems: _Problems, name: str, key: str, values: Values, why: str) -> None:
+    shown = values[key]
+    found = shorten(list(shown) if isinstance(shown, tuple) else shown)
+    problems.add(
+        (name, key), f"[{name}] {key} = {found} has no meaning {why}; expected to be left out"
+    )
 
 
 def _check_pairs(values: Mapping[str, Values], problems: _Problems) -> None:

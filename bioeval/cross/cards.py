@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bioeval.blocks import Progress
+from bioeval.cross.divisions import Sides
 from bioeval.cross.evaluation import cross_evaluate
 from bioeval.errors import DataError, bad_choice
 from bioeval.partition import (
@@ -51,11 +52,10 @@ def _given(card: Protocol, scores: Scores) -> Any:
             )
         return PredefinedPairFolds(scores.pair_folds)
     column = card.settings["partition"]["column"]
-    if column is None:
-        raise DataError(f"protocol {card.name} takes the folds as given, but names no column")
-    if column not in scores.probe_meta:
-        raise DataError(bad_choice("the metadata column", column, scores.probe_meta))
-    return PredefinedFolds(scores.probe_meta[column])
+    meta = Sides(scores).meta
+    if column not in meta:
+        raise DataError(bad_choice("the metadata column", column, meta))
+    return PredefinedFolds(meta[column])
 
 
 def rule_of(card: Protocol) -> Any:

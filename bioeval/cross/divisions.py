@@ -50,12 +50,10 @@ def divisions(
             "be.repeat evaluates with each of its galleries"
         )
     for parts in split_samples(splitter, n, labels, groups, meta):
-        if len(parts) == 3:
-            fitted, train, test = parts
-            yield Division(train, test, fitted)
-        else:
-            train, test = parts
-            yield Division(train, test, train)
+        *fitted, train, test = (_as_part(part, n, splitter) for part in parts)
+        if not len(test):
+            raise DataError(f"{type(splitter).__name__} yields an empty test part")
+        yield Division(train, test, fitted[0] if fitted else train)
 
 
 def split_samples(
@@ -73,7 +71,30 @@ def split_samples(
         # Which of the two a splitter of scikit-learn wants, it does not tell beforehand.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
         found = list(splitter.split(np.zeros((n, 1)), codes, by))
-    yield from found
+    for parts in found:
+        if not isinstance(parts, tuple | list) or len(parts) != 2:
+            raise DataError(
+                f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "
+                "(training, test) of indices"
+            )
+        yield tuple(parts)
+
+
+def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
+    """Return the samples of a part as int64 indices."""
+    who, array = type(splitter).__name__, np.asarray(part)
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+        raise DataError(
+            f"{who}.split() yields an array {array.shape} {array.dtype}; expected indices of "
+            "samples, whole numbers"
+        )
+    wrong = (array < 0) | (array >= n)
+    if wrong.any():
+        raise DataError(
+            f"{who}.split() yields {int(wrong.sum())} indices out of range, the first is "
+            f"{int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
+        )
+    return array.astype(np.int64)
 
 
 class Plan:
@@ -99,7 +120,7 @@ class Plan:
         self._tests: list[np.ndarray] = []
         self._others: list[Division | None] = []
         for division in found:
-            self._tests.append(division.test.astype(np.int64))
+            self._tests.append(division.test)
             if np.intersect1d(division.train, division.test).size:
                 raise DataError("the splitter puts samples into both training and test")
             complete = len(division.train) + len(division.test) == n
@@ -163,12 +184,6 @@ class Sides:
     """
 
     def __init__(self, scores: Scores):
-        if scores.has_mask:
-            raise ProtocolError(
-                "folds over scores with a mask are not supported: a mask that leaves cells out "
-                "would have to be divided with them. Leave the templates out, or take the cells "
-                "as pairs (scores.at_pairs) and divide those"
-            )
         self.scores = scores
         ids = np.concatenate([scores.probe_ids, scores.gallery_ids])
         _, first, place = np.unique(ids, return_index=True, return_inverse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from bioeval.cross.fold_counts import Judged, Part, judge_folds, judge_listed, j
 from bioeval.cross.results import Fold, fold_dataset
 from bioeval.cross.systems import System, systems_of
 from bioeval.errors import DataError, ProtocolError, require_choice
-from bioeval.metrics.open_set import impostor_probes, impostor_role
+from bioeval.metrics.open_set import impostor_probes, role_of
 from bioeval.metrics.ranks import rank_weights
 from bioeval.scores import PairScores, Scores
+from bioeval.stats.options import check_confidence
 from bioeval.sweeping import run_jobs
 from bioeval.tallies import IdentificationTally
 
@@ -38,6 +39,8 @@ class Options:
     ----------
     fixed : float
         The threshold of the rule ``"fixed"``, as a distance.
+    impostors : str
+        Of identification, with ``"auto"`` resolved for the scores as a whole.
     """
 
     task: str
@@ -129,7 +132,7 @@ def cross_evaluate(
     DataError
         Bad options; or the splitter cannot divide these samples.
     ProtocolError
-        If the scores cannot support it: masks, order-only scores, identification in pairs.
+        If the scores cannot support it: no labels, order-only scores, identification in pairs.
 
     Notes
     -----
@@ -151,18 +154,17 @@ def cross_evaluate(
     require_choice("templates", templates, TEMPLATES)
     require_choice("ties", ties, TIES)
     parse_fusion(fusion)
-    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise DataError(f"confidence is {confidence!r}; expected a number inside (0, 1)")
+    confidence = check_confidence(confidence)
     rule = parse_rule(threshold)
     options = Options(
         task, rule, np.nan, templates, fusion, _as_ranks(ranks), rank_unit, ties, impostors
     )
     if estimator is not None:
         system = System(data, splitter, y, meta, estimator, metric)
-        options = _with_fixed(options, "distance")
+        options = _with_role(_with_fixed(options, "distance"))
         found, plan, about = _over_systems(system, options, progress)
     else:
-        scores = _as_scores(data, y)
+        scores = _as_scores(data, y, meta)
         options = _with_fixed(options, scores.kind)
         _check_task(scores, options)
         plan, sides = plan_for(scores, splitter)
@@ -175,6 +177,7 @@ def cross_evaluate(
         elif task == "verification":
             found = _over_matrix(scores, reader, plan, sides, options, tick)
         else:
+            options = _with_role(options, scores)
             found = _over_views(plan, sides, options, tick)
     return fold_dataset(found, plan.shape, about, options, splitter, confidence)
 
@@ -187,21 +190,30 @@ def _as_ranks(ranks: Any) -> np.ndarray:
 
 
 def _with_fixed(options: Options, kind: str) -> Options:
-    from dataclasses import replace
-
     if options.rule.name != "fixed":
         return options
     t = options.rule.values[0]
     return replace(options, fixed=-t if kind == "similarity" else t)
 
 
-def _as_scores(data: Any, y: Any) -> Scores:
+def _with_role(options: Options, scores: Scores | None = None) -> Options:
+    """Say once for all parts who plays the impostor: a part may have no unenrolled probe."""
+    square, everybody = True, True
+    if scores is not None:
+        square = scores.layout == "all-against-all"
+        everybody = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+    layout = "all-against-all" if square else "probe-against-gallery"
+    return replace(options, impostors=role_of(layout, options.impostors, everybody))
+
+
+def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
     if not isinstance(data, Scores):
         raise DataError(
             f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="
         )
-    if y is not None:
-        raise DataError("y is given with Scores, which have labels of their own; leave it out")
+    for name, value, own in (("y", y, "labels"), ("meta", meta, "metadata")):
+        if value is not None:
+            raise DataError(f"{name} is given with Scores, which have {own} of their own")
     return data
 
 
@@ -410,8 +422,7 @@ def _searched(view: Scores | None, options: Options) -> _Searched:
     probes, ranks, _ = rank_weights(tally, chosen, options.ties)
     other = np.empty(0)
     if options.task == "open_set":
-        role = impostor_role(tally, options.impostors)
-        other = tally.other[impostor_probes(tally, role)]
+        other = tally.other[impostor_probes(tally, options.impostors)]
     return _Searched(tally.mate[probes], np.rint(ranks).astype(np.int64), other)
 
 

@@ -76,7 +76,7 @@ class FoldSweep:
     Parameters
     ----------
     scores : Scores
-        A matrix with labels, without a mask.
+        A matrix with labels.
     reader : BlockReader
     templates, fusion : str
         As for :func:`bioeval.verification`. With ``"multi"`` all templates of a subject in the
@@ -331,6 +331,7 @@ def _is_plain(scores: Scores) -> bool:
         and base.dtype in (np.dtype(np.float32), np.dtype(np.float64))
         and scores.kind == "distance"
         and not scores.exclude
+        and not scores.has_mask
         and base.dtype.isnative
         and bool(base.flags.c_contiguous and base.flags.aligned and base.flags.writeable)
     )

@@ -20,6 +20,7 @@ from bioeval.metrics.verification import grid_of
 from bioeval.names import REPEATED
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.scores import PairScores, Scores
+from bioeval.stats.options import check_confidence
 from bioeval.sweeping import run_jobs
 from bioeval.tallies import IdentificationTally, VerificationTally
 from bioeval.thresholds import check_thresholds, to_internal, to_user
@@ -60,7 +61,7 @@ def repeat(
     Parameters
     ----------
     scores : Scores
-        A matrix with labels, without a mask.
+        A matrix with labels.
     splitter : splitter
         Of gallery and probes (``ProbeGallerySplit``, ``EnrolledSplit``): the probes are compared
         with the gallery. Of training and test: the test part is compared with itself.
@@ -111,8 +112,7 @@ def repeat(
     require_choice("band", band, BANDS)
     parse_fusion(fusion)
     check_max_rank(max_rank)
-    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise DataError(f"confidence is {confidence!r}; expected a number inside (0, 1)")
+    confidence = check_confidence(confidence)
     if isinstance(scores, PairScores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     if not isinstance(scores, Scores):
@@ -134,7 +134,7 @@ def repeat(
             found[name][place] = values
         if progress is not None:
             progress(done, total)
-    return _dataset(found, curves, scores, splitter, band, float(confidence))
+    return _dataset(found, curves, scores, splitter, band, confidence)
 
 
 def _views(

@@ -255,6 +255,8 @@ def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict
             "fusion": options.fusion if fused else "none",
             "ties": options.ties,
         }
+    if options.task == "open_set":
+        attrs["impostors"] = options.impostors
     if options.task != "closed_set":
         part = "validation" if type(splitter).__name__ == "TrainValidationTest" else "training"
         chosen = "given" if options.rule.name == "fixed" else f"the {part} part of each fold"

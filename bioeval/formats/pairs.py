@@ -170,21 +170,25 @@ def write_pair_csv(scores: Scores, target: Path, named: Path) -> None:
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 check_cells(scores.pair_subjects[:, i], f"subject_{side}", named)
+        if scores.pair_folds is not None:
+            check_cells(scores.pair_folds, "fold", named)
     elif scores.labelled:
         check_cells(scores.probe_labels, "probe label", named)
         check_cells(scores.gallery_labels, "gallery label", named)
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if isinstance(scores, PairScores):
-            flags = scores.genuine.astype(int).tolist()
-            values = scores.values.tolist()
-            if scores.pair_subjects is None:
-                writer.writerow(("score", "genuine"))
-                writer.writerows(zip(values, flags, strict=True))
-                return
-            writer.writerow(("score", "genuine", "subject_a", "subject_b"))
-            who = scores.pair_subjects.tolist()
-            writer.writerows((v, f, a, b) for v, f, (a, b) in zip(values, flags, who, strict=True))
+            table = {
+                "score": scores.values.tolist(),
+                "genuine": scores.genuine.astype(int).tolist(),
+            }
+            if scores.pair_subjects is not None:
+                for i, side in enumerate("ab"):
+                    table[f"subject_{side}"] = scores.pair_subjects[:, i].tolist()
+            if scores.pair_folds is not None:
+                table["fold"] = scores.pair_folds.tolist()
+            writer.writerow(table)
+            writer.writerows(zip(*table.values(), strict=True))
             return
         names = ("score", "genuine", "subject_a", "subject_b")
         writer.writerow(names if scores.labelled else names[:2])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.checks import require_number
-from bioeval.errors import DataError
+from bioeval.stats.options import check_confidence
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ def nadeau_bengio(
 
     test = require_number("test_size", test_size, above=0)
     train = require_number("train_size", train_size, above=0)
-    if not 0 < confidence < 1:
-        raise DataError(f"confidence is {confidence!r}; expected a number inside (0, 1)")
+    confidence = check_confidence(confidence)
     array = np.asarray(values, dtype=np.float64).ravel()
     array = array[~np.isnan(array)]
     n = len(array)
