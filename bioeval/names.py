@@ -319,7 +319,15 @@ for _rate, _what in _FOLD_RATES.items():
 STUDY = {
     "threshold": Name("threshold to install, chosen on all data", "score", "threshold T"),
     "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
+    "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
     "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
+    **{
+        f"optimistic_{rate}_{end}": Name(
+            f"{words} end of the interval by subject of {rate.upper()} at this threshold", iso=iso
+        )
+        for rate, iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", ""))
+        for end, words in (("low", "lower"), ("high", "upper"))
+    },
     "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
     "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),

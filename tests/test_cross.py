@@ -406,6 +406,73 @@ def test_summaries_by_hand(scores):
     )
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_subjects_are_resampled_in_all_folds_at_once(kind):
+    """The counts of all test parts by subject, and by pair of subjects, in loops."""
+    from bioeval import stats
+
+    made = be.simulate(15, 3, random_state=2)
+    sign = 1 if kind == "distance" else -1
+    scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    found = be.cross_evaluate(
+        scores, splitter, threshold=("far", 0.05), interval="subject-bootstrap", confidence=0.9
+    )
+    d, person = made.values, np.unique(made.probe_labels, return_inverse=True)[1]
+    fr, genuine = np.zeros(15, dtype=int), np.zeros(15, dtype=int)
+    fa, impostor = np.zeros((15, 15), dtype=int), np.zeros((15, 15), dtype=int)
+    for number, (_, test) in enumerate(splitter.split(scores)):
+        t = sign * found.threshold.values[divmod(number, 3)]
+        for i in test:
+            for j in test:
+                a, b = person[i], person[j]
+                if a != b:
+                    impostor[a, b] += 1
+                    fa[a, b] += d[i, j] <= t
+                elif i != j:
+                    genuine[a] += 1
+                    fr[a] += d[i, j] > t
+    for rate, counts in (("far", (fa, impostor)), ("frr", (fr, genuine))):
+        expected = stats.subject_bootstrap(*counts, confidence=0.9)
+        assert found[f"{rate}_pooled"].item() == expected.estimate
+        assert [found[f"{rate}_{end}"].item() for end in ("low", "high")] == list(expected)
+    assert found.gar_low == 1 - found.frr_high
+    assert found.hter_low < found.hter_pooled < found.hter_high
+    assert found.accuracy_low < found.accuracy_pooled < found.accuracy_high
+    assert np.isnan(found.train_far_low)
+    assert found.attrs["interval_method"] == "subject-bootstrap"
+    assert "15 subjects are few" in found.attrs["warnings"]
+    plain = be.cross_evaluate(scores, splitter, threshold=("far", 0.05))
+    np.testing.assert_array_equal(plain.far, found.far)
+    assert plain.attrs["interval_method"] == "nadeau-bengio"
+
+
+def test_a_fold_where_everything_is_rejected_is_resampled():
+    """At -inf there is a score, and yet all are rejected: the threshold is NaN, the rates not."""
+    d = np.full((8, 8), 5.0)
+    subject = np.repeat([0, 1, 2, 3], 2)
+    d[subject[:, None] != subject] = -np.inf
+    splitter = be.partition.SubjectKFold(2)
+    found = be.cross_evaluate(
+        be.Scores(d, subject), splitter, threshold=("far", 0.1), interval="subject-bootstrap"
+    )
+    assert np.isnan(found.threshold).all()
+    assert (found.far_pooled.item(), found.frr_pooled.item()) == (0, 1)
+    assert found.far_low == 0 < found.far_high
+    assert found.frr_low < 1 == found.frr_high
+
+
+def test_what_cannot_be_resampled_is_refused(scores):
+    folds, bootstrap = be.partition.SubjectKFold(3), {"interval": "subject-bootstrap"}
+    with pytest.raises(ProtocolError, match="of open-set in folds there is"):
+        be.cross_evaluate(scores, folds, task="open_set", **bootstrap)
+    pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0], folds=[0, 0, 1, 1])
+    with pytest.raises(ProtocolError, match="subjects of both sides of each pair"):
+        be.cross_evaluate(pairs, be.partition.PredefinedPairFolds(pairs.pair_folds), **bootstrap)
+    with pytest.raises(DataError, match="interval is 'wilson'"):
+        be.cross_evaluate(scores, folds, interval="wilson")
+
+
 def test_a_fold_without_impostors_is_left_out_and_counted():
     """Each fold is one subject: it has no impostor pair of its own."""
     scores = be.simulate(5, 3, random_state=1)

@@ -94,6 +94,19 @@ def test_folds_in_a_column(scores):
         be.evaluate(scores, made)
 
 
+def test_intervals_by_subject(scores, tmp_path):
+    text = '[partition]\nby = "subject-folds"\nfolds = 4\n'
+    text += '[uncertainty]\ninterval = "subject-bootstrap"\n'
+    found = be.evaluate(scores, card(text))["folds/verification/single"]
+    splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=1, random_state=0)
+    plain = be.cross_evaluate(scores, splitter, interval="subject-bootstrap")
+    assert found.far_high == plain.far_high
+    be.save(scores, tmp_path / "s.npz")
+    (tmp_path / "mine.toml").write_text(CARD + text)
+    done = run(str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml"))
+    assert "of the pooled rate, by subject-bootstrap" in " ".join(done.stdout.split())
+
+
 def test_folds_in_columns_of_both_sides():
     rng = np.random.default_rng(0)
     scores = be.Scores(
@@ -148,6 +161,11 @@ def test_shipped_cards_with_folds(scores):
         ('[closed_set]\nunmated = "raise"\n[partition]\nby = "dev-eval"\n', "unmated = "),
         ('[thresholds]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
         ('[report]\nfar_targets = [0.5]\n[partition]\nby = "dev-eval"\n', "far_targets = [0.5]"),
+        (
+            '[closed_set]\n[partition]\nby = "dev-eval"\n[uncertainty]\n'
+            'interval = "subject-bootstrap"\n',
+            "of verification alone",
+        ),
         ('[reid]\n[partition]\nby = "dev-eval"\n', "[reid] is not evaluated in folds"),
     ],
 )

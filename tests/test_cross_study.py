@@ -34,6 +34,42 @@ def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     np.testing.assert_array_equal(ds.fold_far, crossed.far)
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("templates", ["single", "multi"])
+def test_the_interval_by_subject_is_that_of_the_rates_there(scores, templates, kind):
+    sign = 1 if kind == "distance" else -1
+    turned = be.Scores(sign * scores.values, scores.probe_labels, kind=kind)
+    ds = be.study_threshold(turned, "eer", folds=4, repeats=1, templates=templates)
+    whole = be.verification(
+        turned, templates=templates, thresholds=[ds.threshold.item()], auc=False,
+        interval="subject-bootstrap",
+    )  # fmt: skip
+    for rate in ("far", "frr"):
+        for end in ("low", "high"):
+            assert ds[f"optimistic_{rate}_{end}"].item() == whole[f"{rate}_{end}"].item()
+    assert ds.optimistic_hter_low < ds.optimistic_hter < ds.optimistic_hter_high
+    again = be.study_threshold(
+        turned, "eer", folds=4, repeats=1, templates=templates, replicates=100, confidence=0.5
+    )
+    assert again.optimistic_far_low > ds.optimistic_far_low
+
+
+def test_pairs_with_folds_have_no_others():
+    rng = np.random.default_rng(0)
+    same, who = np.arange(200) % 2, np.arange(200) // 10
+    fold = who // 5
+    subjects = np.column_stack([who, np.where(same, who, (who + 1) % 5 + 5 * fold)])
+    pairs = be.Scores.from_pairs(rng.normal(2 - same), same, folds=fold, subjects=subjects)
+    ds = be.study_threshold(pairs, "accuracy")
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 4}
+    assert 0 < ds.optimistic_far_low < ds.optimistic_far < ds.optimistic_far_high
+    with pytest.raises(DataError, match="folds is 5, but these pairs have folds of their own"):
+        be.study_threshold(pairs, folds=5)
+    unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, folds=fold), "eer")
+    assert math.isnan(unknown.optimistic_far_low.item())
+    assert "no interval by subject" in unknown.attrs["warnings"]
+
+
 def test_other_targets(scores):
     whole = be.verification(scores)
     eer = be.study_threshold(scores, "eer", folds=4, repeats=1)
@@ -112,6 +148,7 @@ def test_the_command(scores, tmp_path):
     document = json.loads(done.stdout)
     assert document["threshold"] == ds.threshold.item()
     assert document["far_mean"] == pytest.approx(ds.far_mean.item())
+    assert document["optimistic_far_high"] == ds.optimistic_far_high.item()
     assert len(document["folds"]) == 8
     out = tmp_path / "o"
     done = CliRunner().invoke(root, [*words, "--out", str(out)], catch_exceptions=False)

@@ -140,6 +140,14 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
     ):
         if values.get(name, {}).get(key) == value:
             _add_unused(problems, name, key, values[name], "in folds")
+    if values.get("uncertainty", {}).get("interval") == "subject-bootstrap":
+        for name in ("open_set", "closed_set"):
+            if name in values:
+                problems.add(
+                    ("uncertainty", "interval"),
+                    f'[uncertainty] interval = "subject-bootstrap" is of verification alone, but '
+                    f'the card has [{name}]; expected "nadeau-bengio"',
+                )
     if "reid" in values:
         problems.add(("reid",), "[reid] is not evaluated in folds; expected no [partition] with it")
 

@@ -615,6 +615,10 @@ UNCERTAINTY = Section(
                     "from the spread between folds, corrected for training parts that overlap "
                     "(Nadeau and Bengio 2003), with sizes in subjects; a heuristic"
                 ),
+                "subject-bootstrap": Choice(
+                    "of the pooled rate, by resampling subjects, while each fold keeps its "
+                    "threshold; of verification alone"
+                ),
             },
             default="nadeau-bengio",
         ),

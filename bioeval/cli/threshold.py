@@ -38,11 +38,19 @@ Examples:
 @click.option(
     "--target", default="far=0.001", show_default=True, metavar="TARGET", help="How to choose it."
 )
-@click.option("--folds", type=Whole(2), default=10, show_default=True, help="Folds of subjects.")
+@click.option("--folds", type=Whole(2), help="Folds of subjects.  [10, or those of the pairs]")
+@click.option("--repeats", type=Whole(1), help="How often to draw the folds.  [20]")
 @click.option(
-    "--repeats", type=Whole(1), default=20, show_default=True, help="How often to draw the folds."
+    "--replicates",
+    type=Whole(100),
+    default=2000,
+    show_default=True,
+    metavar="N",
+    help="How often to resample subjects.",
 )
-@click.option("--seed", type=Whole(0), default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--seed", type=Whole(0), default=0, show_default=True, help="Of folds and resampling."
+)
 @click.option(
     "--templates",
     type=click.Choice(["single", "multi"]),
@@ -60,8 +68,9 @@ Examples:
 def command(
     data: str,
     target: str,
-    folds: int,
-    repeats: int,
+    folds: int | None,
+    repeats: int | None,
+    replicates: int,
     seed: int,
     templates: str,
     fusion: str,
@@ -94,6 +103,7 @@ def command(
             templates=templates,
             fusion=fusion,
             confidence=confidence,
+            replicates=replicates,
             progress=tell.counting,
         )
         document = study_summary(study, data)

@@ -47,6 +47,8 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "threshold": {
         **FLAGS,
         **{name: f"--{name}" for name in ("target", "folds", "repeats", "templates", "fusion")},
+        "confidence": "--confidence",
+        "replicates": "--replicates",
         "random_state": "--seed",
     },
     "simulate": {

@@ -83,8 +83,9 @@ def evaluate_folds(
         By ``folds/verification/single`` and so on, as :func:`bioeval.cross_evaluate` gives them.
     """
     splitter, rule = splitter_of(card, scores), rule_of(card)
-    confidence = card.settings.get("uncertainty", {}).get("confidence", 0.95)
-    shared = {"threshold": rule, "confidence": confidence, "progress": progress}
+    uncertainty = card.settings.get("uncertainty", {})
+    shared = {"threshold": rule, "progress": progress}
+    shared |= {k: uncertainty[k] for k in ("interval", "confidence") if k in uncertainty}
     reported = ranks or card.settings["report"].get("ranks") or (1,)
     found: dict[str, xr.Dataset] = {}
     for task, given in card.tasks.items():

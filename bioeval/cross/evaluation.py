@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.blocks import BlockReader, Progress, parse_fusion, require_subjects
+from bioeval.blocks import BlockReader, Progress, parse_fusion, require_subjects, threads_for
 from bioeval.blocks import as_row as as_row_of_distances
 from bioeval.counting import TEMPLATES, IdentificationJob, require_values
 from bioeval.cross.choosing import Attempts, Rule, parse_rule
@@ -16,11 +16,14 @@ from bioeval.cross.divisions import Plan, Sides, plan_for
 from bioeval.cross.fold_counts import Judged, Part, judge_folds, judge_listed, judge_two
 from bioeval.cross.results import Fold, fold_dataset
 from bioeval.cross.systems import System, systems_of
+from bioeval.draws import RandomState
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.metrics.open_set import impostor_probes, role_of
 from bioeval.metrics.ranks import rank_weights
 from bioeval.scores import PairScores, Scores
-from bioeval.stats.options import check_confidence
+from bioeval.stats.attempts import require_people
+from bioeval.stats.options import BOOTSTRAPS, REPLICATES, Asked, check_confidence
+from bioeval.stats.pooled import PooledRates
 from bioeval.sweeping import run_jobs
 from bioeval.tallies import IdentificationTally
 
@@ -70,7 +73,10 @@ def cross_evaluate(
     impostors: str = "auto",
     estimator: Any = None,
     metric: Any = "cosine",
+    interval: str = "nadeau-bengio",
     confidence: float = 0.95,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Choose a threshold on the training part of each fold and judge it on the test part.
@@ -110,8 +116,15 @@ def cross_evaluate(
         samples and their subjects alone; both parts are transformed and compared by `metric`.
     metric : str or callable
         As for :meth:`bioeval.Scores.from_embeddings`.
+    interval : {"nadeau-bengio", "subject-bootstrap", "subject-bootstrap-bca", \
+            "subject-bootstrap-logit"}
+        ``"nadeau-bengio"``: of the mean over folds, by their spread. The others, of verification:
+        of the pooled rate on the test parts, by resampling subjects while each fold keeps its
+        threshold; there are none of the training parts then.
     confidence : float
-        Of the interval over folds.
+        Of the interval.
+    replicates, random_state
+        Of the resampling.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -123,7 +136,7 @@ def cross_evaluate(
         ``fa fr ga gr`` and attempts of the test part; the same of the training part with
         ``train_`` before the name; ``test_subjects`` and ``train_subjects``. Over the folds of all
         repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled`` (counts summed),
-        ``<rate>_low`` and ``<rate>_high`` (the corrected interval of Nadeau and Bengio) and
+        ``<rate>_low`` and ``<rate>_high`` (the interval) and
         ``<rate>_folds``, the number of folds in which it is defined. A fold whose class has no
         attempt is NaN, is left out of the mean, and is counted.
 
@@ -154,7 +167,12 @@ def cross_evaluate(
     require_choice("templates", templates, TEMPLATES)
     require_choice("ties", ties, TIES)
     parse_fusion(fusion)
+    require_choice("interval", interval, ("nadeau-bengio", *BOOTSTRAPS))
     confidence = check_confidence(confidence)
+    asked = None
+    if interval in BOOTSTRAPS:
+        asked = Asked.of(interval, confidence, replicates, random_state)
+        _check_people(data, task, estimator, interval)
     rule = parse_rule(threshold)
     options = Options(
         task, rule, np.nan, templates, fusion, _as_ranks(ranks), rank_unit, ties, impostors
@@ -179,7 +197,39 @@ def cross_evaluate(
         else:
             options = _with_role(options, scores)
             found = _over_views(plan, sides, options, tick)
-    return fold_dataset(found, plan.shape, about, options, splitter, confidence)
+    resampled = None if asked is None else _resampled(scores, plan, sides, found, options, asked)
+    return fold_dataset(found, plan.shape, about, options, splitter, confidence, resampled)
+
+
+def _check_people(data: Any, task: str, estimator: Any, interval: str) -> None:
+    """Refuse to resample subjects where that is not known how to do, or who they are."""
+    if task != "verification" or estimator is not None:
+        what = f"{task.replace('_', '-')} in folds" if estimator is None else "systems trained anew"
+        raise ProtocolError(
+            f'interval="{interval}" in folds is for verification of scores; of {what} there is '
+            'interval="nadeau-bengio"'
+        )
+    if isinstance(data, Scores):
+        require_people(data, interval)
+
+
+def _resampled(
+    scores: Scores,
+    plan: Plan,
+    sides: Sides | None,
+    found: Mapping[tuple[int, int], Fold],
+    options: Options,
+    asked: Asked,
+) -> PooledRates:
+    """Resample the subjects of all test parts, each at its own threshold."""
+    pooled = PooledRates(scores, asked)
+    with threads_for(scores):
+        for (repeat, fold), one in found.items():
+            test = plan.division(repeat, fold).test
+            part = scores.select(test) if sides is None else sides.view(test)
+            if one.defined and part is not None:
+                pooled.add(part, one.threshold, options.templates, options.fusion)
+    return pooled
 
 
 def _as_ranks(ranks: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.cross.fold_counts import Judged
 from bioeval.metrics.datasets import about_attrs, build
 from bioeval.names import CROSS
+from bioeval.stats.pooled import PooledRates
 from bioeval.stats.repeated import nadeau_bengio
 from bioeval.tallies import About
 from bioeval.thresholds import to_user
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PARTS = ("", "train_")
+
+INTERVAL_BY_SUBJECT = (
+    "of the pooled rate, by resampling subjects; each fold keeps its threshold, and what choosing "
+    "it adds is left out"
+)
 
 # Of each rate, how its counts make it: the count over the attempts of its class.
 RATES = {
@@ -98,8 +104,12 @@ def fold_dataset(
     options: Any,
     splitter: Any,
     confidence: float,
+    resampled: PooledRates | None = None,
 ) -> xr.Dataset:
-    """Return everything over ``repeat, fold``, and over all of them."""
+    """Return everything over ``repeat, fold``, and over all of them.
+
+    Intervals are those of `resampled` where it is given.
+    """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
     there = np.zeros(shape, dtype=bool)
@@ -132,16 +142,25 @@ def fold_dataset(
         variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
     variables |= {name: (over, n) for name, n in sizes.items()}
     variables |= _summaries(ratios, sizes, there, confidence)
+    if resampled is not None:
+        found_ends = resampled.rates()
+        for name in ratios:
+            _, low, high = found_ends.get(name, (np.nan, np.nan, np.nan))
+            variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     if detected:
         coordinates["rank"] = options.ranks
     attrs = _attrs(about, options, splitter, confidence)
+    if resampled is not None:
+        attrs |= resampled.asked.attrs()
+        attrs["interval"] = INTERVAL_BY_SUBJECT
     attrs["warnings"] = "\n".join(
         [
             *filter(None, attrs["warnings"].split("\n")),
             *_warnings(ratios, there, options),
             *_gallery_warning(options.task, sizes),
+            *(() if resampled is None else resampled.remarks()),
         ]
     )
     return build(variables, CROSS, coordinates, attrs)
@@ -240,8 +259,9 @@ def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict
     attrs |= {
         "splitter": repr(splitter),
         "confidence": float(confidence),
-        "interval": "corrected for overlapping training parts (Nadeau and Bengio 2003); "
-        "a heuristic",
+        "interval_method": "nadeau-bengio",
+        "interval": "of the mean, corrected for overlapping training parts (Nadeau and Bengio "
+        "2003); a heuristic",
     }
     if options.task == "verification":
         attrs |= {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.blocks import BlockReader, Progress
+from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.checks import require_integer
 from bioeval.counting import is_symmetric, require_values
 from bioeval.cross.choosing import Attempts, parse_rule
@@ -21,12 +21,17 @@ from bioeval.metrics.datasets import about_attrs, build
 from bioeval.names import STUDY
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.scores import PairScores, Scores
+from bioeval.stats.options import REPLICATES, Asked
+from bioeval.stats.pooled import PooledRates, knows_people
 from bioeval.thresholds import to_user
 
 if TYPE_CHECKING:
     import xarray as xr
 
 RATES = ("far", "frr", "hter")
+
+# Unless told otherwise.
+FOLDS, REPEATS = 10, 20
 
 # Attempts for each expected error: so few that none of them may fail (rule of 3, at 95 %), and so
 # many that 30 do (rule of 30, within 30 % at 90 %).
@@ -37,12 +42,13 @@ def study_threshold(
     scores: Scores,
     target: Any = ("far", 0.001),
     *,
-    folds: int = 10,
-    repeats: int = 20,
+    folds: int | None = None,
+    repeats: int | None = None,
     random_state: RandomState = 0,
     templates: str = "single",
     fusion: str = "min",
     confidence: float = 0.95,
+    replicates: int = REPLICATES,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Find the threshold to install, and what FAR and FRR new people will meet with it.
@@ -56,27 +62,32 @@ def study_threshold(
         A matrix with labels, or a list of pairs (which is divided by pair, or by its own folds).
     target : str or tuple
         As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
-    folds, repeats : int
-        Folds of subjects, and how often they are drawn.
+    folds, repeats : int, optional
+        Folds of subjects, and how often they are drawn: 10 and 20 unless given. A list of pairs
+        with folds of its own has no others.
     random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
     templates, fusion
         As for :func:`bioeval.verification`.
     confidence : float
         Of the intervals.
+    replicates : int
+        How often subjects are resampled, for the interval of the rates at the threshold itself.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
     Returns
     -------
     xarray.Dataset
-        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on.
-        Expected of new people: ``far_mean``, ``far_sd``, ``far_pooled``, ``far_low``,
-        ``far_high``, ``far_folds``, and the same of ``frr`` and ``hter``. Each fold:
-        ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``. How far the data
-        reach: ``independent_impostors`` and, with a FAR target, ``impostors_for_3``,
-        ``impostors_for_30`` (independent impostor attempts that the rules of 3 and 30 ask for),
-        ``more_for_3``, ``more_for_30`` (how many of these are missing), ``subjects_for_3``,
-        ``subjects_for_30``.
+        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on,
+        and ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: what
+        other people of the same population would do at this very threshold, by the subject
+        bootstrap (NaN where the subjects are not known). Expected of new people: ``far_mean``,
+        ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of
+        ``frr`` and ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over
+        ``repeat, fold``. How far the data reach: ``independent_impostors`` and, with a FAR target,
+        ``impostors_for_3``, ``impostors_for_30`` (independent impostor attempts that the rules of
+        3 and 30 ask for), ``more_for_3``, ``more_for_30`` (how many of these are missing),
+        ``subjects_for_3``, ``subjects_for_30``.
 
     Notes
     -----
@@ -97,8 +108,16 @@ def study_threshold(
     3000
     """
     rule = parse_rule(target, "target")
-    require_integer("folds", folds, low=2)
-    require_integer("repeats", repeats, low=1)
+    for name, number, least in (("folds", folds, 2), ("repeats", repeats, 1)):
+        if number is None:
+            continue
+        require_integer(name, number, low=least)
+        if isinstance(scores, PairScores) and scores.pair_folds is not None:
+            raise DataError(
+                f"{name} is {number}, but these pairs have folds of their own, which are used; "
+                "leave it out"
+            )
+    folds, repeats = folds or FOLDS, repeats or REPEATS
     if not isinstance(scores, Scores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
     require_values(scores, "a threshold")
@@ -124,6 +143,9 @@ def study_threshold(
     both_ways = templates == "single" and is_symmetric(scores)
     independent = impostor // 2 if both_ways else impostor
     known = whole.chosen.defined
+    asked = Asked.of("subject-bootstrap", confidence, replicates, random_state)
+    assert asked is not None
+    by_subject, remarks = _by_subject(scores, whole, templates, fusion, asked)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
         "threshold": ((), to_user(whole.chosen.threshold, scores.kind)),
         "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
@@ -132,6 +154,11 @@ def study_threshold(
         "impostor_attempts": ((), np.int64(impostor)),
         "independent_impostors": ((), np.int64(independent)),
     }
+    both = [variables[f"optimistic_{rate}"][1] for rate in ("far", "frr")]
+    variables["optimistic_hter"] = ((), sum(both) / 2)
+    for rate in RATES:
+        _, low, high = by_subject.get(rate, (math.nan, math.nan, math.nan))
+        variables |= {f"optimistic_{rate}_low": ((), low), f"optimistic_{rate}_high": ((), high)}
     for rate in RATES:
         for key in SUMMARIES:
             variables[f"{rate}_{key}"] = ((), crossed[f"{rate}_{key}"].item())
@@ -145,14 +172,31 @@ def study_threshold(
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
     attrs["chosen_on"] = "all data; its error there is optimistic"
+    attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
+    attrs["replicates"] = asked.replicates
     said = str(crossed.attrs["warnings"]).split("\n")
     if isinstance(scores, PairScores) and scores.pair_folds is None:
         said.append(
             "pairs are divided, not subjects: who is in several pairs is not new to the threshold"
         )
+    said += remarks
     attrs["warnings"] = "\n".join([*filter(None, said), *_reach(variables, rule.values)])
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     return build(variables, STUDY, coordinates, attrs)
+
+
+def _by_subject(
+    scores: Scores, whole: Judged, templates: str, fusion: str, asked: Asked
+) -> tuple[dict[str, tuple[float, float, float]], list[str]]:
+    """Return the rates at the threshold that was chosen on all data, with subjects resampled."""
+    if not whole.chosen.defined:
+        return {}, []
+    if not knows_people(scores):
+        return {}, ["the subjects of the pairs are not given, so there is no interval by subject"]
+    pooled = PooledRates(scores, asked)
+    with threads_for(scores):
+        pooled.add(scores, whole.chosen.threshold, templates, fusion)
+    return pooled.rates(), pooled.remarks()
 
 
 def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:

@@ -62,17 +62,14 @@ class ThresholdStudyDisplay:
         )  # fmt: skip
         self._target()
         blue, red = look.colour(0), look.colour(1)
-        ends = []
-        for rate in ("far", "frr"):
-            middle, low, high = (v[f"{rate}_{key}"] for key in ("mean", "low", "high"))
-            both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
-            ends.append(both if np.isfinite(both).all() else None)
         ax.errorbar(
-            [v["far_mean"]], [v["frr_mean"]], xerr=ends[0], yerr=ends[1], fmt="o", color=blue,
-            markersize=7, capsize=4, linewidth=1.6, label="expected of new people", zorder=4,
+            [v["far_mean"]], [v["frr_mean"]], xerr=self._bars(v, "far", "far_mean"),
+            yerr=self._bars(v, "frr", "frr_mean"), fmt="o", color=blue, markersize=7, capsize=4,
+            linewidth=1.6, label="expected of new people", zorder=4,
         )  # fmt: skip
-        ax.plot(
-            [v["optimistic_far"]], [v["optimistic_frr"]], "D", markersize=7, color=red,
+        ax.errorbar(
+            [v["optimistic_far"]], [v["optimistic_frr"]], xerr=self._bars(v, "optimistic_far"),
+            yerr=self._bars(v, "optimistic_frr"), fmt="D", markersize=7, color=red, linewidth=1.0,
             markerfacecolor="white", markeredgewidth=1.6, label="where it was chosen (optimistic)",
             zorder=5,
         )  # fmt: skip
@@ -85,6 +82,13 @@ class ThresholdStudyDisplay:
         look.titled(ax, "Threshold study", self._over())
         ax.legend(loc="upper right", fontsize=look.SMALL_SIZE, frameon=False)
         return self
+
+    @staticmethod
+    def _bars(v: dict[str, float], rate: str, middle: str = "") -> list[list[float]] | None:
+        """Return how far the ends of an interval are from its middle; None without one."""
+        low, high = v.get(f"{rate}_low", np.nan), v.get(f"{rate}_high", np.nan)
+        both = [[max(0.0, v[middle or rate] - low)], [max(0.0, high - v[middle or rate])]]
+        return both if np.isfinite(both).all() else None
 
     def _target(self) -> None:
         name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
@@ -105,8 +109,8 @@ class ThresholdStudyDisplay:
         return [
             f"threshold {look.number(ds['threshold'].item())} by "
             f"{attrs['threshold_rule_in_words']}, chosen on all data",
-            f"{look.plural(number, 'fold')}; cross: mean and {100 * attrs['confidence']:g} % "
-            "interval (Nadeau and Bengio)",
+            f"{look.plural(number, 'fold')}; {100 * attrs['confidence']:g} % intervals: of the "
+            "mean over folds (Nadeau and Bengio), and by subject",
         ]
 
 

@@ -74,28 +74,33 @@ class SubjectAttempts:
         Subjects who take part, numbered from 0.
     probes, enrolled : int
         How many of them claim, and how many are claimed.
+    sides : pair of int64 arrays
+        Who claims, and who is claimed.
+    names : list
+        Their labels.
     """
 
     def __init__(self, scores: Scores, job: VerificationJob, reader: BlockReader):
         self.scores, self.job, self.reader = scores, job, reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
+        known = self._codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
         if isinstance(scores, PairScores):
-            left, right = self._codes_of_pairs(scores)
-            self._pairs = left, right
-            codes = left, right
+            self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:
             probes, groups = job.claims
             codes = scores.codes.probe[probes], reader.gallery.subjects[groups]
         else:
-            codes = scores.codes.probe, scores.codes.gallery
+            codes = known.probe, known.gallery
         who = np.unique(np.concatenate(codes))
         self.people = len(who)
-        self.probes, self.enrolled = (len(np.unique(c)) for c in codes)
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))
+        self.sides = tuple(self._person[np.unique(c)] for c in codes)
+        self.probes, self.enrolled = map(len, self.sides)
+        self.names = known.values[who].tolist()
 
     @staticmethod
-    def _codes_of_pairs(scores: PairScores) -> tuple[np.ndarray, np.ndarray]:
+    def _codes_of_pairs(scores: PairScores) -> Codes:
         assert scores.pair_subjects is not None
         left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
         codes = Codes(left, right)
@@ -107,7 +112,7 @@ class SubjectAttempts:
                 f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
                 f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
             )
-        return codes.probe, codes.gallery
+        return codes
 
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count all impostor attempts; return the genuine ones as scores and subjects.

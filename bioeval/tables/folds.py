@@ -63,11 +63,15 @@ class FoldTable:
                 yield Padding(Text(line, style="dim"), (0, 0, 0, 2))
             yield Padding(_rates(dataset, narrow), (0, 0, 0, 2))
         yield Text("")
-        confidence = 100 * float(next(iter(self.datasets.values())).attrs["confidence"])
+        first = next(iter(self.datasets.values())).attrs
+        method = str(first["interval_method"])
+        of = "of the test mean, Nadeau and Bengio, a heuristic"
+        if method != "nadeau-bengio":
+            of = f"of the pooled rate, by {method}"
         yield Text(
             "Training: the rate where the threshold was chosen, which is optimistic. Test, sd: "
             "mean and standard deviation over folds; pooled: the counts of all folds summed; "
-            f"interval: {confidence:g} %, Nadeau and Bengio, a heuristic.",
+            f"interval: {100 * float(first['confidence']):g} %, {of}.",
             style="dim",
         )
         said = [w for d in self.datasets.values() for w in str(d.attrs["warnings"]).split("\n")]

@@ -34,8 +34,9 @@ class StudyTable:
             Text(f"by {attrs['threshold_rule_in_words']}, chosen on all data", style="dim"),
             (0, 0, 1, 2),
         )
-        yield Padding(self._rates(options.max_width < 70), (0, 0, 0, 2))
-        yield from self._lines()
+        narrow = options.max_width < 70
+        yield Padding(self._rates(narrow), (0, 0, 0, 2))
+        yield from self._lines(narrow)
         said = [text for text in str(attrs["warnings"]).split("\n") if text]
         if said:
             yield Text("")
@@ -46,44 +47,46 @@ class StudyTable:
     def _rates(self, narrow: bool) -> Table:
         v = self._v
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        heads = ["", "where chosen", "new people", "interval", "pooled", "sd", "folds"]
-        heads = heads[:4] if narrow else heads
+        heads = ["", "where chosen", "by subject", "new people", "over folds", "pooled", "sd"]
+        heads = [head for head in heads[:5] if head != "by subject"] if narrow else heads
         for head in heads:
             table.add_column(head, justify="right" if head else "left", no_wrap=True)
-        both = [v["optimistic_far"], v["optimistic_frr"]]
-        optimistic = {"far": both[0], "frr": both[1], "hter": sum(both) / 2}
         for rate, label in _LABELS.items():
-            low, high = v[f"{rate}_low"], v[f"{rate}_high"]
-            interval = "-"
-            if np.isfinite([low, high]).all():
-                interval = f"{_percent(low)} - {_percent(high)}"
-            cells = [
-                _percent(optimistic[rate]),
-                _percent(v[f"{rate}_mean"]),
-                interval,
-                _percent(v[f"{rate}_pooled"]),
-                _percent(v[f"{rate}_sd"]),
-                f"{int(v[f'{rate}_folds'])}",
-            ]
-            row = [Text(label), *map(Text, cells)]
-            row[2].stylize("bold")
-            table.add_row(*row[: len(heads)])
+            cells = {
+                "": label,
+                "where chosen": _percent(v[f"optimistic_{rate}"]),
+                "by subject": self._interval(f"optimistic_{rate}"),
+                "new people": _percent(v[f"{rate}_mean"]),
+                "over folds": self._interval(rate),
+                "pooled": _percent(v[f"{rate}_pooled"]),
+                "sd": _percent(v[f"{rate}_sd"]),
+            }
+            bold = {"new people": "bold"}
+            table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
         return table
 
-    def _lines(self) -> Iterator[Any]:
+    def _interval(self, rate: str) -> str:
+        ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
+        return " - ".join(map(_percent, ends)) if np.isfinite(ends).all() else "-"
+
+    def _lines(self, narrow: bool) -> Iterator[Any]:
         study, v = self.study, self._v
         t = study["fold_threshold"].values
         t = t[np.isfinite(t)]
         confidence = 100 * float(study.attrs["confidence"])
         yield Text("")
+        by_subject = (
+            f"; by subject: its {confidence:g} % interval, by resampling the subjects at this very "
+            "threshold"
+        )
         lines = [
-            "Where chosen: on the data the threshold comes from, which is optimistic. New people: "
-            "mean over folds whose subjects the threshold had not seen; the interval "
-            f"({confidence:g} %, Nadeau and Bengio) is a heuristic."
+            "Where chosen: on the data the threshold comes from, which is optimistic"
+            f"{'' if narrow else by_subject}. New people: mean over folds whose subjects the "
+            "threshold had not seen; its interval over folds (Nadeau and Bengio) is a heuristic."
         ]
         if len(t):
             lines.append(
-                f"Threshold over {len(t)} folds: {t.min():.4g} to {t.max():.4g}, "
+                f"Threshold over the {len(t)} folds: {t.min():.4g} to {t.max():.4g}, "
                 f"sd {t.std(ddof=1) if len(t) > 1 else float('nan'):.3g}."
             )
         for line in lines:

@@ -1,0 +1,125 @@
+"""The subject bootstrap of rates at thresholds that are given, over one part or several."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bioeval.blocks import BlockReader
+from bioeval.counting import VerificationJob
+from bioeval.scores import PairScores, Scores
+from bioeval.stats.attempts import SubjectAttempts
+from bioeval.stats.bands import by_subject, few_people
+from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.ends import ends, never_closed
+from bioeval.stats.options import Asked
+from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
+
+
+class PooledRates:
+    """Verification rates of parts, each at a threshold of its own, with subjects resampled.
+
+    The attempts of all parts are pooled: a subject that is drawn twice is there twice in every
+    part. Thresholds stay what they are; what choosing them adds to the uncertainty is left out.
+
+    Parameters
+    ----------
+    scores : Scores
+        With labels, or pairs with subjects; all its subjects are resampled.
+    asked : Asked
+        A method that resamples.
+    """
+
+    def __init__(self, scores: Scores, asked: Asked):
+        self.asked = asked
+        self._number = {name: i for i, name in enumerate(scores.subjects.tolist())}
+        self._weights = weight_columns(len(self._number), asked)
+        self._forms = QuadraticForms(self._weights, 2)
+        self._genuine = np.zeros((2, len(self._number)), dtype=np.int64)
+        self._pairs = 0
+        self._seen: tuple[set[int], set[int]] = set(), set()
+
+    def add(
+        self, part: Scores, threshold: float, templates: str = "single", fusion: str = "min"
+    ) -> None:
+        """Count the attempts of a part, a view of the scores, at a threshold.
+
+        Parameters
+        ----------
+        part : Scores
+        threshold : float
+            As a distance; NaN rejects everything.
+        templates, fusion
+            As for :func:`bioeval.verification`.
+        """
+        reader = BlockReader(part)
+        job = VerificationJob(part, reader, templates=templates, fusion=fusion)
+        attempts = SubjectAttempts(part, job, reader)
+        number = np.array([self._number[name] for name in attempts.names], dtype=np.int64)
+        rejects = math.isnan(threshold)
+        at = np.array([-np.inf if rejects else threshold])
+        values, people = attempts.sweep(at, _Renumbered(self._forms, number, rejects))
+        counts = by_subject(values, people, at, len(number))
+        if rejects:
+            counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
+        self._genuine[:, number] += counts.astype(np.int64)  # nobody is there twice
+        self._pairs += disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people)
+        for seen, side in zip(self._seen, attempts.sides, strict=True):
+            seen.update(number[side].tolist())
+
+    def rates(self) -> dict[str, tuple[float, float, float]]:
+        """Return each rate of all parts together, with the ends of its interval."""
+        genuine = linear_forms(self._genuine, self._weights)
+        impostor = self._forms.totals
+        both = genuine.sum(axis=0), impostor.sum(axis=0)
+        gar, far = ratio(genuine[0], both[0]), ratio(impostor[0], both[1])
+        right = genuine[0] + impostor[1]
+        drawn = {
+            "far": far,
+            "frr": ratio(genuine[1], both[0]),
+            "gar": gar,
+            "grr": ratio(impostor[1], both[1]),
+            "hter": (far + 1 - gar) / 2,
+            "accuracy": ratio(right, both[0] + both[1]),
+        }
+        subjects = sample_of(int((self._genuine.sum(axis=0) > 0).sum()))
+        left, right_ = self._seen
+        pairs = min(self._pairs, disjoint_pairs(len(left), len(right_), len(left | right_)))
+        trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
+        found = {}
+        for name, values in drawn.items():
+            number = trials.get(name, min(pairs, subjects))
+            low, high = never_closed(
+                values[0], *ends(values, self.asked), number, self.asked.confidence
+            )
+            found[name] = float(values[0]), float(low), float(high)
+        return found
+
+    def remarks(self) -> list[str]:
+        """Say where the intervals cannot be trusted."""
+        return few_people(len(self._number), self.asked)
+
+
+class _Renumbered:
+    """Passes attempts on under the numbers that people have in all parts."""
+
+    def __init__(self, forms: QuadraticForms, number: np.ndarray, rejects: bool):
+        self.forms, self.number, self.rejects = forms, number, rejects
+
+    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        if self.rejects:
+            counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
+        self.forms.add(counts, self.number[left], self.number[right])
+
+    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
+        layer = 1 if self.rejects else layer
+        self.forms.add_pairs(layer, self.number[a], self.number[b], counts)
+
+
+def knows_people(scores: Any) -> bool:
+    """Say whether it is known whose attempts the scores are."""
+    if isinstance(scores, PairScores):
+        return scores.pair_subjects is not None
+    return bool(scores.labelled)
