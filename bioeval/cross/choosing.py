@@ -124,6 +124,11 @@ class Cells:
         """Return the cell of each value, counted from the first."""
         return np.searchsorted(self.edges, values, side="left")
 
+    def of_increasing(self, values: np.ndarray) -> np.ndarray:
+        """Return the cell of each value, as `of` does, of values that increase."""
+        upto = np.searchsorted(values, self.edges, side="right")
+        return np.repeat(np.arange(self.count), np.diff(upto, prepend=0))
+
     def low(self, cell: int) -> float:
         """Return the lower end of a cell, not included (but for -inf)."""
         return float(self.edges[cell - 1]) if cell else -np.inf
@@ -280,7 +285,7 @@ def _past(attempts: Attempts, target: float) -> int:
 
 def _cheap(rule: Rule, attempts: Attempts) -> np.ndarray:
     """Return the cells whose points may be the cheapest: those of genuine scores alone can be."""
-    marks = np.unique(attempts.genuine)
+    marks = _distinct(attempts.genuine)
     cell = attempts.cells.of(marks)
     before = np.concatenate([[0], np.cumsum(attempts.counts)])
     rejected = attempts.false_rejects(marks)
@@ -336,10 +341,17 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray, fixed: float = np
     return Chosen(float(curve.threshold[best]), True)
 
 
+def _distinct(ordered: np.ndarray) -> np.ndarray:
+    """Return the distinct values of an increasing array."""
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
 def _curve(attempts: Attempts, wanted: np.ndarray) -> Curve:
     """Return the points in the cells that were looked into, and reject-all where it is one."""
-    genuine = attempts.genuine[wanted[attempts.cells.of(attempts.genuine)]]
-    threshold = np.union1d(attempts.values, genuine)
+    genuine = attempts.genuine[wanted[attempts.cells.of_increasing(attempts.genuine)]]
+    threshold = np.concatenate([attempts.values, genuine])
+    threshold.sort(kind="stable")  # two sorted parts are merged
+    threshold = _distinct(threshold)
     fa, fr = attempts.false_accepts(threshold), attempts.false_rejects(threshold)
     if wanted[0]:
         lowest = len(threshold) and threshold[0] == -np.inf

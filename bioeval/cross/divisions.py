@@ -121,7 +121,9 @@ class Plan:
         self._others: list[Division | None] = []
         for division in found:
             self._tests.append(division.test)
-            if np.intersect1d(division.train, division.test).size:
+            trained = np.zeros(n, dtype=bool)
+            trained[division.train] = True
+            if trained[division.test].any():
                 raise DataError("the splitter puts samples into both training and test")
             complete = len(division.train) + len(division.test) == n
             self._others.append(None if complete else division)
@@ -199,7 +201,7 @@ class Sides:
 
     def subjects_in(self, samples: np.ndarray) -> int:
         """Return how many subjects some samples are of."""
-        return len(np.unique(self.subject[samples]))
+        return int(np.count_nonzero(np.bincount(self.subject[samples])))
 
     def view(self, samples: np.ndarray) -> Scores | None:
         """Return the scores of a part against itself; None if a side is empty."""

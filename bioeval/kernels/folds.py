@@ -90,43 +90,49 @@ def gather_by_fold(block, own_start, own_stop, self_position, row_fold, fold, ou
 
 @njit(parallel=True, cache=True)
 def collect_by_fold(
-    block, own_start, own_stop, width, inverse, low, high, shift, nan_cell, wanted, room,
-    found, out, place,
+    block, own_start, own_stop, width, inverse, low, high, shift, wanted, above, upto, found,
+    out, place,
 ):  # fmt: skip
     """Collect the impostor scores of each row that lie in wanted cells, with their positions.
 
+    Most pieces of a row have none, which is found out by comparisons alone, without branches.
+
     Parameters
     ----------
-    width, inverse, low, high, shift, nan_cell
+    width, inverse, low, high, shift
         As for :func:`count_by_fold`.
     wanted : uint8 array, shape (cells,)
-        The cell for NaN is the last, and never wanted.
-    room : int32 array, shape (chunks, n)
+    above, upto : floats of the dtype of `block`
+        No wanted score is at most `above` (NaN: there is no such bound), or larger than `upto`.
     found : int64 array, shape (b,), written
         Number of scores of each row.
     out, place : float and int32 arrays, shape (b, most), written
         The scores and their positions; those beyond `most` are counted but not written.
     """
     b, n = block.shape
-    chunks = room.shape[0]
     most = out.shape[1]
-    for c in prange(chunks):
-        index = room[c]
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            for p in range(n):
-                x = row[p]
-                y = x * inverse
-                y = y if y > low else low
-                y = y if y < high else high
-                z = np.ceil(y)
-                k = np.int32(z) + np.int32(z * width < x)
-                index[p] = k - shift if x == x else nan_cell
-            filled = np.int64(0)
-            for p in range(n):
-                if wanted[index[p]] and (p < own_start[i] or p >= own_stop[i]):
-                    if filled < most:
-                        out[i, filled] = row[p]
-                        place[i, filled] = p
-                    filled += 1
-            found[i] = filled
+    for i in prange(b):
+        row = block[i]
+        filled = np.int64(0)
+        for start in range(0, n, 64):
+            some = row[start : start + 64]
+            hits = np.int32(0)
+            for j in range(len(some)):
+                hits += np.int32((some[j] <= upto) & (not (some[j] <= above)))
+            if hits == 0:
+                continue
+            for j in range(len(some)):
+                x = some[j]
+                p = start + j
+                inside = (x <= upto) & (not (x <= above))
+                if inside and (p < own_start[i] or p >= own_stop[i]):
+                    y = x * inverse
+                    y = y if y > low else low
+                    y = y if y < high else high
+                    z = np.ceil(y)
+                    if wanted[np.int32(z) + np.int32(z * width < x) - shift]:
+                        if filled < most:
+                            out[i, filled] = x
+                            place[i, filled] = p
+                        filled += 1
+        found[i] = filled
