@@ -46,7 +46,15 @@ def describe(scores: Scores) -> About:
 def _notes(scores: Scores) -> list[str]:
     """Remark on what is legal but often a mistake."""
     notes: list[str] = []
-    if isinstance(scores, PairScores) or not scores.labelled:
+    if isinstance(scores, PairScores):
+        if scores.missing:
+            listed = scores.missing + scores.shape[0]
+            notes.append(
+                f"{scores.missing:,} of the {listed:,} pairs of the list are left out: a template "
+                "of theirs is missing"
+            )
+        return notes
+    if not scores.labelled:
         return notes
     probe, gallery = scores.codes.probe, scores.codes.gallery
     if scores.layout == "probe-against-gallery":

@@ -215,7 +215,9 @@ class TopKScores(Scores):
         """Refuse: a list is no matrix."""
         self._refuse()
 
-    def at_pairs(self, probe_index: Any, gallery_index: Any, genuine: Any = None) -> NoReturn:
+    def at_pairs(
+        self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
+    ) -> NoReturn:
         """Refuse: a list is no matrix."""
         self._refuse()
 

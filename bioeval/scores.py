@@ -300,7 +300,9 @@ class Scores:
             scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name
         )
 
-    def at_pairs(self, probe_index: Any, gallery_index: Any, genuine: Any = None) -> PairScores:
+    def at_pairs(
+        self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
+    ) -> PairScores:
         """Take a list of cells as fixed trials, such as the LFW view 2 pairs.
 
         Parameters
@@ -309,6 +311,8 @@ class Scores:
             The rows and columns of the cells.
         genuine : array_like of bool, shape (p,), optional
             If left out, a pair is genuine iff its labels are equal.
+        folds : array_like, shape (p,), optional
+            The fold of each pair, where the publisher of a list gives it.
 
         Returns
         -------
@@ -351,7 +355,13 @@ class Scores:
             who = np.empty((len(i), 2), dtype=object)
             who[:, 0], who[:, 1] = self.probe_labels[i], self.gallery_labels[j]
         pairs = PairScores(
-            values, genuine, kind=self.kind, nan=self.nan, subjects=who, name=self.name
+            values,
+            genuine,
+            kind=self.kind,
+            nan=self.nan,
+            subjects=who,
+            folds=folds,
+            name=self.name,
         )
         pairs.origin = self.origin
         return pairs
@@ -613,7 +623,18 @@ class _Selected:
 
 
 class PairScores(Scores):
-    """Fixed trials: one score a pair; see :meth:`Scores.from_pairs`."""
+    """Fixed trials: one score a pair; see :meth:`Scores.from_pairs`.
+
+    Attributes
+    ----------
+    genuine : ndarray of bool, shape (p,)
+    pair_subjects : ndarray, shape (p, 2), or None
+    pair_folds : ndarray, shape (p,), or None
+    missing : int
+        Pairs of a published list that are not among these, since a template of theirs is missing.
+    """
+
+    missing = 0
 
     def __init__(
         self,

@@ -696,6 +696,7 @@ def test_stages_are_silent_elsewhere(monkeypatch, stream, term):
 
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
+    from bioeval.formats.lfw import MISSING
     from bioeval.plots.files import FORMATS
     from bioeval.scores import KINDS, NAN_POLICIES
     from bioeval.stats import METHODS
@@ -703,4 +704,4 @@ def test_choices_are_those_of_the_library():
     choices = {p.name: p.type.choices for p in command.params if hasattr(p.type, "choices")}
     assert choices.pop("plot_formats") == FORMATS
     assert choices.pop("interval") == METHODS
-    assert choices == {"kind": KINDS, "nan": NAN_POLICIES}
+    assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}

@@ -68,12 +68,20 @@ _OPTIONS = (
         "repeatable.",
     ),
     click.option(
-        "--pairs", metavar="KEY", help="Array of pairs to evaluate: index a, index b, (fold,) same."
+        "--pairs",
+        metavar="KEY|TXT",
+        help="Array of pairs to evaluate: index a, index b, (fold,) same; or a list in LFW's form, "
+        "by the labels and the metadata image_number.",
+    ),
+    click.option(
+        "--missing-pairs",
+        type=click.Choice(["raise", "skip"]),
+        help="What to do with pairs of a list of which an image is missing.  [raise]",
     ),
 )
 
-_WORDS = ("kind", "nan", "metric", "names_of", "first_index")
-_KEYS = ("scores", "genuine", "embeddings", "indices", "mask", "pairs")
+_WORDS = ("kind", "nan", "metric", "names_of", "first_index", "missing_pairs")
+_KEYS = ("scores", "genuine", "embeddings", "indices", "mask")
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,6 +97,7 @@ def reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
         **{name: options.pop(name) for name in _WORDS},
         **{f"{name}_key": options.pop(name) for name in _KEYS},
         **labels("gallery_embeddings", options.pop("gallery_embeddings"), data),
+        **labels("pairs", options.pop("pairs"), data),
         **labels("labels", options.pop("both_labels"), data),
         **labels("probe_labels", options.pop("probe_labels"), data),
         **labels("gallery_labels", options.pop("gallery_labels"), data),

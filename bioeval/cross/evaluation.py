@@ -198,7 +198,10 @@ def cross_evaluate(
             options = _with_role(options, scores)
             found = _over_views(plan, sides, options, tick)
     resampled = None if asked is None else _resampled(scores, plan, sides, found, options, asked)
-    return fold_dataset(found, plan.shape, about, options, splitter, confidence, resampled)
+    made = fold_dataset(found, plan.shape, about, options, splitter, confidence, resampled)
+    unknown = isinstance(data, PairScores) and data.pair_subjects is None
+    made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+    return made
 
 
 def _check_people(data: Any, task: str, estimator: Any, interval: str) -> None:

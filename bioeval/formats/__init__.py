@@ -44,6 +44,8 @@ def load(
     names_of: str | None = None,
     mask_key: str | None = None,
     pairs_key: str | None = None,
+    pairs: str | os.PathLike[str] | None = None,
+    missing_pairs: str | None = None,
     meta: Mapping[str, str] | None = None,
     metric: str | None = None,
     kind: str | None = None,
@@ -88,6 +90,13 @@ def load(
     pairs_key
         Name of an integer array of pairs to evaluate alone: index a, index b and, in the last of
         further columns, 1 for the same subject. With two columns the labels tell.
+    pairs
+        A list of pairs in LFW's form (``pairs.txt``): ``name i j`` and ``name i other j``, in
+        folds. The templates' labels are the names (or, whole numbers, places in an array
+        ``names``), and their metadata ``image_number`` the numbers.
+    missing_pairs : {"raise", "skip"}, optional
+        What to do with pairs of that list of which an image is not in the file: an error, or
+        leave them out and say how many.
     meta
         Metadata under other names, as ``{"camera": "cam_id"}``; for probe-against-gallery
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
@@ -138,6 +147,8 @@ def load(
         names_of=names_of,
         mask_key=mask_key,
         pairs_key=pairs_key,
+        pairs=None if pairs is None else Path(pairs),
+        missing_pairs=missing_pairs,
         meta=dict(meta or {}),
         metric=metric,
         kind=kind,

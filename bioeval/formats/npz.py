@@ -19,6 +19,7 @@ Arrays under other names are chosen by options.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ import numpy as np
 from bioeval.errors import DataError, require_choice
 from bioeval.formats.archive import Archive, Arrays
 from bioeval.formats.csv_tables import Labels
+from bioeval.formats.lfw import MISSING, FoundPairs, find_pairs, read_lfw_pairs
 from bioeval.formats.listings import labels_of_names, read_side
 from bioeval.formats.options import Options, say
 from bioeval.formats.pairs import folds_of_pairs, read_pairs
@@ -35,6 +37,9 @@ from bioeval.ranked_lists import TopKScores
 from bioeval.scores import KINDS, NAN_POLICIES, PairScores, Scores
 
 SCHEMA = 1
+
+#: What a list of pairs by name looks for: the image numbers, and the names that labels count.
+IMAGE_NUMBER, NAMES = "image_number", "names"
 
 #: Names of the layout, which are no metadata.
 RESERVED = {
@@ -143,11 +148,11 @@ class Reader:
         if not self.options.names_arrays and "probe_ids" in self.file:
             scores.probe_ids = self._ids("probe_ids", m)
             scores.gallery_ids = self._ids("gallery_ids", n)
-        if self.options.pairs_key is None:
+        if not self._lists_pairs:
             return scores
-        a, b, same = self._pairs(m, n)
-        pairs = scores.at_pairs(a, b, same)
-        pairs.pair_folds = folds_of_pairs(self.file.read(self.options.pairs_key))
+        found = self._pairs(m, n, scores.probe_labels, scores.probe_meta, square)
+        pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
+        pairs.missing = found.missing
         return pairs
 
     def _holds_lists_alone(self) -> bool:
@@ -159,7 +164,7 @@ class Reader:
         self._refuse(
             "top-K lists",
             *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
-            *("metric", "nan", "labels", "labels_key"),
+            *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key"),
         )
         key = self._key("indices_key", "indices") or ""
         lists = self.file.read(key)
@@ -206,8 +211,8 @@ class Reader:
         self._refuse(
             "a list of pairs",
             *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
-            *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "names_of"),
-            "gallery_embeddings",
+            *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "pairs", "names_of"),
+            *("gallery_embeddings", "missing_pairs"),
         )
         genuine = self._key("genuine_key", "genuine")
         if genuine is None:
@@ -259,7 +264,7 @@ class Reader:
         right = None
         if other:
             right = as_embeddings(self.file.read(other), f"{self.file.path}: {other}")
-        if self.options.pairs_key is None:
+        if not self._lists_pairs:
             return Scores.from_embeddings(
                 left,
                 probe.label,
@@ -274,18 +279,18 @@ class Reader:
                 exclude=self._exclude,
             )
         self._refuse("a list of pairs", "mask_key")
-        a, b, same = self._pairs(m, n, itself=other is None)
-        who = [probe.label[a], (gallery or probe).label[b]]
-        if same is None:
-            same = who[0] == who[1]
-        return Scores.from_pairs(
-            pair_distances(left, left if right is None else right, a, b, metric),
-            same,
+        found = self._pairs(m, n, probe.label, probe_meta, other is None)
+        who = [probe.label[found.a], (gallery or probe).label[found.b]]
+        pairs = Scores.from_pairs(
+            pair_distances(left, left if right is None else right, found.a, found.b, metric),
+            who[0] == who[1] if found.same is None else found.same,
             nan=self._nan,
             subjects=np.column_stack(who),
-            folds=folds_of_pairs(self.file.read(self.options.pairs_key)),
+            folds=found.fold,
             name=self.file.path.stem,
         )
+        pairs.missing = found.missing
+        return pairs
 
     # ------------------------------------------------------------ finding things
 
@@ -419,11 +424,58 @@ class Reader:
                 del both[side][other]
             both[side][column] = self.file.read(where)
 
+    @property
+    def _lists_pairs(self) -> bool:
+        if self.options.missing_pairs is not None:
+            require_choice("missing_pairs", self.options.missing_pairs, MISSING)
+            if self.options.pairs is None:
+                raise DataError(
+                    f"{say('missing_pairs')} is about a list of pairs by name; expected "
+                    f"{say('pairs')} with it"
+                )
+        if self.options.pairs_key is not None and self.options.pairs is not None:
+            raise DataError(f"{say('pairs_key')} and {say('pairs')} are both given; expected one")
+        return self.options.pairs_key is not None or self.options.pairs is not None
+
     def _pairs(
-        self, m: int, n: int, itself: bool = False
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        key = self._key("pairs_key") or ""
-        return read_pairs(self.file.read(key), f"{self.file.path}: {key!r}", m, n, itself)
+        self,
+        m: int,
+        n: int,
+        labels: np.ndarray,
+        meta: Mapping[str, np.ndarray],
+        square: bool,
+    ) -> FoundPairs:
+        """Read the pairs to evaluate: an array of indices, or a list of names."""
+        if self.options.pairs is None:
+            key = self._key("pairs_key") or ""
+            array = self.file.read(key)
+            a, b, same = read_pairs(array, f"{self.file.path}: {key!r}", m, n, itself=square)
+            return FoundPairs(a, b, same, folds_of_pairs(array), 0)
+        if not square:
+            raise DataError(
+                f"{self.file.path}: {say('pairs')} names templates that stand on both sides, but "
+                "this file has a gallery of its own"
+            )
+        listed = read_lfw_pairs(self.options.pairs)
+        if IMAGE_NUMBER not in meta or meta[IMAGE_NUMBER].dtype.kind not in "iu":
+            raise DataError(
+                f"{self.file.path}: {listed.path.name} numbers the images of each subject, but "
+                f"there are no whole numbers called {IMAGE_NUMBER!r}; name them with "
+                f"{say('meta', f'{IMAGE_NUMBER}=KEY')}. It holds: {self.file.listing()}"
+            )
+        names = self._names_of(labels)
+        return find_pairs(
+            listed, names, meta[IMAGE_NUMBER].tolist(), self.options.missing_pairs or "raise"
+        )
+
+    def _names_of(self, labels: np.ndarray) -> list[str]:
+        """Return the labels as text: numbers are places in the array of names, if there is one."""
+        header = self.file.headers.get(NAMES)
+        listed = header is not None and header.dtype.kind == "U" and len(header.shape) == 1
+        known = header.shape[0] if listed and header is not None else 0
+        if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < known:
+            return self.file.read(NAMES)[labels].tolist()
+        return [str(label) for label in labels.tolist()]
 
     def _ids(self, key: str, count: int) -> np.ndarray:
         ids = self.file.read(key)

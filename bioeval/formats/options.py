@@ -26,6 +26,8 @@ FLAGS = {
     "names_of": "--names-of",
     "mask_key": "--mask",
     "pairs_key": "--pairs",
+    "pairs": "--pairs",
+    "missing_pairs": "--missing-pairs",
     "meta": "--meta",
     "metric": "--metric",
     "kind": "--kind",
@@ -54,6 +56,8 @@ class Options:
     names_of: str | None = None
     mask_key: str | None = None
     pairs_key: str | None = None
+    pairs: Path | None = None
+    missing_pairs: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     kind: str | None = None

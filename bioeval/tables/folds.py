@@ -105,8 +105,7 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         for part, words in (("train", "trained on"), ("test", "tested"))
     ]
     counted = f"{repeats} x {folds} folds" if repeats > 1 else f"{folds} folds"
-    who = "subjects" if dataset.attrs.get("probe_subjects") else "subjects or pairs"
-    yield f"{counted}; {who}: {', '.join(sizes)}"
+    yield f"{counted}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
     attempts = [f"{int(dataset['genuine_attempts'].sum()):,} genuine"]
     if "impostor_attempts" in dataset:
         attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")

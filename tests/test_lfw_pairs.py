@@ -1,0 +1,148 @@
+"""Lists of pairs in LFW's form: read line by line, found by name and number."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bioeval as be
+from bioeval.cli.group import root
+from bioeval.errors import DataError
+from bioeval.formats.lfw import read_lfw_pairs
+
+LIST = """2 1
+ann 1 2
+ann 1 bob 2
+
+cem\t2\t3
+cem 1 dan 1
+"""
+SUBJECTS = ["ann", "ann", "bob", "bob", "cem", "cem", "cem", "dan"]
+NUMBERS = [1, 2, 1, 2, 1, 2, 3, 1]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "pairs.txt").write_text(LIST)
+    x = np.arange(16.0).reshape(8, 2) ** 2
+    np.savez(tmp_path / "x.npz", embeddings=x, labels=SUBJECTS, image_number=NUMBERS)
+    names, codes = np.unique(SUBJECTS, return_inverse=True)
+    distances = np.linalg.norm(x[:, None] - x, axis=-1)
+    np.savez(tmp_path / "d.npz", scores=distances, labels=codes, names=names, number=NUMBERS)
+    return tmp_path
+
+
+def test_it_is_read_line_by_line(folder):
+    found = read_lfw_pairs(folder / "pairs.txt")
+    assert found.images == [
+        (("ann", 1), ("ann", 2)),
+        (("ann", 1), ("bob", 2)),
+        (("cem", 2), ("cem", 3)),
+        (("cem", 1), ("dan", 1)),
+    ]
+    assert found.same.tolist() == [True, False, True, False]
+    assert found.fold.tolist() == [0, 0, 1, 1]
+    assert found.lines == [2, 3, 5, 6]
+    (folder / "one.txt").write_text("2\nann 1 2\ncem 1 2\nann 1 bob 2\nann 1 cem 2\n")
+    assert read_lfw_pairs(folder / "one.txt").fold.tolist() == [0] * 4
+
+
+def test_pairs_of_embeddings_and_of_a_matrix(folder):
+    pairs = be.load(folder / "x.npz", pairs=folder / "pairs.txt", metric="l2")
+    x = np.arange(16.0).reshape(8, 2) ** 2
+    expected = [np.linalg.norm(x[a] - x[b]) for a, b in ((0, 1), (0, 3), (5, 6), (4, 7))]
+    np.testing.assert_allclose(pairs.values, expected)
+    assert pairs.genuine.tolist() == [True, False, True, False]
+    assert pairs.pair_folds.tolist() == [0, 0, 1, 1]
+    assert pairs.pair_subjects.tolist()[1] == ["ann", "bob"]
+    again = be.load(
+        folder / "d.npz", pairs=folder / "pairs.txt", scores_key="scores", labels_key="labels",
+        meta={"image_number": "number"},
+    )  # fmt: skip
+    np.testing.assert_allclose(again.values, expected)
+    assert again.pair_folds.tolist() == [0, 0, 1, 1]
+
+
+def test_missing_images(folder):
+    (folder / "more.txt").write_text(LIST.replace("bob 2", "bob 7"))
+    with pytest.raises(DataError, match=r"of 1 of 4 pairs .* on line 3: 'bob', 7.*missing_pairs"):
+        be.load(folder / "x.npz", pairs=folder / "more.txt")
+    pairs = be.load(folder / "x.npz", pairs=folder / "more.txt", missing_pairs="skip")
+    assert (len(pairs.values), pairs.missing) == (3, 1)
+    assert "1 of the 4 pairs" in be.verification(pairs).attrs["warnings"]
+    (folder / "none.txt").write_text("1\neve 1 2\neve 1 fay 1\n")
+    with pytest.raises(DataError, match="of 2 of 2 pairs"):
+        be.load(folder / "x.npz", pairs=folder / "none.txt", missing_pairs="skip")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("ten 300\n", "the first line is 'ten 300'"),
+        ("1 2 3\n", "expected the number of folds"),
+        ("2 1\nann 1 2\nann 1 bob 2\n", "has 2 pairs; expected 2 x 2 x 1 = 4"),
+        ("0 0\n", "expected 0 x 2 x 0"),
+        ("1\nann 1 bob 2\nann 1 2\n", "line 2 is 'ann 1 bob 2'; expected 'name i j'"),
+        ("1\nann 1 x\nann 1 bob 2\n", "line 2 is 'ann 1 x'"),
+        ("1\nann\nann 1 bob 2\n", "line 2 is 'ann'"),
+        ("1\nann 1 2\nann 1 2\n", "line 3 is 'ann 1 2'; expected 'name i other j'"),
+        ("1\nann 1 1\nann 1 bob 2\n", "line 2 compares one image with itself"),
+        ("1\nann 1 2\nann 1 ann 2\n", "line 3 compares images of one subject as impostors"),
+    ],
+)
+def test_bad_lists(folder, text, message):
+    (folder / "bad.txt").write_text(text)
+    with pytest.raises(DataError) as caught:
+        be.load(folder / "x.npz", pairs=folder / "bad.txt")
+    assert message in str(caught.value)
+    assert "bad.txt" in str(caught.value)
+
+
+def test_what_does_not_go_with_it(folder):
+    given = {"pairs": folder / "pairs.txt"}
+    with pytest.raises(DataError, match="no whole numbers called 'image_number'.*--meta"):
+        be.load(folder / "d.npz", **given)
+    with pytest.raises(DataError, match="both given"):
+        be.load(folder / "x.npz", pairs_key="labels", **given)
+    with pytest.raises(DataError, match="missing_pairs.*expected pairs"):
+        be.load(folder / "x.npz", missing_pairs="skip")
+    with pytest.raises(DataError, match="missing_pairs is 'drop'"):
+        be.load(folder / "x.npz", missing_pairs="drop", **given)
+    np.savez(
+        folder / "g.npz", embeddings=np.ones((2, 2)), labels=["a", "b"],
+        gallery_embeddings=np.ones((2, 2)), gallery_labels=["a", "b"],
+    )  # fmt: skip
+    with pytest.raises(DataError, match="has a gallery of its own"):
+        be.load(folder / "g.npz", **given)
+    np.savez(folder / "t.npz", embeddings=np.ones((2, 2)), labels=["a", "a"], image_number=[1, 1])
+    with pytest.raises(DataError, match="1 templates have the name and the number of another"):
+        be.load(folder / "t.npz", **given)
+    be.save(be.Scores.from_pairs([0.1, 0.2], [0, 1]), folder / "p.npz")
+    with pytest.raises(DataError, match="no meaning for a list of pairs"):
+        be.load(folder / "p.npz", **given)
+
+
+def test_lfw_by_its_own_list(shared, tmp_path):
+    """The same pairs as the array of indices that was made from it, and the same accuracy."""
+    data = shared / "lfw_dlib"
+    options = {"embeddings_key": "dlib128", "labels_key": "label", "metric": "l2"}
+    by_name = be.load(
+        data / "embeddings.npz", pairs=data / "pairs.txt", missing_pairs="skip", **options
+    )
+    by_index = be.load(data / "embeddings.npz", pairs_key="pairs", **options)
+    np.testing.assert_array_equal(by_name.values, by_index.values)
+    np.testing.assert_array_equal(by_name.genuine, by_index.genuine)
+    np.testing.assert_array_equal(by_name.pair_folds, by_index.pair_folds)
+    assert by_name.missing == 395
+    words = ["run", str(data / "embeddings.npz"), "--embeddings", "dlib128", "--labels", "label"]
+    words += ["--metric", "l2", "--pairs", str(data / "pairs.txt"), "--protocol", "lfw-view2"]
+    done = CliRunner().invoke(
+        root, [*words, "--missing-pairs", "skip", "--json"], catch_exceptions=False
+    )
+    task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
+    assert task["accuracy_mean"] == pytest.approx(0.9810719633009473, abs=1e-12)
+    assert any("395 of the 6,000" in text for text in task["warnings"])
