@@ -13,6 +13,8 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cli.group import root
 from bioeval.errors import DataError, ProtocolError
+from bioeval.tables import plain
+from bioeval.tables.threshold_study import StudyTable
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +122,7 @@ def test_nothing_to_choose_on():
     ds = be.study_threshold(lone, "eer", folds=3, repeats=1)
     assert math.isnan(ds.threshold.item())
     assert math.isnan(ds.optimistic_far.item())
+    assert "No threshold: there are no attempts" in plain(StudyTable(ds), 100)
     with pytest.raises(DataError, match="only 2 subjects"):
         be.study_threshold(one)
     with pytest.raises(DataError, match="target is 'faar'"):
@@ -127,6 +130,28 @@ def test_nothing_to_choose_on():
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
     with pytest.raises(ProtocolError, match="order"):
         be.study_threshold(order)
+
+
+def test_nothing_is_accepted():
+    subject = np.repeat(np.arange(4), 3)
+    scores = be.Scores(1.0 * (subject[:, None] == subject), subject)
+    ds = be.study_threshold(scores, ("far", 0.0), folds=2, repeats=1)
+    assert ds.threshold == -np.inf
+    assert "accept nothing (threshold -inf)" in plain(StudyTable(ds), 100)
+
+
+def test_no_errors_in_any_fold_are_no_certainty():
+    subject = np.repeat(np.arange(12), 3)
+    scores = be.Scores(1.0 * (subject[:, None] != subject), subject)
+    ds = be.study_threshold(scores, "eer", folds=4, repeats=2)
+    assert (ds.far_mean, ds.far_sd) == (0, 0)
+    assert np.isnan([ds.far_low, ds.far_high, ds.hter_high]).all()
+    assert ds.optimistic_far_low == 0 < ds.optimistic_far_high
+    assert "FAR is 0 in every fold" in ds.attrs["warnings"]
+    folds = be.partition.SubjectKFold(4)
+    by_subject = be.cross_evaluate(scores, folds, interval="subject-bootstrap")
+    assert by_subject.far_low == 0 < by_subject.far_high
+    assert "in every fold" not in by_subject.attrs["warnings"]
 
 
 def test_the_plot_holds_the_folds(scores):

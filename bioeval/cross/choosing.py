@@ -19,7 +19,6 @@ from bioeval.points import (
     Curve,
     allowed_false_accepts,
     check_costs,
-    check_far_targets,
     crossed,
     equal_error,
 )
@@ -28,8 +27,8 @@ from bioeval.thresholds import edges_of
 RULES = ("eer", "far", "cost", "hter", "accuracy", "fixed")
 
 _EXPECTED = (
-    'expected "eer", "accuracy", "hter", ("far", x), ("cost", prior, c_miss, c_fa) or '
-    '("fixed", threshold)'
+    "expected eer, accuracy, hter, far=X, cost=PRIOR,C_MISS,C_FA or fixed=T (or a tuple: "
+    '("far", 0.001))'
 )
 
 
@@ -95,8 +94,8 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
     expected = {"far": 1, "cost": 3, "fixed": 1}.get(name, 0)
     if len(values) != expected:
         raise DataError(f"{what} is {threshold!r}; {_EXPECTED}")
-    if name == "far":
-        check_far_targets(values)
+    if name == "far" and not 0 <= values[0] <= 1:
+        raise DataError(f"{what} is {threshold!r}; expected a rate in [0, 1]")
     if name == "cost":
         check_costs(values)
     if name == "fixed" and math.isnan(values[0]):

@@ -55,6 +55,7 @@ class Options:
     rank_unit: str
     ties: str
     impostors: str
+    interval: str = "nadeau-bengio"
 
 
 def cross_evaluate(
@@ -175,8 +176,9 @@ def cross_evaluate(
         _check_people(data, task, estimator, interval)
     rule = parse_rule(threshold)
     options = Options(
-        task, rule, np.nan, templates, fusion, _as_ranks(ranks), rank_unit, ties, impostors
-    )
+        task, rule, np.nan, templates, fusion, _as_ranks(ranks), rank_unit, ties, impostors,
+        interval,
+    )  # fmt: skip
     if estimator is not None:
         system = System(data, splitter, y, meta, estimator, metric)
         options = _with_role(_with_fixed(options, "distance"))

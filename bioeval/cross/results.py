@@ -228,13 +228,20 @@ def _summaries(
 def _summary(column: np.ndarray, test: float, train: float, confidence: float) -> dict[str, Any]:
     # A part without a subject has no attempt either: then there is nothing to find.
     found = nadeau_bengio(column, max(test, 1e-9), max(train, 1e-9), confidence=confidence)
+    known = found.low == found.low and not _all_alike(column)
     return {
         "mean": found.mean,
         "sd": found.sd,
-        "low": max(found.low, 0.0) if found.low == found.low else np.nan,
-        "high": min(found.high, 1.0) if found.high == found.high else np.nan,
+        "low": max(found.low, 0.0) if known else np.nan,
+        "high": min(found.high, 1.0) if known else np.nan,
         "folds": np.int64(found.folds),
     }
+
+
+def _all_alike(column: np.ndarray) -> bool:
+    """Say whether there is no error in any fold, or nothing else: they do not spread then."""
+    there = column[~np.isnan(column)]
+    return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
 
 
 def _pooled(
@@ -288,6 +295,7 @@ def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict
 def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: Any) -> list[str]:
     said = []
     number = int(there.sum())
+    closed = options.task != "verification"
     for name in ("far", "frr", "cms"):
         if name not in ratios:
             continue
@@ -298,6 +306,13 @@ def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: Any) -> 
             said.append(
                 f"{name.upper()} is not defined in {missing} of {number} folds, which are left "
                 "out of its mean: no attempt of its class, or none to choose a threshold on"
+            )
+        if options.interval == "nadeau-bengio" and _all_alike(values[there]):
+            value = int(np.nanmax(values[there]))
+            said.append(
+                f"{name.upper()} is {value} in every fold: the spread between folds is 0 and says "
+                "nothing, so there is no interval"
+                + ("" if closed else '; interval="subject-bootstrap" has a bound')
             )
     if number == 1:
         said.append("there is one fold only: no interval and no standard deviation")

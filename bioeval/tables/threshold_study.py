@@ -29,7 +29,13 @@ class StudyTable:
         sign = ">=" if attrs["kind"] == "similarity" else "<="
         if attrs.get("system"):
             yield Text(f"system  {attrs['system']}", style="dim")
-        yield Text(f"Install: accept where the {attrs['kind']} {sign} {v['threshold']!r}", "bold")
+        t = v["threshold"]
+        what = f"Install: accept where the {attrs['kind']} {sign} {t!r}"
+        if np.isnan(v["optimistic_hter"]) and np.isnan(t):
+            what = "No threshold: there are no attempts of both classes to choose it on"
+        elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
+            what = f"Install: accept nothing (threshold {t!r})"
+        yield Text(what, "bold")
         yield Padding(
             Text(f"by {attrs['threshold_rule_in_words']}, chosen on all data", style="dim"),
             (0, 0, 1, 2),
