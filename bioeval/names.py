@@ -273,6 +273,7 @@ _FOLD_COUNTS = {
     **{name: VERIFICATION[name] for name in ("ga", "fr", "fa", "gr")},
     **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
     "cms_count": CLOSED_SET["cms_count"],
+    "skipped": CLOSED_SET["skipped"],
 }
 
 _OVER_FOLDS = {

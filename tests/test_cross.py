@@ -331,6 +331,12 @@ def test_impostors_are_the_same_in_all_parts():
         scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both"
     )
     assert ds.impostor_attempts.values.tolist() == [[4, 2]]
+    curves = be.repeat(scores, be.partition.PredefinedFolds(fold), task="open_set")
+    assert curves.impostor_attempts.values.tolist() == [[2, 0]]
+    assert curves.attrs["impostors"] == "unenrolled"
+    closed = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task="closed_set")
+    assert closed.skipped.values.tolist() == [[2, 0]]
+    assert "2 probes without a mate" in closed.attrs["warnings"]
 
 
 def test_closed_set_in_folds(scores):

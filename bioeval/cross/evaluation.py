@@ -252,13 +252,18 @@ def _with_fixed(options: Options, kind: str) -> Options:
 
 
 def _with_role(options: Options, scores: Scores | None = None) -> Options:
+    role = (
+        role_of("all-against-all", options.impostors, True)
+        if scores is None
+        else role_in_all_parts(scores, options.impostors)
+    )
+    return replace(options, impostors=role)
+
+
+def role_in_all_parts(scores: Scores, impostors: str) -> str:
     """Say once for all parts who plays the impostor: a part may have no unenrolled probe."""
-    square, everybody = True, True
-    if scores is not None:
-        square = scores.layout == "all-against-all"
-        everybody = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
-    layout = "all-against-all" if square else "probe-against-gallery"
-    return replace(options, impostors=role_of(layout, options.impostors, everybody))
+    everybody = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+    return role_of(scores.layout, impostors, everybody)
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
@@ -429,7 +434,8 @@ def identify_views(
     """Evaluate identification of a training and a test part."""
     train, test = _searched(train_scores, options), _searched(test_scores, options)
     if options.task == "closed_set":
-        return Fold.of_ranks(train.ranks, test.ranks, options.ranks, *sizes)
+        both = (train.ranks, train.skipped), (test.ranks, test.skipped)
+        return Fold.of_ranks(*both, options.ranks, *sizes)
     judged = judge_listed(train.attempts(), test.attempts(), options.rule, options.fixed)
     made = Fold.of_judged(judged, *sizes)
     t = judged.chosen.threshold
@@ -449,11 +455,14 @@ class _Searched:
     ranks : int64 array
     other : float64 array
         Distance of the nearest candidate of each impostor attempt.
+    skipped : int
+        Probes without a mate.
     """
 
     mate: np.ndarray
     ranks: np.ndarray
     other: np.ndarray
+    skipped: int = 0
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1: a mate that is not first is never accepted."""
@@ -478,7 +487,8 @@ def _searched(view: Scores | None, options: Options) -> _Searched:
     other = np.empty(0)
     if options.task == "open_set":
         other = tally.other[impostor_probes(tally, options.impostors)]
-    return _Searched(tally.mate[probes], np.rint(ranks).astype(np.int64), other)
+    skipped = len(tally.mates) - len(chosen)
+    return _Searched(tally.mate[probes], np.rint(ranks).astype(np.int64), other, skipped)
 
 
 # ----------------------------------------------------------------------------------- systems

@@ -10,11 +10,11 @@ import numpy as np
 from bioeval.blocks import BlockReader, Progress, parse_fusion
 from bioeval.counting import IdentificationJob, VerificationJob, require_values
 from bioeval.cross.divisions import Plan, Sides, plan_of, split_samples
-from bioeval.cross.evaluation import TASKS
+from bioeval.cross.evaluation import TASKS, role_in_all_parts
 from bioeval.errors import DataError, ProtocolError, require_choice
 from bioeval.metrics.closed_set import closed_set_dataset
 from bioeval.metrics.datasets import about_attrs, build
-from bioeval.metrics.open_set import open_set_dataset
+from bioeval.metrics.open_set import impostor_role, open_set_dataset
 from bioeval.metrics.ranks import check_max_rank
 from bioeval.metrics.verification import grid_of
 from bioeval.names import REPEATED
@@ -36,7 +36,7 @@ CMC_RANKS = 50
 _COUNTS = {
     "verification": ("ga", "fa", "genuine_attempts", "impostor_attempts"),
     "open_set": ("di", "fa", "genuine_attempts", "impostor_attempts"),
-    "closed_set": ("cms_count", "attempts"),
+    "closed_set": ("cms_count", "attempts", "skipped"),
 }
 
 
@@ -68,7 +68,8 @@ def repeat(
     task : {"verification", "open_set", "closed_set"}
     thresholds : None, int or increasing array of float
         The grid that all curves share. None: about 1,000 from the smallest to the largest score
-        of the whole matrix; 100 for open set.
+        of the whole matrix. For open set 100, over the nearest distances in the whole gallery; in
+        smaller galleries these are larger, so give thresholds to see the curves to their end.
     max_rank : int, optional
         Number of ranks; None: 50 for closed set, 1 for open set. Beyond the list of a small
         gallery, a curve keeps its last value.
@@ -123,6 +124,8 @@ def repeat(
         require_values(scores, task.replace("_", "-"))
     curves = _Curves(scores, task, thresholds, max_rank, templates, fusion, rank_unit, ties)
     curves.impostors = impostors
+    if not isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+        curves.impostors = role_in_all_parts(scores, impostors)
     views, shape = _views(scores, splitter)
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
@@ -177,6 +180,7 @@ class _Curves:
         ties: str,
     ):
         self.task, self.kind = task, scores.kind
+        self.roles: set[str] = set()
         self.rank_unit, self.ties = rank_unit, ties
         self.templates, self.fusion = templates, fusion
         self.grid = np.empty(0)
@@ -221,6 +225,7 @@ class _Curves:
         if self.task == "closed_set":
             ds = closed_set_dataset(tally, max_rank=self.max_rank, ties=self.ties, unmated="skip")
         else:
+            self.roles.add(impostor_role(tally, self.impostors))
             ds = open_set_dataset(
                 tally, thresholds=self.grid, max_rank=self.max_rank, ties=self.ties,
                 impostors=self.impostors, far_targets=(),
@@ -322,6 +327,16 @@ def _dataset(
     }
     if curves.task != "verification":
         attrs |= {"rank_unit": curves.rank_unit, "ties": curves.ties}
+    if curves.task == "open_set":
+        attrs["impostors"] = " or ".join(sorted(curves.roles))
+    if len(curves.roles) > 1:
+        attrs["warnings"] = "\n".join(
+            [
+                *filter(None, attrs["warnings"].split("\n")),
+                "some partitions have unenrolled probes, which are the impostors there, and some "
+                'have none; say impostors="leave-subject-out" or "unenrolled" for all',
+            ]
+        )
     return build(variables, REPEATED, coordinates, attrs)
 
 

@@ -83,16 +83,20 @@ class Fold:
     @classmethod
     def of_ranks(
         cls,
-        train: np.ndarray,
-        test: np.ndarray,
+        train: tuple[np.ndarray, int],
+        test: tuple[np.ndarray, int],
         ranks: np.ndarray,
         train_subjects: int,
         test_subjects: int,
     ) -> Fold:
-        """Count the probes identified at each rank or better, without any threshold."""
+        """Count the probes identified at each rank or better, without any threshold.
+
+        Of each part the ranks, and the number of probes without a mate.
+        """
         made = cls(np.nan, True, {}, train_subjects, test_subjects)
-        for prefix, found in (("", test), ("train_", train)):
+        for prefix, (found, skipped) in (("", test), ("train_", train)):
             made.counts[f"{prefix}genuine_attempts"] = len(found)
+            made.counts[f"{prefix}skipped"] = skipped
             made.detected[prefix] = np.array([int((found <= k).sum()) for k in ranks])
         return made
 
@@ -160,6 +164,7 @@ def fold_dataset(
             *filter(None, attrs["warnings"].split("\n")),
             *_warnings(ratios, there, options),
             *_gallery_warning(options.task, sizes),
+            *_unmated_warning(counts, about.layout),
             *(() if resampled is None else resampled.remarks()),
         ]
     )
@@ -317,6 +322,16 @@ def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: Any) -> 
     if number == 1:
         said.append("there is one fold only: no interval and no standard deviation")
     return said
+
+
+def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]:
+    skipped = int(counts["skipped"].sum()) if "skipped" in counts else 0
+    if not skipped or layout == "all-against-all":
+        return []
+    return [
+        f"{skipped} probes without a mate in the gallery of their test part are left out, though a "
+        "closed set promises enrolment"
+    ]
 
 
 def _gallery_warning(task: str, sizes: Mapping[str, np.ndarray]) -> list[str]:
