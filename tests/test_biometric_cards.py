@@ -106,7 +106,6 @@ def test_rules_that_do_not_go_with_the_rest(tmp_path):
     for old, new in (
         ('templates = ["single"]', 'templates = ["multi"]'),
         ("[thresholds]", "[closed_set]\n\n[thresholds]"),
-        ("[thresholds]", '[partition]\nby = "subject-folds"\nfolds = 2\n\n[thresholds]'),
     ):
         assert text.count(old) == 1
         with pytest.raises(be.CardError, match='pairs = "first-impostors".*no other task'):

@@ -164,14 +164,13 @@ def _check_pairs(values: Mapping[str, Values], problems: _Problems) -> None:
     """Find a rule of pairs beside what needs all comparisons."""
     verification = values.get("verification", {})
     rule = verification.get("pairs") or "ordered"
-    apart = [name for name in values if name == "partition" or _task(name)]
-    others = [name for name in apart if name != "verification"]
+    others = [name for name in values if _task(name) and name != "verification"]
     templates = verification.get("templates")
     if rule != "ordered" and (others or templates != ("single",)):
         problems.add(
             ("verification", "pairs"),
             f"[verification] pairs = {shorten(rule)}, which leaves comparisons out; expected "
-            'templates = ["single"] beside it, no other task and no [partition]'
+            'templates = ["single"] beside it and no other task'
             f"{f'; found {_brackets(others)}' if others else ''}",
         )
 

@@ -213,7 +213,7 @@ VERIFICATION = Section(
         "pairs": Field(
             "text",
             "which comparisons of a square matrix are attempts; all but ordered go with templates "
-            "= single, with no other task and no partition",
+            "= single and with no other task",
             choices=PAIRS_RULES,
             default="ordered",
             layouts=(SQUARE,),
