@@ -192,6 +192,36 @@ def test_intervals_hold_their_values(scores, method, kind):
     np.testing.assert_array_equal(opened.grr_low, 1 - opened.far_high)
 
 
+@pytest.mark.parametrize("method", stats.METHODS)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_points_and_curves_say_the_same_of_a_rate(method, kind):
+    easy, hard = (be.simulate(30, 3, random_state=0, within=w) for w in (0.2, 0.9))
+    if kind == "similarity":
+        easy, hard = (be.Scores(-s.values, s.probe_labels, kind=kind) for s in (easy, hard))
+    options = {"interval": method, "replicates": 200}
+    opened, closed = be.open_set(easy, **options), be.closed_set(easy, **options)
+    assert (opened.dir_at_far == 1).all() and closed.recognition_rate == 1
+    all_ = (opened.dir.values == 1)[:, 0]
+    assert 10 < all_.sum() < len(all_)
+    bound = opened.dir_at_far_low[0, 0].item()
+    assert (opened.dir_low.values[all_][:, :10] == bound).all()
+    assert (closed.cms_low == bound).all() and (opened.frr_high.values[all_] == 1 - bound).all()
+    if method.startswith("subject") or method == "analytic":
+        np.testing.assert_allclose(bound, 0.05 ** (1 / 30))
+    if method.startswith("subject"):
+        return  # with errors, the threshold of a point is chosen anew in each replicate
+    targets = (0.5, 0.1, 0.03)
+    ds = be.open_set(hard, far_targets=targets, **options)
+    for i in range(len(targets)):
+        for k in range(5):
+            at = [ds.threshold_at_far[i, k].item()]
+            alone = be.open_set(hard, thresholds=at, **options).isel(threshold=0, rank=k)
+            assert alone.dir == ds.dir_at_far[i, k]
+            for end in ("low", "high"):
+                expected = alone[f"dir_{end}"]
+                np.testing.assert_allclose(ds[f"dir_at_far_{end}"][i, k], expected, atol=1e-12)
+
+
 def test_similarities_have_the_intervals_of_distances(scores):
     mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     for method in ("subject-bootstrap", "analytic"):

@@ -61,18 +61,6 @@ def normal_ends(rate: np.ndarray, spread: np.ndarray, asked: Asked) -> Ends:
     return np.clip(rate - half, 0.0, 1.0), np.clip(rate + half, 0.0, 1.0)
 
 
-def monotone(low: np.ndarray, high: np.ndarray, *, rising: bool) -> Ends:
-    """Return the ends of a rate that only rises (or falls) along the axis, as such.
-
-    What bounds the rate at a looser threshold from above bounds it at a stricter one, too; where
-    there is no error, that may well be less than the bound by subjects alone.
-    """
-    if not rising:
-        low, high = monotone(low[::-1], high[::-1], rising=True)
-        return low[::-1], high[::-1]
-    return np.fmax.accumulate(low), np.fmin.accumulate(high[::-1])[::-1]
-
-
 def by_subject(
     values: np.ndarray,
     subjects: np.ndarray,

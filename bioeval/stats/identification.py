@@ -18,7 +18,6 @@ from bioeval.stats.bands import (
     Ends,
     by_subject,
     few_people,
-    monotone,
     normal_ends,
     with_intervals,
 )
@@ -249,7 +248,7 @@ class _Probing:
         step = max(1, _ROOM // self.people)  # only so many ranks at a time, those before as one
         parts = [self._cms(low, min(low + step, count)) for low in range(0, count, step)]
         low_, high = (np.concatenate(x) for x in zip(*parts, strict=True))
-        return monotone(low_, high, rising=True)
+        return low_, high
 
     def _cms(self, low: int, high: int) -> Ends:
         """Return the ends of CMS at the ranks above `low`, up to `high`."""
@@ -269,11 +268,10 @@ class _Probing:
         for k in range(1, ranks + 1):
             of = self.genuine.up_to(k)
             layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
-            both = self._ends(layers, self.genuine_of, self.all_genuine, self.trials[0])
-            rates.append(monotone(*both, rising=True))
+            rates.append(self._ends(layers, self.genuine_of, self.all_genuine, self.trials[0]))
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
         return {
-            "far": monotone(*far, rising=True),
+            "far": far,
             "frr": (1 - high[:, 0], 1 - low[:, 0]),
             "dir": (low, high),
         }
@@ -332,11 +330,11 @@ class _Probing:
     def _fixed(self, dataset: xr.Dataset, ranks: int) -> Ends:
         """Return the ends of DIR at the thresholds of the FAR targets, taken for given."""
         rate = dataset["dir_at_far"].values[:, :ranks]
-        at = to_internal(dataset["threshold_at_far"].values[:, 0], str(dataset.attrs["kind"]))
-        if str(dataset.attrs["kind"]) == "similarity":
-            at = at[::-1]
+        at = dataset["threshold_at_far"].values[:, :ranks]
+        at = -at if str(dataset.attrs["kind"]) == "similarity" else at
         distinct, back = np.unique(np.where(np.isnan(at), -np.inf, at), return_inverse=True)
-        low, high = (x[back.reshape(-1)] for x in self.curves(distinct, ranks)["dir"])
+        place = back.reshape(at.shape), np.arange(ranks)
+        low, high = (x[place] for x in self.curves(distinct, ranks)["dir"])
         return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
 
 

@@ -16,7 +16,6 @@ from bioeval.stats.attempts import SubjectAttempts, require_people
 from bioeval.stats.bands import (
     by_subject,
     few_people,
-    monotone,
     normal_ends,
     with_intervals,
 )
@@ -252,7 +251,6 @@ def _resampled(
     }
     far = _grid_far(dataset, tally)
     at_nodes = ends(drawn.far, asked)
-    found["frr"] = monotone(*found["frr"], rising=False)
     found["far"] = _between(far, drawn.far[:, 0], at_nodes, drawn.pairs, asked)
     if tally.about.kind == "similarity":
         for name in ("far", "frr"):
@@ -273,20 +271,15 @@ def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
 def _between(rate: np.ndarray, known: np.ndarray, at: Ends, trials: int, asked: Asked) -> Ends:
     """Return the ends at rates between those at which they are known.
 
-    Linear in the rate; never outside what they are at the nearest rates on both sides.
+    Linear in the rate; between 0 and 1 where they are known at no rate.
     """
     defined = ~np.isnan(known) & ~np.isnan(at[0]) & (known > 0) & (known < 1)
     known, (low, high) = known[defined], (x[defined] for x in at)
     known, first = np.unique(known, return_index=True)
-    if not len(known):
-        nothing = np.full(rate.shape, np.nan)
-        low, high = nothing, nothing.copy()
-    else:
-        low, high = monotone(low[first], high[first], rising=True)
-        low = np.interp(rate, np.append(0.0, known), np.append(0.0, low))
-        high = np.interp(rate, np.append(known, 1.0), np.append(high, 1.0))
-    low, high = never_closed(rate, low, high, trials, asked.confidence)
-    return monotone(low, high, rising=True)
+    low = np.interp(rate, np.append(0.0, known), np.append(0.0, low[first]))
+    high = np.interp(rate, np.append(known, 1.0), np.append(high[first], 1.0))
+    low, high = (np.where(np.isnan(rate), np.nan, x) for x in (low, high))
+    return never_closed(rate, low, high, trials, asked.confidence)
 
 
 # ------------------------------------------------------------------------- closed form
@@ -352,7 +345,7 @@ def _analytic(
             asked.confidence,
         )
 
-    found["frr"] = monotone(*frr(to_internal(dataset["threshold"].values, kind)), rising=False)
+    found["frr"] = frr(to_internal(dataset["threshold"].values, kind))
     if kind == "similarity":
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
     at = tally.points.threshold_at_far
