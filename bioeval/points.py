@@ -34,6 +34,11 @@ def check_far_targets(targets: Any) -> np.ndarray:
     return array
 
 
+def per_cent(rate: float) -> str:
+    """Return a round rate in per cent: 0.001 is ``0.1 %``."""
+    return f"{100 * rate:.6g} %"
+
+
 def check_costs(costs: Any) -> np.ndarray:
     """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
     try:

@@ -15,7 +15,7 @@ from bioeval.errors import DataError, ProtocolError
 from bioeval.metrics.datasets import build
 from bioeval.metrics.support import support_warnings
 from bioeval.names import COMPARISON
-from bioeval.points import FAR_TARGETS, check_costs, check_far_targets
+from bioeval.points import FAR_TARGETS, check_costs, check_far_targets, per_cent
 from bioeval.refinement import refine
 from bioeval.scores import PairScores, Scores
 from bioeval.stats.attempts import require_people
@@ -214,7 +214,7 @@ def _measure(
             drawn = verification_replicates(tally, verification, reader, np.empty(0), asked)
             found.values["EER"] = drawn.values["eer"]
             for x, values in zip(targets, drawn.values["frr_at_far"], strict=True):
-                found.values[f"FRR at FAR <= {x:g}"] = values
+                found.values[f"FRR at FAR <= {per_cent(x)}"] = values
             found.larger_is_better = dict.fromkeys(found.values, False)
             found.values["AUC"] = drawn.values["auc"]
             found.trials = dict.fromkeys(found.values, drawn.subjects)
@@ -233,7 +233,7 @@ def _measure(
         found.values["recognition rate"] = rank_one
         if scores.kind != "order":
             for x, values in zip(targets, at_far, strict=True):
-                found.values[f"DIR at FAR <= {x:g}, rank 1"] = values
+                found.values[f"DIR at FAR <= {per_cent(x)}, rank 1"] = values
         found.trials = {**dict.fromkeys(found.values, trials), **found.trials}
         found.people = max(found.people, people)
         found.attempts = *found.attempts, int((tally.mates > 0).sum())

@@ -247,7 +247,8 @@ def test_the_command_says_the_same(files, found, capsys):
 def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
     assert main([*files, "--out", "here", "--far", "0.01"]) == 0
     shown = capsys.readouterr()
-    assert "FRR at FAR <= 0.01" in shown.out and "cannot be told apart" in shown.out
+    assert "FRR at FAR <= 1 %" in shown.out and "DIR at FAR <= 1 %" in shown.out
+    assert "cannot be told apart" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 100
     assert "wrote 3 files" in shown.err
     names = {file.name for file in (tmp_path / "here").iterdir()}

@@ -48,11 +48,6 @@ def _rounded(value: float, decimals: int, whole: float | None) -> str:
     return f"{value:.{decimals}f}"
 
 
-def per_cent(rate: float) -> str:
-    """Return a round rate in per cent: 0.001 is ``0.1 %``."""
-    return f"{100 * rate:.6g} %"
-
-
 def fvc_name(target: float) -> str:
     """Return the name that FVC gave to FNMR at a FMR target: 0.01 is `` (FMR100)``."""
     power = round(-math.log10(target)) if target > 0 else 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bioeval.points import per_cent
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.tables import numbers
 
@@ -239,7 +240,7 @@ def _verification(dataset: xr.Dataset) -> Iterator[Row]:
         threshold_0, ends = _scalar(dataset, "eer_threshold"), _ends(dataset, "eer_interval")
         yield Row("EER", eer, over.both, threshold_0, decimals=fine, ends=ends)
     for i, (target, frr, threshold) in enumerate(_targets(dataset, "frr_at_far")):
-        name = f"FNMR at FMR <= {numbers.per_cent(target)}{numbers.fvc_name(target)}"
+        name = f"FNMR at FMR <= {per_cent(target)}{numbers.fvc_name(target)}"
         ends = _ends(dataset, "frr_at_far", far_target=i)
         yield Row(name, frr, over.both, threshold, decimals=fine, ends=ends)
     if (zero := _scalar(dataset, "zero_far")) is not None:
@@ -274,7 +275,7 @@ def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
             "EER, rank 1", eer, over.both, threshold_0, decimals=fine, undefined=why, ends=ends
         )
     for i, (target, rate, limit) in enumerate(_targets(dataset, "dir_at_far")):
-        name = f"DIR at FAR <= {numbers.per_cent(target)}, rank 1"
+        name = f"DIR at FAR <= {per_cent(target)}, rank 1"
         ends = _ends(dataset, "dir_at_far", far_target=i, rank=0)
         yield Row(name, rate, over.both, limit, decimals=fine, ends=ends)
     # Of expected rates, operating points are known between two thresholds of the result.
@@ -284,7 +285,7 @@ def _open_set(dataset: xr.Dataset) -> Iterator[Row]:
     bounds = [f"dir_at_far_{end}" for end in ("at_least", "at_most")]
     ends_of = zip(*(_targets(dataset, name) for name in bounds), strict=True)
     for (target, least, _), (_, most, _) in ends_of:
-        name = f"DIR at FAR <= {numbers.per_cent(target)}, rank 1"
+        name = f"DIR at FAR <= {per_cent(target)}, rank 1"
         yield Row(f"{name}, at least", least, over.both, decimals=fine)
         yield Row(f"{name}, at most", most, over.both, decimals=fine)
     first = dataset["dir"].isel(rank=0)
