@@ -241,6 +241,7 @@ COMPARISON = {
     "difference_low": Name("lower end of the interval of the difference"),
     "difference_high": Name("upper end of the interval of the difference"),
     "better": Name("1 the first system is better, -1 the second, 0 cannot be told apart"),
+    "supported": Name("1, or 0 where the impostor attempts are too few for the FAR target"),
 }
 
 

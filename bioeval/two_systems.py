@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from bioeval.counting import IdentificationJob, VerificationJob, is_symmetric
 from bioeval.draws import RandomState
 from bioeval.errors import DataError, ProtocolError
 from bioeval.metrics.datasets import build
-from bioeval.metrics.support import support_warnings
+from bioeval.metrics.open_set import impostor_probes, impostor_role
+from bioeval.metrics.support import support_warnings, supported
 from bioeval.names import COMPARISON
 from bioeval.points import FAR_TARGETS, check_costs, check_far_targets, per_cent
 from bioeval.refinement import refine
@@ -74,8 +75,9 @@ def compare(
         Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
         target at rank 1; as far as the scores support them): ``value_a value_b difference``
         (a - b) ``difference_low difference_high``, and ``better``: 1 where a is better, -1 where
-        b is, 0 where they cannot be told apart. The attribute ``conclusions`` says the same in
-        words, a line for each measure.
+        b is, 0 where they cannot be told apart. ``supported`` is 0 where the impostor attempts
+        are too few for the FAR target (rule of 3): what differs there need not be what the target
+        says. The attribute ``conclusions`` says the same in words, a line for each measure.
 
     Raises
     ------
@@ -132,6 +134,8 @@ class _Measured:
         How many independent trials a measure has: subjects, or pairs of whom nobody is in two.
     attempts : tuple of int
         Of each class.
+    unsupported : set of str
+        Measures at a FAR target that so few impostor attempts cannot show.
     """
 
     values: dict[str, np.ndarray]
@@ -140,6 +144,7 @@ class _Measured:
     people: int
     attempts: tuple[int, ...]
     remarks: list[str]
+    unsupported: set[str] = field(default_factory=set)
 
 
 def require_same(a: Any, b: Any) -> None:
@@ -213,8 +218,8 @@ def _measure(
             )
             drawn = verification_replicates(tally, verification, reader, np.empty(0), asked)
             found.values["EER"] = drawn.values["eer"]
-            for x, values in zip(targets, drawn.values["frr_at_far"], strict=True):
-                found.values[f"FRR at FAR <= {per_cent(x)}"] = values
+            at_targets = [f"FRR at FAR <= {per_cent(x)}" for x in targets]
+            found.values |= dict(zip(at_targets, drawn.values["frr_at_far"], strict=True))
             found.larger_is_better = dict.fromkeys(found.values, False)
             found.values["AUC"] = drawn.values["auc"]
             found.trials = dict.fromkeys(found.values, drawn.subjects)
@@ -225,6 +230,7 @@ def _measure(
                 both_ways = options.templates == "single" and is_symmetric(scores)
                 own = tally.impostor.total / (2 if both_ways else 1)
                 found.remarks = support_warnings(targets, own, both_ways, "FRR")
+                found.unsupported = _unsupported(at_targets, targets, own)
     if not isinstance(scores, PairScores):
         tally = tallies[-1]
         rank_one, at_far, people, trials = identification_replicates(
@@ -232,14 +238,23 @@ def _measure(
         )
         found.values["recognition rate"] = rank_one
         if scores.kind != "order":
-            for x, values in zip(targets, at_far, strict=True):
-                found.values[f"DIR at FAR <= {per_cent(x)}, rank 1"] = values
+            at_targets = [f"DIR at FAR <= {per_cent(x)}, rank 1" for x in targets]
+            found.values |= dict(zip(at_targets, at_far, strict=True))
+            made = len(impostor_probes(tally, impostor_role(tally, options.impostors)))
+            if made and (tally.mates > 0).any():
+                found.remarks += support_warnings(targets, made, False, "DIR")
+                found.unsupported |= _unsupported(at_targets, targets, made)
         found.trials = {**dict.fromkeys(found.values, trials), **found.trials}
         found.people = max(found.people, people)
         found.attempts = *found.attempts, int((tally.mates > 0).sum())
     for name in found.values:
         found.larger_is_better.setdefault(name, True)
     return found
+
+
+def _unsupported(measures: list[str], targets: np.ndarray, attempts: float) -> set[str]:
+    """Return the measures whose FAR target so many impostor attempts cannot show."""
+    return {m for m, x in zip(measures, targets, strict=True) if not supported(x, attempts)}
 
 
 def _dataset(
@@ -258,10 +273,12 @@ def _dataset(
     low, high = _opened(ends(change, asked), [first.trials[m] for m in measures], asked)
     sign = np.array([1 if first.larger_is_better[m] else -1 for m in measures])
     apart = np.where(low > 0, 1, np.where(high < 0, -1, 0)) * sign
+    weak = first.unsupported | second.unsupported
     said = [
         _conclusion(
             m, values, change[i, 0], (low[i], high[i]), apart[i], names, first.people, asked
         )
+        + (_TOO_FEW if m in weak and not np.isnan(values).any() else "")
         for i, (m, values) in enumerate(
             zip(measures, zip(one[:, 0], other[:, 0], strict=True), strict=True)
         )
@@ -274,8 +291,10 @@ def _dataset(
         "difference_low": (over, low),
         "difference_high": (over, high),
         "better": (over, apart.astype(np.int64)),
+        "supported": (over, np.array([m not in weak for m in measures], dtype=np.int64)),
     }
-    warnings = [*few_people(first.people, asked), *first.remarks]
+    remarks = dict.fromkeys([*first.remarks, *second.remarks])
+    warnings = [*few_people(first.people, asked), *remarks]
     if alone := _made_by_one(a, b):
         warnings.append(
             f"the systems did not make the same attempts: {alone:,} comparisons were made by one "
@@ -359,6 +378,9 @@ def _names(a: Scores, b: Scores) -> tuple[str, str]:
 
 def _counted(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
+
+
+_TOO_FEW = " The impostor attempts are too few for this FAR."
 
 
 def _conclusion(

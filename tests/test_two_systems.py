@@ -167,6 +167,31 @@ def test_attempts_of_the_same_number_may_be_others(systems):
     assert "1 comparisons" in be.compare(*listed, replicates=100).attrs["warnings"]
 
 
+def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, capsys):
+    """120 probes allow no false accept at FAR 0.1 %: rows below say the same, and say so."""
+    targets = [0.1, 0.01, 0.001, 0.0001]
+    found = be.compare(*systems, replicates=300, far_targets=targets)
+    for scores in systems:
+        for result in (be.verification(scores), be.open_set(scores)):
+            (said,) = [x for x in result.attrs["warnings"].splitlines() if "are few for" in x]
+            assert said in found.attrs["warnings"].splitlines()
+    supported = dict(zip(found.measure.values.tolist(), found.supported.values, strict=True))
+    weak = ["DIR at FAR <= 1 %, rank 1", "DIR at FAR <= 0.1 %, rank 1"]
+    weak += ["DIR at FAR <= 0.01 %, rank 1", "FRR at FAR <= 0.01 %"]  # of 120 probes, 7,020 pairs
+    assert {name for name, yes in supported.items() if not yes} == set(weak)
+    for said in found.attrs["conclusions"].splitlines():
+        assert said.endswith("too few for this FAR.") == (said.split(":")[0] in weak)
+    assert main(files) == 0
+    shown = capsys.readouterr().out
+    marked = [line for line in shown.splitlines() if line.endswith("†")]
+    assert len(marked) == 4 and all("at FAR <=" in line for line in marked)
+    assert "better" in shown and "† The impostor attempts are too few for this FAR" in shown
+    assert main([*files, "--far", "0.1"]) == 0
+    assert "†" not in capsys.readouterr().out
+    zero = be.compare(*systems, replicates=100, far_targets=[0])  # asked for, and what it says
+    assert zero.supported.all() and "are few for" not in zero.attrs["warnings"]
+
+
 def test_systems_without_an_error_are_not_said_to_be_equal():
     labels = np.repeat(np.arange(10), 2)
     right = (labels[:, None] != labels).astype(float)

@@ -26,6 +26,11 @@ def equal_error_variables(error: EqualError, kind: str) -> dict[str, tuple[tuple
     }
 
 
+def supported(target: float, attempts: float) -> bool:
+    """Say whether a FAR target could show in so many impostor attempts, by the rule of 3."""
+    return not target > 0 or attempts >= RULE_OF_3 / target
+
+
 def support_warnings(
     targets: Iterable[float], attempts: float, symmetric: bool, rate: str
 ) -> list[str]:
@@ -41,7 +46,7 @@ def support_warnings(
             continue
         if attempts < 1 / x:
             why = "not one false accept is allowed: the same as none at all"
-        elif attempts < RULE_OF_3 / x:
+        elif not supported(x, attempts):
             why = "even no false accept would not show it at 95 %, rule of 3"
         else:
             why = f"about {attempts * x:.2g} false accepts expected, rule of 30"

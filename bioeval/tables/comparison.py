@@ -15,6 +15,9 @@ from bioeval.tables import numbers
 if TYPE_CHECKING:
     import xarray as xr
 
+# Behind what is concluded where the data do not support the FAR target.
+_WEAK = " †"
+
 # Wider than any terminal: how wide the table would be if there were room.
 _ROOM = 10_000
 
@@ -43,6 +46,12 @@ class ComparisonTable:
         else:
             yield table
             yield Text("")
+            if not self.dataset["supported"].values.all():
+                yield Text(
+                    f"{_WEAK.strip()} The impostor attempts are too few for this FAR (see the "
+                    "warnings): do not conclude from it.",
+                    style="dim",
+                )
             yield Text(
                 f"Difference: {attrs['system_a']} - {attrs['system_b']}; in brackets: "
                 f"{100 * float(attrs['confidence']):g} % interval of each by itself, both systems "
@@ -70,13 +79,17 @@ class ComparisonTable:
             )  # fmt: skip
             better = int(ds["better"].values[i])
             defined = change == change and low == low
+            weak = defined and not int(ds["supported"].values[i])
             table.add_row(
                 str(measure).removesuffix(", rank 1"),
                 _written(one, area),
                 _written(other, area),
                 _written(change, area, "+"),
                 _interval(low, high, area) if defined else "",
-                Text(names[better] if defined else "not defined", style="bold" if better else ""),
+                Text(
+                    (names[better] if defined else "not defined") + (_WEAK if weak else ""),
+                    style="bold" if better and not weak else "",
+                ),
             )
         return table
 
