@@ -319,6 +319,27 @@ def test_surface_is_downsampled_for_drawing_only():
     assert plot.dir_surface(dataset, cmap="viridis").mesh_.get_cmap().name == "viridis"
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_surface_marks_the_exact_threshold_of_a_far_target(scores, kind):
+    """Between two thresholds of the curve FAR may jump; the table has the exact one."""
+    if kind == "similarity":
+        scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
+    dataset = be.open_set(scores, thresholds=8)
+
+    def marks(dataset):
+        display = draw(plot.dir_surface(dataset))
+        return {t.get_text(): t.xy[0] for t in display.ax_.texts if t.get_text().startswith("FAR")}
+
+    exact = float(dataset.threshold_at_far.sel(far_target=0.1, rank=1))
+    assert exact not in dataset.threshold.values
+    assert marks(dataset)["FAR 10 %"] == exact
+    within = dataset.threshold.values[dataset.far.values <= 0.1]
+    loosest = within.min() if kind == "similarity" else within.max()
+    assert marks(dataset.drop_vars("threshold_at_far"))["FAR 10 %"] == loosest
+    other = be.open_set(scores, thresholds=8, far_targets=[0.2])
+    assert marks(other)["FAR 10 %"] == loosest
+
+
 def test_surface_shows_one_system(systems):
     with pytest.raises(be.DataError, match="shows one system, but 2 are given.*'good', 'bad'"):
         plot.dir_surface(systems)

@@ -146,17 +146,15 @@ class DirSurfaceDisplay:
             )  # fmt: skip
 
     def _far_marks(self, x: np.ndarray) -> None:
-        """Mark the loosest threshold of the result at which FAR is at most a round number."""
-        finite = np.isfinite(self.threshold)
-        far, t = self.far[finite], self.threshold[finite]
+        """Mark the thresholds at which FAR is at most a round number."""
         least = 1 / max(1, attempts(self.system.dataset, "impostor") or 1)
         marked: list[float] = []
         for mark in FAR_MARKS:
-            within = np.nonzero(far <= mark)[0]
-            if mark < least or not len(within) or not (far > mark).any():
+            if mark < least or not (self.far[np.isfinite(self.threshold)] > mark).any():
                 continue
-            loosest = float(t[within[0] if self.kind == "similarity" else within[-1]])
-            if _crowded(loosest, marked, x):
+            loosest = self._loosest(mark)
+            drawn = min(x[0], x[-1]) <= loosest <= max(x[0], x[-1])
+            if not drawn or _crowded(loosest, marked, x):
                 continue
             marked.append(loosest)
             self.ax_.axvline(loosest, 0, 0.86, color="white", linewidth=1.6, alpha=0.5)
@@ -168,6 +166,23 @@ class DirSurfaceDisplay:
                 zorder=4, bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none",
                                 "pad": 1.2},
             )  # fmt: skip
+
+    def _loosest(self, target: float) -> float:
+        """Return the exact threshold of a FAR target at rank 1, where the result has it.
+
+        Else the loosest threshold of the curve with FAR at most the target; NaN without any.
+        """
+        dataset = self.system.dataset
+        if "threshold_at_far" in dataset:
+            known = np.isclose(dataset["far_target"].values, target, rtol=1e-9, atol=0)
+            exact = dataset["threshold_at_far"]
+            exact = exact.isel(rank=0) if "rank" in exact.dims else exact
+            if known.any() and exact.dims == ("far_target",):
+                return float(exact.values[known][0])
+        within = np.nonzero((self.far <= target) & np.isfinite(self.threshold))[0]
+        if not len(within):
+            return float("nan")
+        return float(self.threshold[within[0 if self.kind == "similarity" else -1]])
 
 
 def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
