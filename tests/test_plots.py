@@ -225,6 +225,25 @@ def test_a_system_without_errors_is_said_to_be_off_the_det():
     assert "both rates are smaller" in words(draw(plot.det(perfect))).lower()
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_det_draws_no_band_where_it_draws_no_curve(kind):
+    scores = be.simulate(30, 4, within=0.4, random_state=5)
+    if kind == "similarity":
+        scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
+    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100)
+    single, multi = (tree[f"verification/{x}"].to_dataset() for x in ("single", "multi"))
+    assert multi.eer == 0 and single.eer > 0 and (single.frr == 0).any()
+    display = draw(plot.det(tree))
+    assert list(display.lines_) == ["single-template", "multi-template"]
+    assert list(display.bands_) == ["single-template"]
+    assert "multi-template: off the axes" in words(display)
+    (path,) = display.bands_["single-template"].get_paths()
+    last = single.far.values[single.frr.values == 0].min()
+    assert path.vertices[:, 0].max() == last < 1
+    alone = draw(plot.det(multi))
+    assert not alone.bands_ and "bands:" not in words(alone)
+
+
 def test_error_rates_mark_the_eer(single):
     display = plot.error_rates(single)
     (text,) = (t.get_text() for t in display.labels_.texts if "EER" in t.get_text())

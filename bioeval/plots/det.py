@@ -70,13 +70,15 @@ class DetDisplay(CurvesDisplay):
             set_scale("function", functions=(deviate, ndtr))
         low_x, low_y, high = self._limits()
         style = {"drawstyle": "steps-post", **style}
+        unseen = self._off_axes(low_x, low_y)
         texts, points = {}, []
         for name, curve in self.curves.items():
             if curve.why_not:
                 continue
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, style)
-            self._band(curve)
+            if name not in unseen:  # as far to the right as the curve is on the axes
+                self._band(curve, last=float(curve.x[curve.y < low_y].min(initial=np.inf)))
             eer = scalar(curve.system.dataset, "eer")
             crowded = len(self.curves) > MOST_MEASURED
             measured = "" if eer != eer or crowded else f"EER {look.percent(eer)}"
@@ -95,7 +97,7 @@ class DetDisplay(CurvesDisplay):
         line = np.linspace(deviate(max(low_x, low_y)), deviate(high), 50)
         ax.plot(ndtr(line), ndtr(line), color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
         points.append(Labelled("", "k", ndtr(line), ndtr(line)))
-        self._titled("DET", (), self._off_axes(low_x, low_y))
+        self._titled("DET", (), unseen)
         look.labelled(
             ax, "False accept rate, FAR (%)", "False reject rate, FRR (%)",
             iso_of(systems, "far"), iso_of(systems, "frr"),
@@ -117,8 +119,8 @@ class DetDisplay(CurvesDisplay):
         """Say which curves are so good that nothing of them is on the axes."""
         return {
             name: "off the axes, both rates are smaller at one threshold"
-            for name in self.lines_
-            if ((self.curves[name].x < low_x) & (self.curves[name].y < low_y)).any()
+            for name, curve in self.curves.items()
+            if not curve.why_not and ((curve.x < low_x) & (curve.y < low_y)).any()
         }
 
 
@@ -167,7 +169,8 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     Notes
     -----
     A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Lines are steps, as
-    in :func:`bioeval.plot.roc`. Bands are the intervals of FRR, where the result has them.
+    in :func:`bioeval.plot.roc`. Bands are the intervals of FRR, where the result has them and the
+    curve is on the axes; the interval of no false reject is in the result and its table.
 
     Examples
     --------
