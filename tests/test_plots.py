@@ -576,6 +576,16 @@ def test_matrix_is_sorted_by_subject_without_the_diagonal():
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["a", "b"]
 
 
+@pytest.mark.parametrize(("probes", "gallery"), [(30, 5), (5, 30), (5, 6)])
+def test_both_axes_of_a_matrix_are_named_or_both_counted(probes, gallery):
+    labels = np.arange(probes), np.repeat(np.arange(gallery), 4)
+    display = draw(plot.matrix(be.Scores(np.ones((probes, 4 * gallery)), *labels)))
+    for axis, subjects in ((display.ax_.xaxis, gallery), (display.ax_.yaxis, probes)):
+        shown = [t.get_text() for t in axis.get_ticklabels()]
+        named = max(probes, gallery) <= 24
+        assert (shown == [str(i) for i in range(subjects)]) == named
+
+
 def test_matrix_reduces_to_means_of_finite_scores():
     rng = np.random.default_rng(5)
     values = rng.random((23, 17))

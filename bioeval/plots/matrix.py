@@ -140,7 +140,7 @@ class MatrixDisplay:
                 place, gap = (0, 0), -9
 
     def _axis(self, which: str) -> None:
-        """Mark the subjects where there is room, else count templates."""
+        """Name the subjects where there is room along both axes, else count templates."""
         ax = self.ax_
         axis = ax.xaxis if which == "x" else ax.yaxis
         starts, names = self.column_subjects if which == "x" else self.row_subjects
@@ -151,7 +151,8 @@ class MatrixDisplay:
             if len(names) <= RULED:
                 axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
         axis.set_tick_params(which="minor", length=2 if len(names) > NAMED else 5)
-        if self.labelled and len(names) <= NAMED:
+        both = self.column_subjects, self.row_subjects
+        if self.labelled and max(len(subjects) for _, subjects in both) <= NAMED:
             centres = (starts[1:] + starts[:-1]) / 2
             axis.set_major_locator(FixedLocator(centres.tolist()))
             # A name needs the height of its letters, along either axis once it is turned.
