@@ -186,6 +186,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     marked = [line for line in shown.splitlines() if line.endswith("†")]
     assert len(marked) == 4 and all("at FAR <=" in line for line in marked)
     assert "better" in shown and "† The impostor attempts are too few for this FAR" in shown
+    assert "FAR 0.001, 0.0001 (not one false accept" in " ".join(shown.split())
     assert main([*files, "--far", "0.1"]) == 0
     assert "†" not in capsys.readouterr().out
     zero = be.compare(*systems, replicates=100, far_targets=[0])  # asked for, and what it says

@@ -180,7 +180,7 @@ class ResultTable:
         """List the warnings under the tasks that gave them."""
         groups: dict[str, list[str]] = {}
         for text, paths in warnings(self.datasets).items():
-            text = _joined(self._reword(text))
+            text = with_joined_targets(self._reword(text))
             everywhere = len(paths) == len(self.datasets)
             titles = [title(self.datasets[path], path, self._several) for path in paths]
             groups.setdefault("" if everywhere else "; ".join(titles), []).append(text)
@@ -242,7 +242,7 @@ def _some(cells: tuple[str, ...], kept: Iterable[int]) -> tuple[str, ...]:
     return tuple(cells[i] for i in kept)
 
 
-def _joined(text: str) -> str:
+def with_joined_targets(text: str) -> str:
     """Say a reason once where several FAR targets in a row have it."""
     before = ""
     while text != before:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.tables import numbers
+from bioeval.tables import numbers, with_joined_targets
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -99,7 +99,7 @@ class ComparisonTable:
             yield Text("")
             yield Text("Warnings", style="bold yellow")
         for line in lines:
-            yield Padding(Text(f"- {line}"), (0, 0, 0, 2))
+            yield Padding(Text(f"- {with_joined_targets(line)}"), (0, 0, 0, 2))
 
 
 def _interval(low: float, high: float, area: bool) -> str:
