@@ -16,13 +16,13 @@ from bioeval.version import __version__
 #: Each command's file and what it does, in one line.
 COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
-    "compare": "Compare two systems over the same data.",
-    "protocols": "List, explain and check protocol cards.",
-    "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
-    "convert": "Write what a file holds in another format.",
-    "gallery-size": "Evaluate identification against the size of the gallery.",
-    "simulate": "Make scores of a population with known truth.",
     "threshold": "Which threshold to install, and what to expect of it.",
+    "compare": "Compare two systems over the same data.",
+    "gallery-size": "Evaluate identification against the size of the gallery.",
+    "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
+    "protocols": "List, explain and check protocol cards.",
+    "convert": "Write what a file holds in another format.",
+    "simulate": "Make scores of a population with known truth.",
     "bench": "Measure speed and memory, as ratios from one run.",
 }
 
@@ -110,13 +110,16 @@ def _command_for(word: str) -> str:
     return ""
 
 
-HELP = """Evaluate biometric systems: verification, open-set and closed-set identification.
+HELP = """Evaluate recognition systems: verification, identification, re-identification, tracking.
 
 \b
 Examples:
   bioeval run scores.npz
   bioeval run embeddings.npz --embeddings dlib128 --labels subject --metric l2
   bioeval simulate --subjects 100 --templates 5 --out scores.npz
+  bioeval threshold scores.npz --target far=0.001
+  bioeval run features.mat --protocol market1501
+  bioeval tracking gt.txt result.txt
   bioeval protocols course-all-vs-all
 """
 
