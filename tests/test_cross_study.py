@@ -188,3 +188,77 @@ def test_the_command(scores, tmp_path):
     assert (out / "table.txt").read_text().split() == done.stdout.split()
     with pytest.raises(DataError, match="only 40 subjects"):
         CliRunner().invoke(root, [*words[:2], "--folds", "41"], catch_exceptions=False)
+
+
+def _of_pairs(**more):
+    rng = np.random.default_rng(0)
+    same = np.arange(200) % 2
+    return be.Scores.from_pairs(rng.normal(3 - 3 * same), same, **more)
+
+
+def test_of_pairs_it_speaks_of_pairs():
+    who = np.arange(200) // 20
+    subjects = np.column_stack([who, np.where(np.arange(200) % 2, who, (who + 1) % 10)])
+    for pairs, named in ((_of_pairs(), False), (_of_pairs(subjects=subjects), True)):
+        ds = be.study_threshold(pairs, ("far", 0.1), folds=5, repeats=2)
+        text = " ".join(plain(StudyTable(ds), 100).split())
+        assert "New pairs: mean over folds whose pairs the threshold had not seen" in text
+        assert "where chosen by subject new pairs over folds" in text
+        assert ("That their subjects are named changes nothing" in text) == named
+        legend = be.plot.threshold_study(ds).ax_.get_legend()
+        assert "expected of new pairs" in [text.get_text() for text in legend.get_texts()]
+    folds = be.study_threshold(_of_pairs(subjects=subjects, folds=who // 5), "eer")
+    assert "subjects are named" not in folds.attrs["warnings"]
+
+
+def test_a_missed_target_is_said_after_the_table():
+    few = be.simulate(8, 3, random_state=9)
+    ds = be.study_threshold(few, ("far", 0.01), folds=4, repeats=5)
+    times = ds.far_mean.item() / 0.01
+    assert times > 1.1
+    said = f"On new people the FAR was {100 * ds.far_mean.item():.3f} %, {times:.1f} times the "
+    lines = plain(StudyTable(ds), 100).splitlines()
+    row = next(i for i, line in enumerate(lines) if "HTER, %" in line)
+    assert lines[row + 2] == f"{said}target."
+    none = be.study_threshold(few, ("far", 0.0), folds=4, repeats=5)
+    assert none.attrs["on_new_data"].endswith("; the target was 0.")
+    kept = be.study_threshold(few, ("far", 0.9), folds=4, repeats=5)
+    assert kept.far_mean < 0.9 * 1.1
+    assert kept.attrs["on_new_data"] == ""
+
+
+def test_a_target_out_of_reach_is_said_at_the_top():
+    rare = be.study_threshold(be.simulate(8, 3, random_state=3), ("far", 1e-4), folds=4, repeats=1)
+    text = plain(StudyTable(rare), 200)
+    assert text.count("he data cannot show FAR 0.0001") == 1
+    assert text.index("Install") < text.index("The data cannot show") < text.index("where chosen")
+    assert "the data cannot show FAR 0.0001" in rare.attrs["warnings"]
+
+
+def test_folds_at_one_place_are_drawn_by_their_number():
+    subject = np.repeat(np.arange(12), 3)
+    values = 1.0 * (subject[:, None] != subject)
+    values[0, 1] = values[1, 0] = 2.0
+    ds = be.study_threshold(be.Scores(values, subject), ("far", 0.01), folds=4, repeats=5)
+    display = be.plot.threshold_study(ds)
+    there = list(zip(display.far.tolist(), display.frr.tolist(), strict=True))
+    by_hand = sorted(there.count(place) for place in set(there))
+    assert max(by_hand) > 1
+    assert sorted(display.counts.tolist()) == by_hand
+    (points,) = display.ax_.collections[:1]
+    areas = points.get_sizes()
+    np.testing.assert_allclose(areas / areas.min(), display.counts / display.counts.min())
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert f"test parts of folds; area: how many (1 to {max(by_hand)})" in words
+    assert be.plot.threshold_study(ds, markersize=3, color="red").counts.sum() == 20
+
+
+def test_the_target_is_named_at_the_top_and_not_below_points(scores):
+    ds = be.study_threshold(scores, ("far", 0.001), folds=4, repeats=3)
+    display = be.plot.threshold_study(ds)
+    display.figure_.canvas.draw()
+    (label,) = (text for text in display.ax_.texts if "target" in text.get_text())
+    box = label.get_window_extent().transformed(display.ax_.transData.inverted())
+    assert box.y1 <= display.ax_.get_ylim()[1]
+    top = max(display.frr.max(), ds.frr_high.item(), ds.optimistic_frr_high.item())
+    assert box.y0 > top

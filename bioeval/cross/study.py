@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.blocks import BlockReader, Progress, threads_for
 from bioeval.checks import require_integer
 from bioeval.counting import is_symmetric, require_values
-from bioeval.cross.choosing import Attempts, parse_rule
+from bioeval.cross.choosing import Attempts, Rule, parse_rule
 from bioeval.cross.divisions import Sides
 from bioeval.cross.evaluation import cross_evaluate, listed_attempts
 from bioeval.cross.fold_counts import Judged, judge_listed, judge_two
@@ -32,6 +32,14 @@ RATES = ("far", "frr", "hter")
 
 # Unless told otherwise.
 FOLDS, REPEATS = 10, 20
+
+# How far above its target a rate is called missed.
+CLEARLY = 1.1
+
+NAMED = (
+    ". That their subjects are named changes nothing here: for new people, give the pairs folds "
+    "that share no subject"
+)
 
 # Attempts for each expected error: so few that none of them may fail (rule of 3, at 95 %), and so
 # many that 30 do (rule of 30, within 30 % at 90 %).
@@ -59,7 +67,8 @@ def study_threshold(
     Parameters
     ----------
     scores : Scores
-        A matrix with labels, or a list of pairs (which is divided by pair, or by its own folds).
+        A matrix with labels, or a list of pairs (which is divided by pair, or by its own folds;
+        by pair even where its subjects are known).
     target : str or tuple
         As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
     folds, repeats : int, optional
@@ -172,15 +181,20 @@ def study_threshold(
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
     attrs["chosen_on"] = "all data; its error there is optimistic"
+    attrs["divided"] = "pairs" if isinstance(scores, PairScores) else "subjects"
+    attrs["on_new_data"] = _missed(variables["far_mean"][1], rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
     attrs["replicates"] = asked.replicates
     said = str(crossed.attrs["warnings"]).split("\n")
     if isinstance(scores, PairScores) and scores.pair_folds is None:
         said.append(
             "pairs are divided, not subjects: who is in several pairs is not new to the threshold"
+            + ("" if scores.pair_subjects is None else NAMED)
         )
     said += remarks
-    attrs["warnings"] = "\n".join([*filter(None, said), *_reach(variables, rule.values)])
+    reach, few = _reach(variables, rule.values)
+    attrs["out_of_reach"] = reach
+    attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     return build(variables, STUDY, coordinates, attrs)
 
@@ -240,19 +254,33 @@ def _subjects(scores: Scores) -> int:
     return sides.subjects_in(np.arange(sides.n))
 
 
-def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> list[str]:
-    """Say where the data do not support the target."""
+def _missed(far: float, rule: Rule, divided: str) -> str:
+    """Say by how much a FAR target was missed by those whom the threshold had not seen."""
+    if rule.name != "far" or not far > CLEARLY * rule.values[0]:
+        return ""
+    target = rule.values[0]
+    found = f"On new {'people' if divided == 'subjects' else divided} the FAR was {100 * far:.3f} %"
+    if not target:
+        return f"{found}; the target was 0."
+    times = far / target
+    return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target."
+
+
+def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, str]:
+    """Say that the data cannot show the target at all, or that they leave it uncertain."""
     if "more_for_3" not in variables:
-        return []
+        return "", ""
     if variables["more_for_3"][1]:
-        return [
+        cannot = (
             f"the data cannot show FAR {values[0]:g}: even without a false accept "
             f"{variables['impostors_for_3'][1]:,} independent impostor attempts would be needed "
             "(rule of 3)"
-        ]
+        )
+        return cannot, ""
     if variables["more_for_30"][1]:
-        return [
+        few = (
             f"fewer than 30 false accepts are expected at FAR {values[0]:g} (rule of 30): the "
             "threshold is uncertain"
-        ]
-    return []
+        )
+        return "", few
+    return "", ""

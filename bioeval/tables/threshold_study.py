@@ -22,6 +22,8 @@ class StudyTable:
 
     def __init__(self, study: xr.Dataset):
         self.study = study
+        divided = str(study.attrs["divided"])
+        self._new = f"new {'people' if divided == 'subjects' else divided}"
         self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -38,12 +40,19 @@ class StudyTable:
         yield Text(what, "bold")
         yield Padding(
             Text(f"by {attrs['threshold_rule_in_words']}, chosen on all data", style="dim"),
-            (0, 0, 1, 2),
+            (0, 0, 0, 2),
         )
+        reach = str(attrs["out_of_reach"])
+        if reach:
+            yield Padding(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"), (0, 0, 0, 2))
+        yield Text("")
         narrow = options.max_width < 70
         yield Padding(self._rates(narrow), (0, 0, 0, 2))
+        if attrs["on_new_data"]:
+            yield Text("")
+            yield Text(str(attrs["on_new_data"]), "bold")
         yield from self._lines(narrow)
-        said = [text for text in str(attrs["warnings"]).split("\n") if text]
+        said = [text for text in str(attrs["warnings"]).split("\n") if text not in ("", reach)]
         if said:
             yield Text("")
             yield Text("Warnings", style="bold yellow")
@@ -51,9 +60,9 @@ class StudyTable:
             yield Padding(Text(f"- {text}"), (0, 0, 0, 2))
 
     def _rates(self, narrow: bool) -> Table:
-        v = self._v
+        v, new = self._v, self._new
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        heads = ["", "where chosen", "by subject", "new people", "over folds", "pooled", "sd"]
+        heads = ["", "where chosen", "by subject", new, "over folds", "pooled", "sd"]
         heads = [head for head in heads[:5] if head != "by subject"] if narrow else heads
         for head in heads:
             table.add_column(head, justify="right" if head else "left", no_wrap=True)
@@ -62,12 +71,12 @@ class StudyTable:
                 "": label,
                 "where chosen": _percent(v[f"optimistic_{rate}"]),
                 "by subject": self._interval(f"optimistic_{rate}"),
-                "new people": _percent(v[f"{rate}_mean"]),
+                new: _percent(v[f"{rate}_mean"]),
                 "over folds": self._interval(rate),
                 "pooled": _percent(v[f"{rate}_pooled"]),
                 "sd": _percent(v[f"{rate}_sd"]),
             }
-            bold = {"new people": "bold"}
+            bold = {new: "bold"}
             table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
         return table
 
@@ -87,8 +96,9 @@ class StudyTable:
         )
         lines = [
             "Where chosen: on the data the threshold comes from, which is optimistic"
-            f"{'' if narrow else by_subject}. New people: mean over folds whose subjects the "
-            "threshold had not seen; its interval over folds (Nadeau and Bengio) is a heuristic."
+            f"{'' if narrow else by_subject}. {self._new.capitalize()}: mean over folds whose "
+            f"{study.attrs['divided']} the threshold had not seen; its interval over folds "
+            "(Nadeau and Bengio) is a heuristic."
         ]
         if len(t):
             lines.append(
