@@ -262,3 +262,29 @@ def test_the_target_is_named_at_the_top_and_not_below_points(scores):
     assert box.y1 <= display.ax_.get_ylim()[1]
     top = max(display.frr.max(), ds.frr_high.item(), ds.optimistic_frr_high.item())
     assert box.y0 > top
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_hter_is_not_surer_than_its_parts(swap):
+    """FRR (or FAR) is 0, and stays so in whatever is resampled."""
+    subject = np.repeat(np.arange(12), 3)
+    same = subject[:, None] == subject
+    values = 1.0 * ~same
+    wrong = [(0, 4), (9, 30), (13, 25)] if not swap else [(0, 1), (9, 11), (13, 14)]
+    for i, j in wrong:
+        values[i, j] = values[j, i] = 1.0 * same[i, j]
+    scores = be.Scores(values, subject)
+    study = be.study_threshold(scores, ("fixed", 0.5), folds=4, repeats=1)
+    none, some = ("far", "frr") if swap else ("frr", "far")
+    assert study[f"optimistic_{none}"] == 0 < study[f"optimistic_{some}"]
+    folds = be.partition.SubjectKFold(2)
+    crossed = be.cross_evaluate(
+        scores, folds, threshold=("fixed", 0.5), interval="subject-bootstrap"
+    )
+    for ds, prefix in ((study, "optimistic_"), (crossed, "")):
+        ends = {
+            end: [ds[f"{prefix}{rate}_{end}"].item() for rate in ("far", "frr")]
+            for end in ("low", "high")
+        }
+        assert ds[f"{prefix}hter_low"] <= sum(ends["low"]) / 2
+        assert ds[f"{prefix}hter_high"] >= sum(ends["high"]) / 2 > 0

@@ -147,7 +147,7 @@ def fold_dataset(
     variables |= {name: (over, n) for name, n in sizes.items()}
     variables |= _summaries(ratios, sizes, there, confidence)
     if resampled is not None:
-        found_ends = resampled.rates()
+        found_ends = ends_by_subject(resampled)
         for name in ratios:
             _, low, high = found_ends.get(name, (np.nan, np.nan, np.nan))
             variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
@@ -169,6 +169,21 @@ def fold_dataset(
         ]
     )
     return build(variables, CROSS, coordinates, attrs)
+
+
+def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
+    """Return each rate of all parts together, with the ends of its interval by subject.
+
+    Where FAR or FRR is exactly 0 or 1 it is so in every resampling, and those of HTER do not show
+    how unsure it is: then its interval reaches at least to half the sum of their ends.
+    """
+    found = pooled.rates()
+    far, frr = found["far"], found["frr"]
+    if far[0] in (0, 1) or frr[0] in (0, 1):
+        hter, low, high = found["hter"]
+        half = [(a + b) / 2 for a, b in zip(far[1:], frr[1:], strict=True)]
+        found["hter"] = hter, min(low, half[0]), max(high, half[1])
+    return found
 
 
 # A rate as its numerator and denominator (for the pooled value) and its value in each fold.

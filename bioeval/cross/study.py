@@ -14,7 +14,7 @@ from bioeval.cross.choosing import Attempts, Rule, parse_rule
 from bioeval.cross.divisions import Sides
 from bioeval.cross.evaluation import cross_evaluate, listed_attempts
 from bioeval.cross.fold_counts import Judged, judge_listed, judge_two
-from bioeval.cross.results import SUMMARIES
+from bioeval.cross.results import SUMMARIES, ends_by_subject
 from bioeval.draws import RandomState
 from bioeval.errors import DataError
 from bioeval.metrics.datasets import about_attrs, build
@@ -210,7 +210,7 @@ def _by_subject(
     pooled = PooledRates(scores, asked)
     with threads_for(scores):
         pooled.add(scores, whole.chosen.threshold, templates, fusion)
-    return pooled.rates(), pooled.remarks()
+    return ends_by_subject(pooled), pooled.remarks()
 
 
 def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:
