@@ -17,6 +17,8 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cross import fold_counts
 from bioeval.errors import DataError, ProtocolError
+from bioeval.tables import plain as as_text
+from bioeval.tables.folds import FoldTable
 
 RULES: dict[str, Any] = {
     "eer": "eer",
@@ -639,3 +641,30 @@ def test_the_page_says_what_happens(root):
     failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert failed == 0
     assert ran > 20
+
+
+@pytest.mark.parametrize("task", ["open_set", "closed_set"])
+def test_the_sizes_of_galleries_are_said_first(task):
+    """Of 20 subjects two are not enrolled: the galleries have 18 in all."""
+    subject = np.repeat(np.arange(20), 3)
+    enrolled = np.arange(60)[(np.arange(60) % 3 == 0) & (subject < 18)]
+    probes = np.setdiff1d(np.arange(60), enrolled)
+    values = np.random.default_rng(0).normal(size=(len(probes), 18)) + 2.0 * (
+        subject[probes][:, None] != subject[enrolled]
+    )
+    scores = be.Scores(values, subject[probes], subject[enrolled])
+    fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
+    ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task=task)
+    said = "training is searched in galleries of 14 to 15 subjects, test in 3 to 4: not comparable"
+    assert ds.attrs["galleries"] == said
+    lines = [line.strip() for line in as_text(FoldTable(ds), 100).splitlines()]
+    heading = next(i for i, line in enumerate(lines) if "identification" in line)
+    assert lines[heading + 1] == said
+    assert ds.attrs["warnings"].count("galleries of different sizes") == 1
+    whole = be.simulate(21, 3)
+    halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
+    alike = be.cross_evaluate(whole, halves, task=task)
+    assert "not comparable" not in alike.attrs["galleries"]
+    assert "galleries" not in alike.attrs["warnings"]
+    verified = be.cross_evaluate(whole, halves)
+    assert "galleries" not in verified.attrs

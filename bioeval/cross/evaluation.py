@@ -435,9 +435,12 @@ def identify_views(
     train, test = _searched(train_scores, options), _searched(test_scores, options)
     if options.task == "closed_set":
         both = (train.ranks, train.skipped), (test.ranks, test.skipped)
-        return Fold.of_ranks(*both, options.ranks, *sizes)
+        made = Fold.of_ranks(*both, options.ranks, *sizes)
+        made.galleries = train.gallery, test.gallery
+        return made
     judged = judge_listed(train.attempts(), test.attempts(), options.rule, options.fixed)
     made = Fold.of_judged(judged, *sizes)
+    made.galleries = train.gallery, test.gallery
     t = judged.chosen.threshold
     for name, part in (("train_", train), ("", test)):
         made.detected[name] = part.detected(t, options.ranks, judged.chosen.defined)
@@ -457,12 +460,15 @@ class _Searched:
         Distance of the nearest candidate of each impostor attempt.
     skipped : int
         Probes without a mate.
+    gallery : int
+        Subjects in the gallery.
     """
 
     mate: np.ndarray
     ranks: np.ndarray
     other: np.ndarray
     skipped: int = 0
+    gallery: int = 0
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1: a mate that is not first is never accepted."""
@@ -488,7 +494,9 @@ def _searched(view: Scores | None, options: Options) -> _Searched:
     if options.task == "open_set":
         other = tally.other[impostor_probes(tally, options.impostors)]
     skipped = len(tally.mates) - len(chosen)
-    return _Searched(tally.mate[probes], np.rint(ranks).astype(np.int64), other, skipped)
+    gallery = len(np.unique(view.codes.gallery))
+    found = np.rint(ranks).astype(np.int64)
+    return _Searched(tally.mate[probes], found, other, skipped, gallery)
 
 
 # ----------------------------------------------------------------------------------- systems

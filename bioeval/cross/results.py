@@ -26,6 +26,9 @@ INTERVAL_BY_SUBJECT = (
     "it adds is left out"
 )
 
+# Where a rate that is the same in every fold has an interval all the same.
+BOUND = '; interval="subject-bootstrap" has a bound'
+
 # Of each rate, how its counts make it: the count over the attempts of its class.
 RATES = {
     "far": ("fa", "impostor_attempts"),
@@ -33,6 +36,9 @@ RATES = {
     "gar": ("ga", "genuine_attempts"),
     "frr": ("fr", "genuine_attempts"),
 }
+
+# Galleries that differ by no more than this share are as good as alike: halves of an odd number.
+ALIKE = 0.1
 
 # The value of a rate over all folds, in the order in which it is told.
 SUMMARIES = ("mean", "sd", "pooled", "low", "high", "folds")
@@ -54,6 +60,8 @@ class Fold:
         For each part, by its prefix, the genuine attempts detected, or identified, at each rank
         or better.
     train_subjects, test_subjects : int
+    galleries : tuple of int
+        Of identification: the subjects in the gallery of the training part and of the test part.
     """
 
     threshold: float
@@ -62,6 +70,7 @@ class Fold:
     train_subjects: int
     test_subjects: int
     detected: dict[str, np.ndarray] = field(default_factory=dict)
+    galleries: tuple[int, int] = (0, 0)
 
     @classmethod
     def of_judged(cls, judged: Judged, train_subjects: int, test_subjects: int) -> Fold:
@@ -159,11 +168,14 @@ def fold_dataset(
     if resampled is not None:
         attrs |= resampled.asked.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
+    searched, remark = _galleries([fold.galleries for fold in found.values()])
+    if options.task != "verification":
+        attrs["galleries"] = searched
     attrs["warnings"] = "\n".join(
         [
             *filter(None, attrs["warnings"].split("\n")),
             *_warnings(ratios, there, options),
-            *_gallery_warning(options.task, sizes),
+            *remark,
             *_unmated_warning(counts, about.layout),
             *(() if resampled is None else resampled.remarks()),
         ]
@@ -331,8 +343,7 @@ def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: Any) -> 
             value = int(np.nanmax(values[there]))
             said.append(
                 f"{name.upper()} is {value} in every fold: the spread between folds is 0 and says "
-                "nothing, so there is no interval"
-                + ("" if closed else '; interval="subject-bootstrap" has a bound')
+                "nothing, so there is no interval" + ("" if closed else BOUND)
             )
     if number == 1:
         said.append("there is one fold only: no interval and no standard deviation")
@@ -349,12 +360,18 @@ def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]
     ]
 
 
-def _gallery_warning(task: str, sizes: Mapping[str, np.ndarray]) -> list[str]:
-    train, test = sizes["train_subjects"].max(), sizes["test_subjects"].max()
-    if task == "verification" or train == test:
-        return []
-    return [
-        f"each part is searched in a gallery of its own, up to {train} subjects in training and "
-        f"{test} in test: their rates differ for that reason alone, since a smaller gallery makes "
-        "fewer errors"
+def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
+    """Say in galleries of how many subjects each part is searched; warn where these differ."""
+    train, test = (_span([size[part] for size in sizes]) for part in (0, 1))
+    said = f"training is searched in galleries of {train} subjects, test in {test}"
+    if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):
+        return said, []
+    return f"{said}: not comparable", [
+        "training and test are searched in galleries of different sizes, which alone makes their "
+        "rates differ: a smaller one makes fewer errors"
     ]
+
+
+def _span(counts: list[int]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -99,6 +99,8 @@ def _short(text: str, most: int = 160) -> str:
 
 
 def _details(dataset: xr.Dataset) -> Iterator[str]:
+    if dataset.attrs.get("galleries"):
+        yield str(dataset.attrs["galleries"])
     repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
     sizes = [
         f"{_span(dataset[f'{part}_subjects'].values)} {words}"
