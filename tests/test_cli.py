@@ -655,6 +655,21 @@ def test_every_option_that_a_message_may_name_is_there(command):
         ("simulate", "session_sd is 2 without it", "--session-sd is 2 without it"),
         ("simulate", "Expected layout='x'", "Expected --layout x"),
         ("simulate", "random_state is -1", "--seed is -1"),
+        (
+            "threshold",
+            "RepeatedSubjectKFold: n_splits is 10, but there are only 5 subjects; give fewer",
+            "--folds is 10, but there are only 5 subjects; give fewer",
+        ),
+        (
+            "threshold",
+            "RepeatedSampleKFold: n_splits is 10, but there are only 5 samples; give fewer",
+            "--folds is 10, but there are only 5 pairs; give fewer",
+        ),
+        (
+            "threshold",
+            "RepeatedSubjectKFold: there is only one subject",
+            "there is only one subject",
+        ),
         ("protocols", "max_rank is 0", "max_rank is 0"),
     ],
 )

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.cli import main
 from bioeval.cli.group import root
 from bioeval.errors import DataError, ProtocolError
 from bioeval.tables import plain
@@ -288,3 +289,25 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
         }
         assert ds[f"{prefix}hter_low"] <= sum(ends["low"]) / 2
         assert ds[f"{prefix}hter_high"] >= sum(ends["high"]) / 2 > 0
+
+
+def test_messages_name_what_the_command_has(tmp_path, capsys):
+    file = str(tmp_path / "five.npz")
+    be.save(be.simulate(5, 3), file)
+    assert main(["threshold", file, "--target", "far=1%"]) == 2
+    said = capsys.readouterr().err
+    assert "--target is 'far=1%'; expected eer" in said
+    assert "fixed=T" in said
+    assert "tuple" not in said
+    assert main(["threshold", file]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("bioeval: error: --folds is 10, but there are only 5 subjects")
+    subject = np.repeat(np.arange(12), 3)
+    be.save(be.Scores(1.0 * (subject[:, None] != subject), subject), file)
+    assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert 'there is no interval; the column "by subject" has a bound' in said
+    assert "interval=" not in said
+    be.save(_of_pairs(), file)
+    assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
+    assert "by subject" not in capsys.readouterr().out.split("Warnings")[1].split("interval by")[0]

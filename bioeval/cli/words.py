@@ -67,6 +67,16 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
 #: Options that only a protocol card has.
 OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims")
 
+#: What the library says in the terms of Python, and how a command says it.
+_AS_TYPED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "threshold": (
+        (r' \(or a tuple: \("far", 0\.001\)\)', ""),
+        (r"^(RepeatedS\w+KFold): n_splits is", r"\1: --folds is"),
+        (r"^(RepeatedSampleKFold: .*\bonly (?:one|[\d,]+)) sample", r"\1 pair"),  # what it divides
+        (r"^RepeatedS\w+KFold: ", ""),
+    ),
+}
+
 # Names of arrays in a file may well be those of arguments, and are left as they are.
 _CONTENTS = "It holds: "
 
@@ -107,6 +117,8 @@ def rewording(command: str) -> Callable[[str], str]:
 
     def reworded(message: str) -> str:
         text, contents, rest = message.partition(_CONTENTS)
+        for form, instead in _AS_TYPED.get(command, ()):
+            text = re.sub(form, instead, text)
         return forms.sub(option, text).replace("expected None or ", "expected ") + contents + rest
 
     return reworded

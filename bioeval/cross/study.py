@@ -14,7 +14,7 @@ from bioeval.cross.choosing import Attempts, Rule, parse_rule
 from bioeval.cross.divisions import Sides
 from bioeval.cross.evaluation import cross_evaluate, listed_attempts
 from bioeval.cross.fold_counts import Judged, judge_listed, judge_two
-from bioeval.cross.results import SUMMARIES, ends_by_subject
+from bioeval.cross.results import BOUND, SUMMARIES, ends_by_subject
 from bioeval.draws import RandomState
 from bioeval.errors import DataError
 from bioeval.metrics.datasets import about_attrs, build
@@ -185,7 +185,8 @@ def study_threshold(
     attrs["on_new_data"] = _missed(variables["far_mean"][1], rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
     attrs["replicates"] = asked.replicates
-    said = str(crossed.attrs["warnings"]).split("\n")
+    bound = '; the column "by subject" has a bound' if by_subject else ""
+    said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
     if isinstance(scores, PairScores) and scores.pair_folds is None:
         said.append(
             "pairs are divided, not subjects: who is in several pairs is not new to the threshold"
