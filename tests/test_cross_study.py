@@ -297,7 +297,7 @@ def test_messages_name_what_the_command_has(tmp_path, capsys):
     assert main(["threshold", file, "--target", "far=1%"]) == 2
     said = capsys.readouterr().err
     assert "--target is 'far=1%'; expected eer" in said
-    assert "fixed=T" in said
+    assert "fixed=T, such as far=0.001\n" in said
     assert "tuple" not in said
     assert main(["threshold", file]) == 2
     said = capsys.readouterr().err

@@ -70,7 +70,7 @@ OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_
 #: What the library says in the terms of Python, and how a command says it.
 _AS_TYPED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "threshold": (
-        (r' \(or a tuple: \("far", 0\.001\)\)', ""),
+        (r' \(or a tuple: \("far", 0\.001\)\)', ", such as far=0.001"),
         (r"^(RepeatedS\w+KFold): n_splits is", r"\1: --folds is"),
         (r"^(RepeatedSampleKFold: .*\bonly (?:one|[\d,]+)) sample", r"\1 pair"),  # what it divides
         (r"^RepeatedS\w+KFold: ", ""),
