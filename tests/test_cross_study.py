@@ -254,15 +254,16 @@ def test_folds_at_one_place_are_drawn_by_their_number():
     assert be.plot.threshold_study(ds, markersize=3, color="red").counts.sum() == 20
 
 
-def test_the_target_is_named_at_the_top_and_not_below_points(scores):
-    ds = be.study_threshold(scores, ("far", 0.001), folds=4, repeats=3)
+@pytest.mark.parametrize("target", [0.001, 0.06])
+def test_the_target_is_named_at_the_top_and_not_below_points(scores, target):
+    ds = be.study_threshold(scores, ("far", target), folds=4, repeats=3)
     display = be.plot.threshold_study(ds)
     display.figure_.canvas.draw()
     (label,) = (text for text in display.ax_.texts if "target" in text.get_text())
-    box = label.get_window_extent().transformed(display.ax_.transData.inverted())
-    assert box.y1 <= display.ax_.get_ylim()[1]
     top = max(display.frr.max(), ds.frr_high.item(), ds.optimistic_frr_high.item())
-    assert box.y0 > top
+    for drawn in (label, display.ax_.get_legend()):
+        box = drawn.get_window_extent().transformed(display.ax_.transData.inverted())
+        assert top < box.y0 < box.y1 <= display.ax_.get_ylim()[1]
 
 
 @pytest.mark.parametrize("swap", [False, True])

@@ -78,7 +78,7 @@ class ThresholdStudyDisplay:
         )  # fmt: skip
         ax.margins(0.06)
         ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
-        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.07 * ax.get_ylim()[1])
+        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.2 * ax.get_ylim()[1])
         crowded = self._target()
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: look.percent(value))
