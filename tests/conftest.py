@@ -20,7 +20,7 @@ matplotlib.use("Agg")
 hypothesis.settings.register_profile(
     "ci", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=100
 )
-hypothesis.settings.register_profile("dev", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=20)
 hypothesis.settings.load_profile("ci" if CI else "dev")
 
 
