@@ -9,47 +9,47 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from bioeval.version import __version__
+from bioeval.base.version import __version__
 
 # Where each public name lives.
 _HOMES = {
-    "Scores": "bioeval.scores",
-    "PairScores": "bioeval.scores",
-    "TopKScores": "bioeval.ranked_lists",
-    "Tally": "bioeval.tally_bundle",
+    "Scores": "bioeval.scores.matrix",
+    "PairScores": "bioeval.scores.matrix",
+    "TopKScores": "bioeval.scores.top_k",
+    "Tally": "bioeval.evaluation.tally",
     "Protocol": "bioeval.protocol",
-    "load": "bioeval.formats",
-    "save": "bioeval.formats",
-    "parse_names": "bioeval.formats.file_names",
-    "simulate": "bioeval.simulation",
+    "load": "bioeval.scores.formats",
+    "save": "bioeval.scores.formats",
+    "parse_names": "bioeval.scores.formats.image_names",
+    "simulate": "bioeval.scores.simulation",
     "plot": "bioeval",
     "partition": "bioeval",
     "stats": "bioeval",
-    "evaluate": "bioeval.pipeline",
-    "tally": "bioeval.pipeline",
-    "verification": "bioeval.tasks",
-    "open_set": "bioeval.tasks",
-    "closed_set": "bioeval.tasks",
-    "ranks": "bioeval.tasks",
+    "evaluate": "bioeval.evaluation.pipeline",
+    "tally": "bioeval.evaluation.pipeline",
+    "verification": "bioeval.evaluation.tasks",
+    "open_set": "bioeval.evaluation.tasks",
+    "closed_set": "bioeval.evaluation.tasks",
+    "ranks": "bioeval.evaluation.tasks",
     "tracking": "bioeval.mot",
-    "top_k": "bioeval.metrics.ranked_lists",
-    "compare": "bioeval.two_systems",
-    "gallery_size": "bioeval.exact.by_size",
-    "reid": "bioeval.reid_tasks",
-    "gom": "bioeval.reid_tasks",
-    "apply_convention": "bioeval.reid_tasks",
-    "refine_tally": "bioeval.pipeline",
-    "cross_evaluate": "bioeval.cross",
-    "repeat": "bioeval.cross",
-    "study_threshold": "bioeval.cross",
-    "make_scorer": "bioeval.cross",
-    "eer_scorer": "bioeval.cross",
-    "BioevalError": "bioeval.errors",
-    "BioevalWarning": "bioeval.errors",
-    "DataError": "bioeval.errors",
-    "ProtocolError": "bioeval.errors",
-    "CardError": "bioeval.errors",
-    "MergeError": "bioeval.errors",
+    "top_k": "bioeval.results.top_k",
+    "compare": "bioeval.evaluation.compare",
+    "gallery_size": "bioeval.evaluation.gallery_size",
+    "reid": "bioeval.evaluation.reid",
+    "gom": "bioeval.evaluation.reid",
+    "apply_convention": "bioeval.evaluation.reid",
+    "refine_tally": "bioeval.evaluation.pipeline",
+    "cross_evaluate": "bioeval.evaluation.cross",
+    "repeat": "bioeval.evaluation.cross",
+    "study_threshold": "bioeval.evaluation.cross",
+    "make_scorer": "bioeval.evaluation.cross",
+    "eer_scorer": "bioeval.evaluation.cross",
+    "BioevalError": "bioeval.base.errors",
+    "BioevalWarning": "bioeval.base.errors",
+    "DataError": "bioeval.base.errors",
+    "ProtocolError": "bioeval.base.errors",
+    "CardError": "bioeval.base.errors",
+    "MergeError": "bioeval.base.errors",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -57,7 +57,7 @@ __all__ = ["__version__", *_HOMES]
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from bioeval.errors import nearest_name
+        from bioeval.base.errors import nearest_name
 
         raise AttributeError(f"bioeval has no {name!r}.{nearest_name(name, __all__)}")
     if _HOMES[name] == "bioeval":  # a module of the public surface, such as be.plot
@@ -73,8 +73,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from bioeval import partition, plot, stats
-    from bioeval.cross import cross_evaluate, eer_scorer, make_scorer, repeat, study_threshold
-    from bioeval.errors import (
+    from bioeval.base.errors import (
         BioevalError,
         BioevalWarning,
         CardError,
@@ -82,17 +81,24 @@ if TYPE_CHECKING:
         MergeError,
         ProtocolError,
     )
-    from bioeval.exact.by_size import gallery_size
-    from bioeval.formats import load, save
-    from bioeval.formats.file_names import parse_names
-    from bioeval.metrics.ranked_lists import top_k
+    from bioeval.evaluation.compare import compare
+    from bioeval.evaluation.cross import (
+        cross_evaluate,
+        eer_scorer,
+        make_scorer,
+        repeat,
+        study_threshold,
+    )
+    from bioeval.evaluation.gallery_size import gallery_size
+    from bioeval.evaluation.pipeline import evaluate, refine_tally, tally
+    from bioeval.evaluation.reid import apply_convention, gom, reid
+    from bioeval.evaluation.tally import Tally
+    from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
     from bioeval.mot import tracking
-    from bioeval.pipeline import evaluate, refine_tally, tally
-    from bioeval.protocol import Protocol
-    from bioeval.ranked_lists import TopKScores
-    from bioeval.reid_tasks import apply_convention, gom, reid
-    from bioeval.scores import PairScores, Scores
-    from bioeval.simulation import simulate
-    from bioeval.tally_bundle import Tally
-    from bioeval.tasks import closed_set, open_set, ranks, verification
-    from bioeval.two_systems import compare
+    from bioeval.protocol.card import Protocol
+    from bioeval.results.top_k import top_k
+    from bioeval.scores.formats import load, save
+    from bioeval.scores.formats.image_names import parse_names
+    from bioeval.scores.matrix import PairScores, Scores
+    from bioeval.scores.simulation import simulate
+    from bioeval.scores.top_k import TopKScores

@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 # Where each name lives.
 _HOMES = {
-    "score_distributions": "bioeval.plots.score_distributions",
-    "roc": "bioeval.plots.roc",
-    "det": "bioeval.plots.det",
-    "error_rates": "bioeval.plots.error_rates",
-    "dir_far": "bioeval.plots.dir_far",
-    "dir_surface": "bioeval.plots.dir_surface",
-    "cmc": "bioeval.plots.cmc",
-    "gallery_size": "bioeval.plots.by_size",
-    "matrix": "bioeval.plots.matrix",
-    "timeline": "bioeval.plots.timeline",
-    "repeated": "bioeval.plots.repeated",
-    "threshold_study": "bioeval.plots.threshold_folds",
-    "save": "bioeval.plots.files",
-    "save_all": "bioeval.plots.gallery",
-    "ScoreDistributionsDisplay": "bioeval.plots.score_distributions",
-    "RocDisplay": "bioeval.plots.roc",
-    "DetDisplay": "bioeval.plots.det",
-    "ErrorRatesDisplay": "bioeval.plots.error_rates",
-    "DirFarDisplay": "bioeval.plots.dir_far",
-    "DirSurfaceDisplay": "bioeval.plots.dir_surface",
-    "CmcDisplay": "bioeval.plots.cmc",
-    "GallerySizeDisplay": "bioeval.plots.by_size",
-    "MatrixDisplay": "bioeval.plots.matrix",
-    "TimelineDisplay": "bioeval.plots.timeline",
-    "RepeatedDisplay": "bioeval.plots.repeated",
-    "ThresholdStudyDisplay": "bioeval.plots.threshold_folds",
+    "score_distributions": "bioeval.views.plots.score_distributions",
+    "roc": "bioeval.views.plots.roc",
+    "det": "bioeval.views.plots.det",
+    "error_rates": "bioeval.views.plots.error_rates",
+    "dir_far": "bioeval.views.plots.dir_far",
+    "dir_surface": "bioeval.views.plots.dir_surface",
+    "cmc": "bioeval.views.plots.cmc",
+    "gallery_size": "bioeval.views.plots.gallery_size",
+    "matrix": "bioeval.views.plots.matrix",
+    "timeline": "bioeval.mot.timeline",
+    "repeated": "bioeval.views.plots.repeated",
+    "threshold_study": "bioeval.views.plots.threshold_study",
+    "save": "bioeval.views.plots.save",
+    "save_all": "bioeval.views.plots.save_all",
+    "ScoreDistributionsDisplay": "bioeval.views.plots.score_distributions",
+    "RocDisplay": "bioeval.views.plots.roc",
+    "DetDisplay": "bioeval.views.plots.det",
+    "ErrorRatesDisplay": "bioeval.views.plots.error_rates",
+    "DirFarDisplay": "bioeval.views.plots.dir_far",
+    "DirSurfaceDisplay": "bioeval.views.plots.dir_surface",
+    "CmcDisplay": "bioeval.views.plots.cmc",
+    "GallerySizeDisplay": "bioeval.views.plots.gallery_size",
+    "MatrixDisplay": "bioeval.views.plots.matrix",
+    "TimelineDisplay": "bioeval.mot.timeline",
+    "RepeatedDisplay": "bioeval.views.plots.repeated",
+    "ThresholdStudyDisplay": "bioeval.views.plots.threshold_study",
 }
 
 __all__ = list(_HOMES)
@@ -44,7 +44,7 @@ __all__ = list(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from bioeval.errors import nearest_name
+        from bioeval.base.errors import nearest_name
 
         raise AttributeError(f"bioeval.plot has no {name!r}.{nearest_name(name, __all__)}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
@@ -57,31 +57,31 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from bioeval.plots.by_size import GallerySizeDisplay as GallerySizeDisplay
-    from bioeval.plots.by_size import gallery_size as gallery_size
-    from bioeval.plots.cmc import CmcDisplay as CmcDisplay
-    from bioeval.plots.cmc import cmc as cmc
-    from bioeval.plots.det import DetDisplay as DetDisplay
-    from bioeval.plots.det import det as det
-    from bioeval.plots.dir_far import DirFarDisplay as DirFarDisplay
-    from bioeval.plots.dir_far import dir_far as dir_far
-    from bioeval.plots.dir_surface import DirSurfaceDisplay as DirSurfaceDisplay
-    from bioeval.plots.dir_surface import dir_surface as dir_surface
-    from bioeval.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
-    from bioeval.plots.error_rates import error_rates as error_rates
-    from bioeval.plots.files import save as save
-    from bioeval.plots.gallery import save_all as save_all
-    from bioeval.plots.matrix import MatrixDisplay as MatrixDisplay
-    from bioeval.plots.matrix import matrix as matrix
-    from bioeval.plots.repeated import RepeatedDisplay as RepeatedDisplay
-    from bioeval.plots.repeated import repeated as repeated
-    from bioeval.plots.roc import RocDisplay as RocDisplay
-    from bioeval.plots.roc import roc as roc
-    from bioeval.plots.score_distributions import (
+    from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay
+    from bioeval.mot.timeline import timeline as timeline
+    from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay
+    from bioeval.views.plots.cmc import cmc as cmc
+    from bioeval.views.plots.det import DetDisplay as DetDisplay
+    from bioeval.views.plots.det import det as det
+    from bioeval.views.plots.dir_far import DirFarDisplay as DirFarDisplay
+    from bioeval.views.plots.dir_far import dir_far as dir_far
+    from bioeval.views.plots.dir_surface import DirSurfaceDisplay as DirSurfaceDisplay
+    from bioeval.views.plots.dir_surface import dir_surface as dir_surface
+    from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
+    from bioeval.views.plots.error_rates import error_rates as error_rates
+    from bioeval.views.plots.gallery_size import GallerySizeDisplay as GallerySizeDisplay
+    from bioeval.views.plots.gallery_size import gallery_size as gallery_size
+    from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
+    from bioeval.views.plots.matrix import matrix as matrix
+    from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
+    from bioeval.views.plots.repeated import repeated as repeated
+    from bioeval.views.plots.roc import RocDisplay as RocDisplay
+    from bioeval.views.plots.roc import roc as roc
+    from bioeval.views.plots.save import save as save
+    from bioeval.views.plots.save_all import save_all as save_all
+    from bioeval.views.plots.score_distributions import (
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
-    from bioeval.plots.score_distributions import score_distributions as score_distributions
-    from bioeval.plots.threshold_folds import ThresholdStudyDisplay as ThresholdStudyDisplay
-    from bioeval.plots.threshold_folds import threshold_study as threshold_study
-    from bioeval.plots.timeline import TimelineDisplay as TimelineDisplay
-    from bioeval.plots.timeline import timeline as timeline
+    from bioeval.views.plots.score_distributions import score_distributions as score_distributions
+    from bioeval.views.plots.threshold_study import ThresholdStudyDisplay as ThresholdStudyDisplay
+    from bioeval.views.plots.threshold_study import threshold_study as threshold_study

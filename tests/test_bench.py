@@ -10,19 +10,20 @@ import types
 
 import numpy as np
 import pytest
+from benchmarks import memory, peers, suite
+from benchmarks.__main__ import command
+from benchmarks.matrices import Matrix, features
+from benchmarks.options import PARTS, QUICK, Options
+from benchmarks.pieces import handed, pieces
+from benchmarks.rows import SECTIONS, Row
+from benchmarks.suite import OTHERS, SWEEPS, Report, run
+from benchmarks.table import BenchTable, json_lines
+from benchmarks.timing import Contender, interleaved, most_threads
+from benchmarks.workbench import WORK, Workbench, streamed, without_auc
 
-from bioeval.bench import memory, peers, suite
-from bioeval.bench.matrices import Matrix, features
-from bioeval.bench.options import PARTS, QUICK, Options
-from bioeval.bench.pieces import handed, pieces
-from bioeval.bench.rows import SECTIONS, Row
-from bioeval.bench.suite import OTHERS, SWEEPS, Report, run
-from bioeval.bench.table import BenchTable, json_lines
-from bioeval.bench.timing import Contender, interleaved, most_threads
-from bioeval.bench.workbench import WORK, Workbench, streamed, without_auc
+from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.errors import DataError
-from bioeval.tables import plain
+from bioeval.views.tables import plain
 
 TINY = {
     "size": 60,
@@ -179,7 +180,7 @@ def test_every_line_has_work_of_its_own():
 
 
 def test_kernels_are_as_they_were_after_being_timed():
-    from bioeval.kernels import read
+    from benchmarks import read_kernel as read
 
     matrix = Matrix(24, 6)
     before = read.read_rows
@@ -298,7 +299,7 @@ def test_without_a_switch_for_auc_it_says_so():
 
 
 def test_auc_apart_is_the_difference(monkeypatch):
-    from bioeval.bench import workbench
+    from benchmarks import workbench
 
     def evaluate(scores, auc=True):
         sum(range(2_000_000 if auc else 10))
@@ -393,21 +394,21 @@ def test_more_than_the_machine_has(monkeypatch):
 
 def test_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    small = ["bench", "--size", "60", "--templates", "6", "--repeat", "1", "--only", "tally"]
-    assert main([*small, "--json", "figures.jsonl"]) == 0
+    small = ["--size", "60", "--templates", "6", "--repeat", "1", "--only", "tally"]
+    assert main([*small, "--json", "figures.jsonl"], command=command) == 0
     said = capsys.readouterr()
     assert "be.tally" in said.out
     assert said.err == "wrote figures.jsonl\n"
     lines = (tmp_path / "figures.jsonl").read_text().splitlines()
     assert [json.loads(line)["record"] for line in lines[:2]] == ["machine", "row"]
-    assert main([*small, "--quick", "--json", "-"]) == 0
+    assert main([*small, "--quick", "--json", "-"], command=command) == 0
     documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert documents[0]["size"] == 60
     assert {d["part"] for d in documents if d["record"] == "row"} == {"tally"}
 
 
 def test_command_lists_the_parts(capsys):
-    assert main(["bench", "--list"]) == 0
+    assert main(["--list"], command=command) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(PARTS)
 
 
@@ -423,7 +424,7 @@ def test_command_lists_the_parts(capsys):
 )
 def test_command_says_what_is_wrong(args, says, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["bench", *args]) == 2
+    assert main([*args], command=command) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert says in said.err

@@ -9,9 +9,9 @@ import pytest
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.comparisons import with_pairs
-from bioeval.errors import ProtocolError
-from bioeval.tables import as_text
+from bioeval.base.errors import ProtocolError
+from bioeval.protocol.pairs import with_pairs
+from bioeval.views.tables import as_text
 
 RNG = np.random.default_rng(11)
 
@@ -122,7 +122,7 @@ def test_a_prior_is_a_share():
 
 def test_each_pair_once_is_not_both_ways():
     """A symmetric matrix counts each pair twice; the rule of support must not halve these."""
-    from bioeval.counting import is_symmetric
+    from bioeval.tallies.attempts import is_symmetric
 
     values = RNG.random((30, 30))
     scores = be.Scores(values + values.T, np.repeat(np.arange(10), 3))

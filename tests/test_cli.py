@@ -17,7 +17,7 @@ import xarray as xr
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.cli.group import COMMANDS
+from bioeval.cli.lazy_group import COMMANDS
 
 
 @pytest.fixture(autouse=True)
@@ -628,7 +628,7 @@ def test_similarities_of_simulate(capsys):
 def test_every_option_that_a_message_may_name_is_there(command):
     from importlib import import_module
 
-    from bioeval.cli.words import OPTIONS
+    from bioeval.cli.reword_errors import OPTIONS
 
     params = import_module(f"bioeval.cli.{command}").command.params
     known = {option for param in params for option in param.opts}
@@ -674,7 +674,7 @@ def test_every_option_that_a_message_may_name_is_there(command):
     ],
 )
 def test_messages_are_in_the_words_of_the_command_line(command, message, said):
-    from bioeval.cli.words import rewording
+    from bioeval.cli.reword_errors import rewording
 
     assert rewording(command)(message) == said
 
@@ -711,10 +711,10 @@ def test_stages_are_silent_elsewhere(monkeypatch, stream, term):
 
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
-    from bioeval.formats.lfw import MISSING
-    from bioeval.plots.files import FORMATS
-    from bioeval.scores import KINDS, NAN_POLICIES
+    from bioeval.scores.formats.lfw import MISSING
+    from bioeval.scores.matrix import KINDS, NAN_POLICIES
     from bioeval.stats import METHODS
+    from bioeval.views.plots.save import FORMATS
 
     choices = {p.name: p.type.choices for p in command.params if hasattr(p.type, "choices")}
     assert choices.pop("plot_formats") == FORMATS

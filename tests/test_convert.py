@@ -12,7 +12,7 @@ import scipy.io
 import bioeval as be
 from bioeval.cli import main
 from bioeval.cli.convert import written
-from bioeval.formats import losses
+from bioeval.scores.formats import losses
 
 RNG = np.random.default_rng(2)
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.cross import fold_counts
-from bioeval.errors import DataError, ProtocolError
-from bioeval.tables import plain as as_text
-from bioeval.tables.folds import FoldTable
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.tallies import by_fold as fold_counts
+from bioeval.views.tables import plain as as_text
+from bioeval.views.tables.folds import FoldTable
 
 RULES: dict[str, Any] = {
     "eer": "eer",

@@ -11,8 +11,8 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.cli.group import root
-from bioeval.errors import CardError, DataError, ProtocolError
+from bioeval.base.errors import CardError, DataError, ProtocolError
+from bioeval.cli.lazy_group import root
 
 CARD = """
 schema = 1

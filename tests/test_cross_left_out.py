@@ -13,8 +13,8 @@ from test_cross import RULES, assert_folds, folds_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.comparisons import with_pairs
-from bioeval.errors import ProtocolError
+from bioeval.base.errors import ProtocolError
+from bioeval.protocol.pairs import with_pairs
 
 
 @st.composite

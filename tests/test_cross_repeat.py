@@ -7,7 +7,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError
 
 
 @pytest.fixture(scope="module")

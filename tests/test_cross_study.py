@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
-from bioeval.cli.group import root
-from bioeval.errors import DataError, ProtocolError
-from bioeval.tables import plain
-from bioeval.tables.threshold_study import StudyTable
+from bioeval.cli.lazy_group import root
+from bioeval.views.tables import plain
+from bioeval.views.tables.threshold_study import StudyTable
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.errors import DataError
+from bioeval.base.errors import DataError
 
 
 class Remembering(TransformerMixin, BaseEstimator):

@@ -12,7 +12,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.tables import as_text
+from bioeval.views.tables import as_text
 
 
 @pytest.fixture(scope="module")

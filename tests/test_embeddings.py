@@ -10,8 +10,8 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import blocks, embeddings
-from bioeval.embeddings import METRICS, distance_matrix, pair_distances
+from bioeval.scores import blocks, embeddings
+from bioeval.scores.embeddings import METRICS, distance_matrix, pair_distances
 
 NAN = np.nan
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.blocks import BlockReader
-from bioeval.exact.expectations import GalleryJob, GalleryTally, _rules
-from bioeval.exact.galleries import Drawn
-from bioeval.exact.sampled import SampledJob
-from bioeval.exact.sums import FixedSums
-from bioeval.kernels import expect as kernel
-from bioeval.thresholds import to_internal
+from bioeval.kernels import expected_counts as kernel
+from bioeval.scores.blocks import BlockReader
+from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally, _rules
+from bioeval.tallies.random_galleries.exact_sum import FixedSums
+from bioeval.tallies.random_galleries.options import Drawn
+from bioeval.tallies.random_galleries.sampled import SampledJob
+from bioeval.tallies.thresholds import to_internal
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
 OPEN = ("di", "dir", "fa", "far", "frr", "ttr", "ttr_identity", "ftr", "tied")
@@ -512,8 +512,8 @@ def test_tiles_change_nothing(monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
     options = {"gallery": "single", "thresholds": 30}
     whole = be.open_set(scores, **options)
-    monkeypatch.setattr("bioeval.exact.expectations.TILE_CHANCES", 100)
-    monkeypatch.setattr("bioeval.blocks.BLOCK_VALUES", 50)
+    monkeypatch.setattr("bioeval.tallies.random_galleries.counts.TILE_CHANCES", 100)
+    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(whole)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bioeval as be
+from bioeval.base.errors import DataError, MergeError, ProtocolError
 from bioeval.cli import main
-from bioeval.errors import DataError, MergeError, ProtocolError
 
 
 def by_hand(values, probe, gallery, removed, square):

@@ -16,7 +16,7 @@ import strategies
 from hypothesis import HealthCheck, given, settings
 
 import bioeval as be
-from bioeval.errors import DataError
+from bioeval.base.errors import DataError
 
 DTYPES = ["f2", "f4", "f8", ">f8", "i1", "u1", "i4", "u8", ">i2", "?"]
 

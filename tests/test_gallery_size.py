@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.blocks import BlockReader
-from bioeval.closed_forms import GaussianScores
-from bioeval.exact.sizes import SizeJob, none_drawn
-from bioeval.exact.strangers import Strangers
-from bioeval.kernels import sizes as kernel
+from bioeval.kernels import gallery_sizes as kernel
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.simulation.gaussian_scores import GaussianScores
+from bioeval.tallies.random_galleries.sizes import SizeJob, none_drawn
+from bioeval.tallies.random_galleries.unseen_subjects import Strangers
 
 NANS = ("raise", "reject", "exclude")
 

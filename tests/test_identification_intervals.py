@@ -14,12 +14,11 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.blocks import BlockReader
-from bioeval.counting import IdentificationJob
-from bioeval.draws import seed_sequence
-from bioeval.metrics.closed_set import closed_set_dataset
-from bioeval.metrics.open_set import open_set_dataset
-from bioeval.stats.ends import never_closed
+from bioeval.base.random import seed_sequence
+from bioeval.results.closed_set import closed_set_dataset
+from bioeval.results.open_set import open_set_dataset
+from bioeval.scores.blocks import BlockReader
+from bioeval.stats.bootstrap_limits import never_closed
 from bioeval.stats.identification import (
     closed_set_intervals,
     identification_replicates,
@@ -27,7 +26,8 @@ from bioeval.stats.identification import (
 )
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import subject_weights
-from bioeval.sweeping import run_jobs
+from bioeval.tallies.attempts import IdentificationJob
+from bioeval.tallies.sweep import run_jobs
 
 TARGETS = (0.5, 0.2, 0.0)
 REPLICATES = 7

@@ -12,16 +12,16 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.blocks import BlockReader
-from bioeval.counting import VerificationJob
-from bioeval.draws import seed_sequence
-from bioeval.points import COSTS, check_costs
-from bioeval.refinement import refine
-from bioeval.stats import nodes
+from bioeval.base.random import seed_sequence
+from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import subject_weights
 from bioeval.stats.verification import replicates
-from bioeval.sweeping import run_jobs
+from bioeval.tallies import by_subject_thresholds as nodes
+from bioeval.tallies.attempts import VerificationJob
+from bioeval.tallies.points import COSTS, check_costs
+from bioeval.tallies.second_pass.search import refine
+from bioeval.tallies.sweep import run_jobs
 
 TARGETS = (0.5, 0.1, 0.0)
 
@@ -185,7 +185,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
 def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
     whole = drawn_by(scores, few(), [3.0])
-    monkeypatch.setattr("bioeval.stats.attempts._ROOM", 1)
+    monkeypatch.setattr("bioeval.tallies.by_subject._ROOM", 1)
     monkeypatch.setattr("bioeval.stats.resampling._ROWS", 1)
     parts = drawn_by(scores, few(), [3.0])
     np.testing.assert_array_equal(whole.far, parts.far)
@@ -394,7 +394,7 @@ def test_options_that_cannot_be_are_refused(scores, options, says):
 
 
 def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
-    from bioeval.tables import as_text
+    from bioeval.views.tables import as_text
 
     tree = be.evaluate(scores, interval="subject-bootstrap", replicates=300, confidence=0.9)
     text = as_text(tree, 100)
@@ -502,7 +502,7 @@ def test_threads_change_nothing(scores):
 
 
 def test_streamed_embeddings_have_the_intervals_of_their_matrix():
-    from bioeval.simulation import simulate_embeddings
+    from bioeval.scores.simulation import simulate_embeddings
 
     crowd = simulate_embeddings(20, 3, random_state=1)
     mixed = np.random.default_rng(0).permutation(60)  # whose rows do not stand side by side

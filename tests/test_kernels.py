@@ -19,8 +19,8 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.counting import guide_to
 from bioeval.kernels import count, fuse, ranks, refine, sweep
+from bioeval.tallies.attempts import guide_to
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]

@@ -14,7 +14,7 @@ from optional import optional_import
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.labels import Codes, as_labels, as_meta, digest
+from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 
 # Labels that some conversion would confuse: numbers beyond int64 and float64, digits and numbers,
 # text that ends in NUL, bytes and text, tuples and what they hold.

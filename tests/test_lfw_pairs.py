@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import bioeval as be
-from bioeval.cli.group import root
-from bioeval.errors import DataError
-from bioeval.formats.lfw import read_lfw_pairs
+from bioeval.base.errors import DataError
+from bioeval.cli.lazy_group import root
+from bioeval.scores.formats.lfw import read_lfw_pairs
 
 LIST = """2 1
 ann 1 2

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bioeval as be
-from bioeval.errors import DataError
-from bioeval.formats import mat5
-from bioeval.formats.mat import MatArchive
+from bioeval.base.errors import DataError
+from bioeval.scores.formats import mat5
+from bioeval.scores.formats.mat import MatArchive
 
 RNG = np.random.default_rng(5)
 QUERY, GALLERY = RNG.normal(size=(4, 3)), RNG.normal(size=(6, 3))

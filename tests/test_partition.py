@@ -27,11 +27,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from bioeval import partition as bp
-from bioeval.draws import Stream, seed_sequence
-from bioeval.errors import DataError
-from bioeval.partition import lots
+from bioeval.base.errors import DataError
+from bioeval.base.random import Stream, seed_sequence
+from bioeval.partition import shuffling as lots
 from bioeval.partition.samples import Labels
-from bioeval.scores import Scores
+from bioeval.scores.matrix import Scores
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
 SUBJECT = np.repeat(NAMES, [3, 1, 4, 2, 2, 5, 1])

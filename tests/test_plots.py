@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 
 import bioeval as be
 from bioeval import plot
-from bioeval.plots import style as look
-from bioeval.plots.curves import by_far, from_floor, thinned
-from bioeval.plots.det import TICKS, deviate
-from bioeval.plots.dir_surface import _staircase
+from bioeval.views.plots import style as look
+from bioeval.views.plots.curves import by_far, from_floor, thinned
+from bioeval.views.plots.det import TICKS, deviate
+from bioeval.views.plots.dir_surface import _staircase
 
 CURVES = ("roc", "det", "error_rates", "dir_far", "cmc")
 

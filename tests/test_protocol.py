@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval import protocol
-from bioeval.cards import toml_text
-from bioeval.cards.model import EVERY_LAYOUT, Field, Interval, matches_choice
-from bioeval.cards.reference import reference
-from bioeval.cards.schema import LAYOUTS, SECTIONS
-from bioeval.errors import BioevalError, CardError
+from bioeval.base.errors import BioevalError, CardError
+from bioeval.protocol import toml as toml_text
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, matches_choice
+from bioeval.protocol.reference import reference
+from bioeval.protocol.schema import LAYOUTS, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
@@ -675,7 +675,7 @@ def test_the_page_on_cards_has_the_fields_of_the_table():
     page = (ROOT / "docs" / "protocol-cards.md").read_text(encoding="utf-8")
     assert reference() in page, (
         "docs/protocol-cards.md is not what the table says; put the output of "
-        "`python -m bioeval.cards.reference` into its reference"
+        "`python -m bioeval.protocol.reference` into its reference"
     )
 
 

@@ -20,8 +20,8 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.conventions import conventions
-from bioeval.retrieval.jobs import unscaled
+from bioeval.protocol.reid import conventions
+from bioeval.tallies.reid_jobs import unscaled
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
@@ -552,7 +552,7 @@ def test_the_rule_of_market1501_is_an_exclusion_by_camera():
         np.testing.assert_array_equal(ones.ga, twos.ga)
 
 
-@pytest.mark.filterwarnings("ignore::bioeval.errors.BioevalWarning")
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize(("card", "k"), [("cityflow", 100), ("market1501", 40), ("viper", 200)])
 def test_top_k_lists_by_a_convention(card, k):
     """What lists tell of a convention is what the matrix has."""
@@ -775,7 +775,7 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
 
 def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
     """The distributions are over the attempts that the results are over."""
-    from bioeval.plots import gallery
+    from bioeval.views.plots import save_all as gallery
 
     drawn = []
     monkeypatch.setattr(gallery, "_of_scores", lambda scores: drawn.append(scores) or [])
@@ -885,7 +885,7 @@ def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
 
 
 def test_the_sorting_of_the_benchmarks_gives_the_same():
-    from bioeval.kernels.sorted_rows import average_precision_by_sorting
+    from benchmarks.sorted_rows_kernel import average_precision_by_sorting
 
     scores = population()
     found = np.empty(40)

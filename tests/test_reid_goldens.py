@@ -327,7 +327,7 @@ def test_toy_lists(shared):
 
 
 def test_published_table_from_the_published_curves(shared):
-    from bioeval.metrics.returned import summary
+    from bioeval.results.gom import summary
 
     about = json.loads((shared / "gom" / "market1501_supervised.json").read_text(encoding="utf-8"))
     with np.load(shared / "gom" / "market1501_supervised.npz") as curves:

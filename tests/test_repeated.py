@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from bioeval.errors import DataError
+from bioeval.base.errors import DataError
 from bioeval.stats import nadeau_bengio
 
 

@@ -11,7 +11,8 @@ from optional import optional_import
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import names, protocol
+from bioeval import protocol
+from bioeval.base import variables as names
 
 CAMERAS = {"session": ["1", "2"] * 10}
 

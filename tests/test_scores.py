@@ -12,7 +12,8 @@ from optional import optional_import
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import blocks, sweeping
+from bioeval.scores import blocks
+from bioeval.tallies import sweep as sweeping
 
 NAN, INF = np.nan, np.inf
 

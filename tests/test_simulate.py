@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from bioeval.closed_forms import GaussianEmbeddings, GaussianScores
-from bioeval.draws import Stream, inverse_normal, seed_sequence
-from bioeval.errors import DataError
-from bioeval.simulation import simulate, simulate_embeddings
+from bioeval.base.errors import DataError
+from bioeval.base.random import Stream, inverse_normal, seed_sequence
+from bioeval.scores.simulation import simulate, simulate_embeddings
+from bioeval.scores.simulation.gaussian_embeddings import GaussianEmbeddings
+from bioeval.scores.simulation.gaussian_scores import GaussianScores
 
 # Seeds are fixed; a simulated rate may be this many standard errors from its closed form.
 SIGMAS = 4.0

@@ -13,10 +13,10 @@ from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
-from bioeval.draws import seed_sequence
+from bioeval.base.random import seed_sequence
 from bioeval.stats.analytic import variance
 from bioeval.stats.bootstrap import disjoint_pairs
-from bioeval.stats.ends import ends, never_closed, quantiles
+from bioeval.stats.bootstrap_limits import ends, never_closed, quantiles
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import QuadraticForms, subject_weights
 

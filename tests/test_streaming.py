@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.embeddings import METRICS
+from bioeval.scores.embeddings import METRICS
 
 
 def features(n=60, f=12, seed=0, dtype="float64"):

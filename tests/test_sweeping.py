@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval import sweeping
-from bioeval.blocks import BlockReader
-from bioeval.counting import IdentificationJob, VerificationJob, run_blocks
-from bioeval.divisions import Division
 from bioeval.kernels import sweep
+from bioeval.scores.blocks import BlockReader
+from bioeval.tallies import sweep as sweeping
+from bioeval.tallies.attempts import IdentificationJob, VerificationJob, run_blocks
+from bioeval.tallies.divisions import Division
 
 
 def jobs_for(scores, reader, thresholds=None):

@@ -10,10 +10,10 @@ import xarray as xr
 from rich.console import Console
 
 import bioeval as be
-from bioeval.points import per_cent
-from bioeval.progress import Progress
-from bioeval.tables import ResultTable, as_text, datasets
-from bioeval.tables.numbers import fvc_name, threshold
+from bioeval.cli.progress import Progress
+from bioeval.tallies.points import per_cent
+from bioeval.views.tables import ResultTable, as_text, datasets
+from bioeval.views.tables.numbers import fvc_name, threshold
 
 TARGETS = [0.1, 0.01, 0.001, 0.0001]
 

@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import blocks, protocol, sweeping
-from bioeval.counting import CellCounter, ThresholdCounter
-from bioeval.tallies import CellCounts
-from bioeval.thresholds import cell_exponent
+from bioeval import protocol
+from bioeval.scores import blocks
+from bioeval.tallies import sweep as sweeping
+from bioeval.tallies.attempts import CellCounter, ThresholdCounter
+from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.thresholds import cell_exponent
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval import thresholds as thr
+from bioeval.tallies import thresholds as thr
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)

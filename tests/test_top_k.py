@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bioeval as be
-from bioeval.errors import BioevalWarning, DataError, ProtocolError
+from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 
 
 def naive(distances, query, gallery, q_cam, g_cam, k, removed, junk, unmatched, rank_k, over):
@@ -51,7 +51,7 @@ def lists_of(distances, k) -> np.ndarray:
     return np.argsort(distances, axis=1, kind="stable")[:, :k]
 
 
-@pytest.mark.filterwarnings("ignore::bioeval.errors.BioevalWarning")
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @given(
     seed=st.integers(0, 2**32),
     k=st.integers(1, 12),
@@ -160,7 +160,7 @@ def test_results_survive_a_file(tmp_path):
         }
 
 
-@pytest.mark.filterwarnings("ignore::bioeval.errors.BioevalWarning")
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("k", [5, 20, 100])
 @pytest.mark.parametrize("case", ["many_positives", "multi_camera"])
 def test_the_reference_programs(shared, case, k):

@@ -20,11 +20,11 @@ from optional import optional_import
 from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
+from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.cli import main
-from bioeval.mot.identities import most_in_common
+from bioeval.mot.identity_assignment import most_in_common
 from bioeval.mot.matching import find_overlaps, match, serials
-from bioeval.mot.scene import Boxes
-from bioeval.names import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
+from bioeval.mot.sequence import Boxes
 
 COUNTS = [name for name, said in TRACKING.items() if name in naive_mot.tracking([], [])]
 COLUMNS = "camera frame id left top width height flag class"

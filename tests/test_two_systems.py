@@ -9,9 +9,9 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.base.random import seed_sequence
 from bioeval.cli import main
-from bioeval.draws import seed_sequence
-from bioeval.simulation import simulate_embeddings
+from bioeval.scores.simulation import simulate_embeddings
 from bioeval.stats.resampling import subject_weights
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from benchmarks import read_kernel as read
 
-from bioeval.kernels import count, read, refine, sweep
+from bioeval.kernels import count, refine, sweep
 
 # Packed instructions, and the registers that they must stand with: several scores at a time.
 X86 = {

@@ -10,7 +10,10 @@ import errno
 import signal
 import threading
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import click
 
 __all__ = ["main"]
 
@@ -20,13 +23,21 @@ DONE, FAILED, WRONG, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 _MACHINE = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; an error is one line on standard error."""
+def main(args: Sequence[str] | None = None, *, command: click.Command | None = None) -> int:
+    """Run the command line and return its exit code; an error is one line on standard error.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        The arguments; those of the process by default.
+    command : click.Command, optional
+        Another program with the same exit codes and errors, in place of ``bioeval``.
+    """
     before: Any = None
     try:
         if threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGTERM, _terminate)
-        return _run(args)
+        return _run(args, command)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except OSError as error:
@@ -36,15 +47,17 @@ def main(args: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGTERM, before)
 
 
-def _run(args: Sequence[str] | None) -> int:
+def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     import click
 
+    from bioeval.base.errors import BioevalError, CardError, MissingDependencyError
     from bioeval.cli.console import flush
-    from bioeval.cli.group import ReaderLeftError, root
-    from bioeval.errors import BioevalError, CardError, MissingDependencyError
+    from bioeval.cli.lazy_group import ReaderLeftError, root
 
     try:
-        code = root.main(args=args, prog_name="bioeval", standalone_mode=False)
+        program = root if command is None else command
+        name = "bioeval" if command is None else command.name
+        code = program.main(args=args, prog_name=name, standalone_mode=False)
         flush()
         return code if isinstance(code, int) else DONE
     except click.Abort:

@@ -117,7 +117,7 @@ def interval_options(
 
 def card(value: str) -> str:
     """Return the name or path of a protocol card, unless a folder or another file has that name."""
-    from bioeval.errors import CardError
+    from bioeval.base.errors import CardError
     from bioeval.protocol import available
 
     path = Path(value)
@@ -162,8 +162,8 @@ def thresholds(value: str | None) -> Any:
 
 def _threshold_file(path: Path) -> Any:
     """Read thresholds from a .npy file, or from text with one on each line."""
-    from bioeval.errors import DataError
-    from bioeval.formats.files import content, existing_file
+    from bioeval.base.errors import DataError
+    from bioeval.scores.formats.files import content, existing_file
 
     existing_file(path, "a file of thresholds")
     if content(path) == "npy":

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import Numbers, Whole
-from bioeval.cli.reading import reading, reading_options
+from bioeval.cli.reading_options import reading, reading_options
 
 HELP = """Compare systems A and B, which scored the same templates in the same order.
 
@@ -95,10 +95,10 @@ def command(
     from bioeval.cli.outputs import check_folder, write_comparison
 
     folder = None if out is None else check_folder(out)
-    from bioeval.formats import load
-    from bioeval.points import FAR_TARGETS
-    from bioeval.tables.comparison import ComparisonTable
-    from bioeval.two_systems import compare
+    from bioeval.evaluation.compare import compare
+    from bioeval.scores.formats import load
+    from bioeval.tallies.points import FAR_TARGETS
+    from bioeval.views.tables.comparison import ComparisonTable
 
     read = []
     with Stages() as tell:

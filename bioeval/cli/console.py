@@ -26,7 +26,7 @@ def show(renderable: Any) -> None:
     """
     from rich.console import Console
 
-    from bioeval.tables import plain
+    from bioeval.views.tables import plain
 
     if sys.stdout is not None and sys.stdout.isatty():
         with _named_errors():
@@ -142,7 +142,7 @@ class Stages:
         if not self.enabled:
             return
         if self._progress is None:
-            from bioeval.progress import Progress
+            from bioeval.cli.progress import Progress
 
             self._progress = Progress("counting", self.stream, enabled=True)
         self._progress(done, total)

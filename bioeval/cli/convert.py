@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli.reading import reading, reading_options
+from bioeval.cli.reading_options import reading, reading_options
 
 HELP = """Read DATA, any file that bioeval run reads, and write it to OUT.
 
@@ -31,11 +31,11 @@ Examples:
 def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> None:
     """Read a file and write another."""
     given = reading(data, options)
+    from bioeval.base.errors import DataError, nearest_name
     from bioeval.cli.console import Stages, note, put, show_json
-    from bioeval.cli.words import rewording
-    from bioeval.errors import DataError, nearest_name
-    from bioeval.formats import WRITTEN, load, losses, save
-    from bioeval.formats.files import check_target
+    from bioeval.cli.reword_errors import rewording
+    from bioeval.scores.formats import WRITTEN, load, losses, save
+    from bioeval.scores.formats.files import check_target
 
     place = Path(out)
     if place.suffix not in WRITTEN:

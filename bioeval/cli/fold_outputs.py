@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.version import __version__
 from bioeval.cli.console import WIDTH, as_json
-from bioeval.formats.files import part_of
-from bioeval.tables import datasets, plain
-from bioeval.tables.folds import FoldTable
-from bioeval.version import __version__
+from bioeval.scores.formats.files import part_of
+from bioeval.views.tables import datasets, plain
+from bioeval.views.tables.folds import FoldTable
 
 if TYPE_CHECKING:
     import xarray as xr

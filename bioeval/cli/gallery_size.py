@@ -139,8 +139,8 @@ def command(
     from bioeval.cli.outputs import check_folder, write_folder
 
     folder = None if out is None else check_folder(out)
-    from bioeval.exact.by_size import gallery_size
-    from bioeval.formats import load
+    from bioeval.evaluation.gallery_size import gallery_size
+    from bioeval.scores.formats import load
 
     with Stages() as tell:
         tell(f"reading {data}")
@@ -271,8 +271,8 @@ def _fill(ds: xr.Dataset, part: Path, plots: bool) -> None:
     if plots:
         from matplotlib.figure import Figure
 
-        from bioeval.plots.by_size import gallery_size
-        from bioeval.plots.files import save
+        from bioeval.views.plots.gallery_size import gallery_size
+        from bioeval.views.plots.save import save
 
         figure = Figure(figsize=(6.4, 4.8), layout="constrained")
         gallery_size(ds, figure.add_subplot())

@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.errors import DataError
 from bioeval.cli.console import WIDTH, as_json
-from bioeval.cli.queries import write_queries
-from bioeval.cli.words import rewording
-from bioeval.errors import DataError
-from bioeval.formats.files import no_folder, part_of
-from bioeval.tables import as_text, datasets, plain, report_ranks
+from bioeval.cli.reword_errors import rewording
+from bioeval.cli.worst_queries import write_queries
+from bioeval.scores.formats.files import no_folder, part_of
+from bioeval.views.tables import as_text, datasets, plain, report_ranks
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.scores import Scores
+    from bioeval.scores.matrix import Scores
 
 SUMMARY = "summary.json"
 
@@ -63,7 +63,7 @@ def write_results(
         if queries:
             write_queries(queries, part / "queries.csv")
         if plots:
-            from bioeval.plots.gallery import save_all
+            from bioeval.views.plots.save_all import save_all
 
             save_all(tree, scores, part, plots)
 
@@ -72,7 +72,7 @@ def write_results(
 
 def write_comparison(dataset: xr.Dataset, document: dict[str, Any], folder: Path) -> list[str]:
     """Write a comparison of two systems into `folder`; return the names of the files."""
-    from bioeval.tables.comparison import ComparisonTable
+    from bioeval.views.tables.comparison import ComparisonTable
 
     def write(part: Path) -> None:
         dataset.to_netcdf(part / "comparison.nc", engine="h5netcdf")

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Numbers, Whole, card, interval_options, thresholds
-from bioeval.cli.reading import reading, reading_options
-from bioeval.names import INTERVALS
+from bioeval.cli.reading_options import reading, reading_options
 
 HELP = """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
 
@@ -125,16 +125,16 @@ def command(
     from bioeval.cli.console import Stages, note, show, show_json
     from bioeval.cli.fold_outputs import fold_summary, write_folds
     from bioeval.cli.outputs import check_folder, write_results
-    from bioeval.cli.queries import worst_first
+    from bioeval.cli.reword_errors import rewording
     from bioeval.cli.summary import summary
-    from bioeval.cli.words import rewording
+    from bioeval.cli.worst_queries import worst_first
 
     folder = None if out is None else check_folder(out)
-    from bioeval.formats import load
-    from bioeval.pipeline import evaluate
-    from bioeval.reid_tasks import apply_convention
-    from bioeval.tables import ResultTable
-    from bioeval.tables.folds import FoldTable, has_folds
+    from bioeval.evaluation.pipeline import evaluate
+    from bioeval.evaluation.reid import apply_convention
+    from bioeval.scores.formats import load
+    from bioeval.views.tables import ResultTable
+    from bioeval.views.tables.folds import FoldTable, has_folds
 
     with Stages() as tell:
         tell(f"reading {data}")

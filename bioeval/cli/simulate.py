@@ -67,9 +67,9 @@ Examples:
 def command(out: str, seed: int, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate scores and write them."""
     from bioeval.cli.console import put, show_json
-    from bioeval.formats import save
-    from bioeval.formats.files import check_target
-    from bioeval.simulation import simulate
+    from bioeval.scores.formats import save
+    from bioeval.scores.formats.files import check_target
+    from bioeval.scores.simulation import simulate
 
     check_target(out)
     if within is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bioeval.cli.words import rewording
-from bioeval.tables import (
+from bioeval.base.version import __version__
+from bioeval.cli.reword_errors import rewording
+from bioeval.views.tables import (
     CHOSEN,
     alarms,
     datasets,
@@ -14,7 +15,6 @@ from bioeval.tables import (
     report_ranks,
     warnings,
 )
-from bioeval.version import __version__
 
 if TYPE_CHECKING:
     import xarray as xr

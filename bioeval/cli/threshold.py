@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import Whole
-from bioeval.cli.reading import reading, reading_options
+from bioeval.cli.reading_options import reading, reading_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,9 +86,9 @@ def command(
     from bioeval.cli.outputs import check_folder
 
     folder = None if out is None else check_folder(out)
-    from bioeval.cross import study_threshold
-    from bioeval.formats import load
-    from bioeval.tables.threshold_study import StudyTable
+    from bioeval.evaluation.cross import study_threshold
+    from bioeval.scores.formats import load
+    from bioeval.views.tables.threshold_study import StudyTable
 
     names: list[str] = []
     with Stages() as tell:
@@ -121,10 +121,10 @@ def command(
 def _write(study: xr.Dataset, part: Any) -> None:
     """Write the study, its table and its plot into a folder."""
     from bioeval.cli.console import WIDTH
-    from bioeval.plots.files import save
-    from bioeval.plots.threshold_folds import threshold_study
-    from bioeval.tables import plain
-    from bioeval.tables.threshold_study import StudyTable
+    from bioeval.views.plots.save import save
+    from bioeval.views.plots.threshold_study import threshold_study
+    from bioeval.views.tables import plain
+    from bioeval.views.tables.threshold_study import StudyTable
 
     study.to_netcdf(part / "results.nc", engine="h5netcdf")
     (part / "table.txt").write_text(plain(StudyTable(study), WIDTH), encoding="utf-8")

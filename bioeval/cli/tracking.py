@@ -121,12 +121,12 @@ def command(
         raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
     from bioeval.cli.console import Stages, note, show, show_json
     from bioeval.cli.outputs import check_folder, write_folder
-    from bioeval.cli.tracking_files import document_of, write_tracking
-    from bioeval.cli.words import rewording
+    from bioeval.cli.reword_errors import rewording
+    from bioeval.cli.tracking_outputs import document_of, write_tracking
 
     folder = None if out is None else check_folder(out)
     from bioeval.mot import tracking
-    from bioeval.tables.mot import TrackingTable
+    from bioeval.mot.table import TrackingTable
 
     reword = rewording("tracking")
     with Stages() as tell:

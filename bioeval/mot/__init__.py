@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from bioeval.mot.task import tracking
+from bioeval.mot.evaluate import tracking
 
 __all__ = ["tracking"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.checks import require_integer
-from bioeval.errors import DataError, nearest_name
-from bioeval.mot.rows import LAST_FRAME, Rows, from_array, in_order, joined
-from bioeval.mot.text import read_rows, sequence_length
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, nearest_name
+from bioeval.mot.boxes import LAST_FRAME, Rows, from_array, in_order, joined
+from bioeval.mot.motchallenge_text import read_rows, sequence_length
 
 _ENDINGS = (".txt", ".txt.gz")
 _LISTED = 5

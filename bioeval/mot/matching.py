@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from bioeval.kernels.boxes import count_overlaps, list_overlaps, match_frames
-from bioeval.mot.scene import Boxes
+from bioeval.kernels.overlaps import count_overlaps, list_overlaps, match_frames
+from bioeval.mot.sequence import Boxes
 
 #: How far below the threshold an overlap may be by rounding alone: coordinates are decimals.
 ROUNDING = 1e-12

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from bioeval.mot.identities import most_in_common
+from bioeval.mot.identity_assignment import most_in_common
 from bioeval.mot.matching import find_overlaps, match, serials
-from bioeval.mot.scene import Boxes, Scene
-from bioeval.mot.spells import Spells, find_spells
+from bioeval.mot.segments import Spells, find_spells
+from bioeval.mot.sequence import Boxes, Scene
 
 #: What a target is, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")

@@ -19,8 +19,8 @@ the test fold of each    :func:`fold_codes`, :func:`repeated_fold_codes`
 
 from __future__ import annotations
 
-from bioeval.partition.codes import fold_codes, repeated_fold_codes
 from bioeval.partition.enrolment import EnrolledSplit, GalleryProbe, ProbeGallerySplit
+from bioeval.partition.fold_codes import fold_codes, repeated_fold_codes
 from bioeval.partition.folds import (
     RepeatedSampleKFold,
     RepeatedSubjectKFold,
@@ -28,7 +28,7 @@ from bioeval.partition.folds import (
     SubjectKFold,
 )
 from bioeval.partition.predefined import PredefinedFolds, PredefinedPairFolds
-from bioeval.partition.shuffles import (
+from bioeval.partition.shuffle_splits import (
     SampleShuffleSplit,
     SubjectShuffleSplit,
     ThreeParts,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.draws import seed_sequence
-from bioeval.errors import DataError, bad_choice
+from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.random import seed_sequence
 from bioeval.partition.samples import Samples
 
 Split = tuple[np.ndarray, np.ndarray]

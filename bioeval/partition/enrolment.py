@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from bioeval.checks import require_integer
-from bioeval.draws import RandomState, Stream, seed_sequence
-from bioeval.errors import DataError, nearest_name, require_choice
-from bioeval.partition import lots
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.partition import shuffling as lots
 from bioeval.partition.base import Splitter, require_seed
 from bioeval.partition.samples import Labels, Samples
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.checks import require_integer
-from bioeval.draws import RandomState, Stream, seed_sequence
-from bioeval.errors import DataError, require_choice
-from bioeval.partition import lots
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, require_choice
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.partition import shuffling as lots
 from bioeval.partition.base import Split, Splitter, require_flag, require_seed
 from bioeval.partition.samples import Samples
 

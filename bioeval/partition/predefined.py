@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.errors import DataError, nearest_name
+from bioeval.base.errors import DataError, nearest_name
 from bioeval.partition.base import Split, Splitter, require_flag
 from bioeval.partition.samples import Labels, Samples
 

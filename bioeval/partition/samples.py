@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.errors import DataError, bad_choice
-from bioeval.labels import Codes, as_labels, as_meta
-from bioeval.scores import PairScores, Scores
+from bioeval.base.errors import DataError, bad_choice
+from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.matrix import PairScores, Scores
 
 _NUMBERS = (bool, int, float)
 

@@ -16,17 +16,11 @@ from __future__ import annotations
 
 from bioeval.stats.analytic import mansfield_wayman
 from bioeval.stats.auc import auc_jackknife, delong
-from bioeval.stats.binomial import (
-    clopper_pearson,
-    rule_of_3,
-    rule_of_30,
-    wilson,
-    zero_error_bound,
-)
+from bioeval.stats.binomial import clopper_pearson, rule_of_3, rule_of_30, wilson, zero_error_bound
 from bioeval.stats.bootstrap import subject_bootstrap
+from bioeval.stats.interval import Interval
 from bioeval.stats.options import METHODS
 from bioeval.stats.repeated import RepeatedMean, nadeau_bengio
-from bioeval.stats.results import Interval
 
 __all__ = [
     "METHODS",

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from bioeval.stats.bootstrap import checked_counts, independent_trials
-from bioeval.stats.ends import never_closed
+from bioeval.stats.bootstrap_limits import never_closed
+from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence
-from bioeval.stats.results import Interval
 
 
 def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE) -> Interval:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from bioeval.errors import DataError, require_choice
-from bioeval.labels import Codes, as_labels
+from bioeval.base.errors import DataError, require_choice
+from bioeval.scores.labels import Codes, as_labels
 from bioeval.stats.bootstrap import disjoint_pairs, sample_of
-from bioeval.stats.ends import never_closed
+from bioeval.stats.bootstrap_limits import never_closed
+from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence
-from bioeval.stats.results import Interval
 
 KINDS = ("distance", "similarity")
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from bioeval.errors import DataError, require_choice
-from bioeval.metrics.support import RULE_OF_3, RULE_OF_30
+from bioeval.base.errors import DataError, require_choice
+from bioeval.results.support import RULE_OF_3, RULE_OF_30
 from bioeval.stats.options import CONFIDENCE, check_confidence
 
 SIDES = ("both", "lower", "upper")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.draws import RandomState
-from bioeval.errors import DataError, require_choice
-from bioeval.stats.ends import ends, never_closed
+from bioeval.base.errors import DataError, require_choice
+from bioeval.base.random import RandomState
+from bioeval.stats.bootstrap_limits import ends, never_closed
+from bioeval.stats.interval import Interval
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, Asked
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.stats.results import Interval
 
 VARIANTS = ("percentile", "bca", "logit")
 

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.metrics.open_set import impostor_probes, impostor_role
-from bioeval.metrics.ranks import rank_weights
-from bioeval.names import CLOSED_SET, OPEN_SET
-from bioeval.scores import PairScores, Scores
+from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.results.open_set import impostor_probes, impostor_role
+from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.analytic import ratio_variances
-from bioeval.stats.attempts import require_people
-from bioeval.stats.bands import (
+from bioeval.stats.binomial import clopper_pearson, wilson
+from bioeval.stats.bootstrap import sample_of
+from bioeval.stats.bootstrap_limits import ends, never_closed
+from bioeval.stats.interval_variables import (
     Ends,
     by_subject,
     few_people,
     normal_ends,
     with_intervals,
 )
-from bioeval.stats.binomial import clopper_pearson, wilson
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.ends import ends, never_closed
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
 from bioeval.stats.verification import equal_error
-from bioeval.tallies import IdentificationTally
-from bioeval.thresholds import to_internal
+from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.thresholds import to_internal
+from bioeval.tallies.tie_policies import rank_weights
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.checks import require_integer
-from bioeval.draws import RandomState, seed_sequence
-from bioeval.errors import DataError, require_choice
-from bioeval.names import INTERVALS
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, require_choice
+from bioeval.base.random import RandomState, seed_sequence
+from bioeval.base.variables import INTERVALS
 
 METHODS = INTERVALS
 

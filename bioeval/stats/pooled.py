@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.blocks import BlockReader
-from bioeval.counting import VerificationJob
-from bioeval.scores import PairScores, Scores
-from bioeval.stats.attempts import SubjectAttempts
-from bioeval.stats.bands import by_subject, few_people
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.bootstrap import disjoint_pairs, sample_of
-from bioeval.stats.ends import ends, never_closed
+from bioeval.stats.bootstrap_limits import ends, never_closed
+from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
+from bioeval.tallies.attempts import VerificationJob
+from bioeval.tallies.by_subject import SubjectAttempts
 
 
 class PooledRates:

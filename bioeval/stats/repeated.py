@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.checks import require_number
+from bioeval.base.arguments import require_number
 from bioeval.stats.options import check_confidence
 
 

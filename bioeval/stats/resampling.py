@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from bioeval.draws import Stream
+from bioeval.base.random import Stream
 from bioeval.stats.options import Asked
 
 # Sums of whole numbers below this are exact in float32.

@@ -7,26 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.blocks import BlockReader
-from bioeval.counting import VerificationJob
-from bioeval.errors import ProtocolError
-from bioeval.names import VERIFICATION
+from bioeval.base.errors import ProtocolError
+from bioeval.base.variables import VERIFICATION
+from bioeval.scores.blocks import BlockReader
 from bioeval.stats.analytic import ratio_variances, variance
-from bioeval.stats.attempts import SubjectAttempts, require_people
-from bioeval.stats.bands import (
-    by_subject,
-    few_people,
-    normal_ends,
-    with_intervals,
-)
 from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.bootstrap import disjoint_pairs, sample_of
-from bioeval.stats.ends import ends, never_closed
-from bioeval.stats.nodes import choose_nodes
+from bioeval.stats.bootstrap_limits import ends, never_closed
+from bioeval.stats.interval_variables import by_subject, few_people, normal_ends, with_intervals
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies import VerificationTally
-from bioeval.thresholds import to_internal
+from bioeval.tallies.attempts import VerificationJob
+from bioeval.tallies.by_subject import SubjectAttempts, require_people
+from bioeval.tallies.by_subject_thresholds import choose_nodes
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:
     import xarray as xr

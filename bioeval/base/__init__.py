@@ -1,0 +1,1 @@
+"""What every layer may use: errors, result variables, argument checks, random numbers."""

@@ -1,0 +1,54 @@
+"""Numbers as arguments: the legal interval, and the value received where it is outside."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+
+
+def require_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
+
+    With `high` it may not be greater than that either.
+    """
+    try:
+        whole = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        whole = None
+    if whole is None or whole < low:
+        raise DataError(f"{name} is {value!r}; expected an integer >= {low}")
+    if high is not None and whole > high:
+        raise DataError(f"{name} is too large; expected an integer from {low} to {high:,}")
+    return whole
+
+
+def require_number(
+    name: str, value: Any, *, low: float | None = None, above: float | None = None
+) -> float:
+    """Return `value` as a float, or raise :class:`DataError` unless it is in the interval.
+
+    The interval starts at `low` (included) or `above` (excluded); infinities are outside.
+    """
+    try:
+        real = math.nan if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError):
+        real = math.nan
+    inside = math.isfinite(real)
+    inside = inside and (low is None or real >= low) and (above is None or real > above)
+    if not inside:
+        interval = f"[{low:g}, inf)" if above is None else f"({above:g}, inf)"
+        raise DataError(f"{name} is {value!r}; expected a number in {interval}")
+    return real
+
+
+def require_probability(name: str, value: Any) -> np.ndarray:
+    """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
+    array = np.asarray(value, dtype=np.float64)
+    if not ((array >= 0.0) & (array <= 1.0)).all():
+        raise DataError(f"{name} is {value!r}; expected numbers in [0, 1]")
+    return array

@@ -1,1 +1,0 @@
-"""Protocol cards: what they may say (`schema`), and how they are read, checked and explained."""

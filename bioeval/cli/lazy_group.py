@@ -1,0 +1,139 @@
+"""The command ``bioeval``, whose subcommands are imported when they are used."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval.base.errors import nearest_name
+from bioeval.base.version import __version__
+
+#: Each command's file and what it does, in one line.
+COMMANDS = {
+    "run": "Evaluate scores or embeddings: table, JSON, files.",
+    "threshold": "Which threshold to install, and what to expect of it.",
+    "compare": "Compare two systems over the same data.",
+    "gallery-size": "Evaluate identification against the size of the gallery.",
+    "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
+    "protocols": "List, explain and check protocol cards.",
+    "convert": "Write what a file holds in another format.",
+    "simulate": "Make scores of a population with known truth.",
+}
+
+
+#: Endings of files that ``bioeval run`` reads.
+DATA = (".npz", ".npy", ".csv", ".mat")
+
+
+class ReaderLeftError(Exception):
+    """The reader of a pipe has left; as an OS error, click would make it an exit code of its own.
+
+    Attributes
+    ----------
+    cause : BrokenPipeError
+    """
+
+    def __init__(self, cause: BrokenPipeError):
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+@contextlib.contextmanager
+def _closed_pipes() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderLeftError(error) from error
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports the one that is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"bioeval.cli.{cmd_name.replace('-', '_')}").command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the nearest one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            listed = ", ".join(COMMANDS)
+            near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
+            ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
+        return super().resolve_command(ctx, args)
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the command line, which prints the help where it is asked for."""
+        with _closed_pipes():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what the library complains of is said in the command's words."""
+        from bioeval.base.errors import CardError, DataError, ProtocolError
+
+        try:
+            with _closed_pipes():
+                return super().invoke(ctx)
+        except CardError:
+            raise
+        except (DataError, ProtocolError) as error:
+            from bioeval.cli.reword_errors import rewording
+
+            raise type(error)(rewording(ctx.invoked_subcommand or "")(str(error))) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _command_for(word: str) -> str:
+    """Return the command to give a file to, where a file stands in the command's place."""
+    ending = Path(word).suffix.lower()
+    if ending == ".toml":
+        return f" To see a card: bioeval protocols {word}"
+    if ending in DATA or Path(word).is_file():
+        return f" To evaluate a file: bioeval run {word}"
+    return ""
+
+
+HELP = """Evaluate recognition systems: verification, identification, re-identification, tracking.
+
+\b
+Examples:
+  bioeval run scores.npz
+  bioeval run embeddings.npz --embeddings dlib128 --labels subject --metric l2
+  bioeval simulate --subjects 100 --templates 5 --out scores.npz
+  bioeval threshold scores.npz --target far=0.001
+  bioeval run features.mat --protocol market1501
+  bioeval tracking gt.txt result.txt
+  bioeval protocols course-all-vs-all
+"""
+
+
+@click.group(
+    help=HELP,
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, "
+    "130 interrupted (Ctrl-C), 141 the reader of the output has left, 143 told to end.",
+)
+@click.version_option(__version__, message="bioeval %(version)s")
+@click.pass_context
+def root(ctx: click.Context) -> None:
+    """Show the help where no command is given."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

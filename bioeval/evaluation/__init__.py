@@ -1,0 +1,1 @@
+"""The public calls: one task, a card, two systems, folds, gallery sizes."""

@@ -1,0 +1,367 @@
+"""Whole curves over many partitions: every curve on one grid, their mean, and a band."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.variables import REPEATED
+from bioeval.evaluation.cross.evaluation import TASKS, role_in_all_parts
+from bioeval.evaluation.cross.splits import Plan, Sides, plan_of, split_samples
+from bioeval.partition import EnrolledSplit, ProbeGallerySplit
+from bioeval.results.closed_set import closed_set_dataset
+from bioeval.results.dataset import about_attrs, build
+from bioeval.results.open_set import impostor_role, open_set_dataset
+from bioeval.results.verification import grid_of
+from bioeval.scores.blocks import BlockReader, Progress, parse_fusion
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.stats.options import check_confidence
+from bioeval.tallies.attempts import IdentificationJob, VerificationJob, require_values
+from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import check_thresholds, to_internal, to_user
+from bioeval.tallies.tie_policies import check_max_rank
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+BANDS = ("quantile", "normal")
+
+# Ranks of closed-set curves unless told otherwise; open set reports rank 1.
+CMC_RANKS = 50
+
+_COUNTS = {
+    "verification": ("ga", "fa", "genuine_attempts", "impostor_attempts"),
+    "open_set": ("di", "fa", "genuine_attempts", "impostor_attempts"),
+    "closed_set": ("cms_count", "attempts", "skipped"),
+}
+
+
+def repeat(
+    scores: Scores,
+    splitter: Any,
+    *,
+    task: str = "verification",
+    thresholds: Any = None,
+    max_rank: int | None = None,
+    templates: str = "single",
+    fusion: str = "min",
+    rank_unit: str = "template",
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+    band: str = "quantile",
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate with each partition of a splitter: all curves, their mean, and a band.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels.
+    splitter : splitter
+        Of gallery and probes (``ProbeGallerySplit``, ``EnrolledSplit``): the probes are compared
+        with the gallery. Of training and test: the test part is compared with itself.
+    task : {"verification", "open_set", "closed_set"}
+    thresholds : None, int or increasing array of float
+        The grid that all curves share. None: about 1,000 from the smallest to the largest score
+        of the whole matrix. For open set 100, over the nearest distances in the whole gallery; in
+        smaller galleries these are larger, so give thresholds to see the curves to their end.
+    max_rank : int, optional
+        Number of ranks; None: 50 for closed set, 1 for open set. Beyond the list of a small
+        gallery, a curve keeps its last value.
+    templates, fusion, rank_unit, ties, impostors
+        As for :func:`bioeval.verification` and :func:`bioeval.open_set`.
+    band : {"quantile", "normal"}
+        The middle share of the curves at each point; or mean plus and minus so many standard
+        deviations, within [0, 1].
+    confidence : float
+        The share of the band.
+    progress : callable, optional
+        Called as ``progress(partitions_done, partitions)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``repeat, fold`` and ``threshold`` or ``rank``: ``gar frr far grr`` and counts ``ga
+        fa``; or ``dir far`` and ``di fa``; or ``cms`` and ``cms_count``; and the attempts of each
+        partition. Of each rate ``<rate>_mean``, ``<rate>_low`` and ``<rate>_high`` over all
+        partitions. NaN where no partition has an attempt; those without are left out.
+
+    Notes
+    -----
+    The band is pointwise, and shows how the curve depends on the partition of these very
+    subjects. It does not show how it would differ for others: that takes resampling of subjects.
+    Averages are at the same threshold (or rank), not at the same FAR: "threshold averaging" of
+    Fawcett, T. (2006). An introduction to ROC analysis. *Pattern Recognition Letters* 27, 861-874.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(30, 4, random_state=1)
+    >>> galleries = be.partition.ProbeGallerySplit(1, n_repeats=20, random_state=0)
+    >>> ds = be.repeat(scores, galleries, task="closed_set", max_rank=5)
+    >>> dict(ds.sizes)
+    {'repeat': 20, 'fold': 1, 'rank': 5}
+    >>> bool((ds.cms_low <= ds.cms_mean).all())
+    True
+    """
+    require_choice("task", task, TASKS)
+    require_choice("band", band, BANDS)
+    parse_fusion(fusion)
+    check_max_rank(max_rank)
+    confidence = check_confidence(confidence)
+    if isinstance(scores, PairScores):
+        raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
+    if not isinstance(scores, Scores):
+        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
+    if not scores.labelled:
+        raise ProtocolError("partitions need the subjects of the templates. Give labels")
+    if task != "closed_set":
+        require_values(scores, task.replace("_", "-"))
+    curves = _Curves(scores, task, thresholds, max_rank, templates, fusion, rank_unit, ties)
+    curves.impostors = impostors
+    if not isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+        curves.impostors = role_in_all_parts(scores, impostors)
+    views, shape = _views(scores, splitter)
+    found: dict[str, np.ndarray] = {}
+    total = shape[0] * shape[1]
+    for done, (place, view) in enumerate(views, 1):
+        for name, values in curves.of(view).items():
+            if name not in found:
+                dtype = np.int64 if values.dtype.kind == "i" else np.float64
+                found[name] = np.zeros((*shape, *values.shape), dtype=dtype)
+            found[name][place] = values
+        if progress is not None:
+            progress(done, total)
+    return _dataset(found, curves, scores, splitter, band, confidence)
+
+
+def _views(
+    scores: Scores, splitter: Any
+) -> tuple[Iterator[tuple[tuple[int, int], Scores | None]], tuple[int, int]]:
+    """Return the scores of each partition with its place, and the shape of the places."""
+    sides = Sides(scores)
+    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+        parts = split_samples(splitter, sides.n, sides.labels, None, sides.meta)
+
+        def galleries() -> Iterator[tuple[tuple[int, int], Scores | None]]:
+            for i, (gallery, probe) in enumerate(parts):
+                yield (i, 0), sides.between(probe, gallery)
+
+        return galleries(), (splitter.get_n_splits(), 1)
+    plan: Plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
+
+    def tests() -> Iterator[tuple[tuple[int, int], Scores | None]]:
+        for r in range(plan.shape[0]):
+            for k in range(plan.folds_of(r)):
+                yield (r, k), sides.view(plan.division(r, k).test)
+
+    return tests(), plan.shape
+
+
+class _Curves:
+    """Evaluates one partition after the other on a grid that they share."""
+
+    impostors: str
+
+    def __init__(
+        self,
+        scores: Scores,
+        task: str,
+        thresholds: Any,
+        max_rank: int | None,
+        templates: str,
+        fusion: str,
+        rank_unit: str,
+        ties: str,
+    ):
+        self.task, self.kind = task, scores.kind
+        self.roles: set[str] = set()
+        self.rank_unit, self.ties = rank_unit, ties
+        self.templates, self.fusion = templates, fusion
+        self.grid = np.empty(0)
+        self.max_rank = max_rank or (CMC_RANKS if task == "closed_set" else 1)
+        if max_rank is None and task == "closed_set":
+            candidates = scores.shape[1]
+            if rank_unit == "subject":
+                candidates = len(np.unique(scores.codes.gallery))
+            self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
+        given = check_thresholds(thresholds)
+        if isinstance(given, np.ndarray):
+            self.grid = given
+        elif task != "closed_set":
+            self.grid = self._whole_grid(scores, given)
+
+    def _whole_grid(self, scores: Scores, given: int | None) -> np.ndarray:
+        """Return thresholds over the range of the whole matrix, in the user's units."""
+        reader = BlockReader(scores)
+        if self.task == "verification":
+            job = VerificationJob(
+                scores, reader, templates=self.templates, fusion=self.fusion, thresholds=given
+            )
+            tally: VerificationTally
+            (tally,) = run_jobs(scores, reader, [job])
+            grid = to_user(grid_of(tally), self.kind)
+            return grid[::-1] if self.kind == "similarity" else grid
+        search = IdentificationJob(scores, reader, rank_unit=self.rank_unit, fusion=self.fusion)
+        (facts,) = run_jobs(scores, reader, [search])
+        whole = open_set_dataset(facts, thresholds=given or 100, max_rank=1)
+        return whole["threshold"].values
+
+    def of(self, view: Scores | None) -> dict[str, np.ndarray]:
+        """Return the counts of one partition over the grid."""
+        if view is None:
+            return self._nothing()
+        reader = BlockReader(view)
+        if self.task == "verification":
+            return self._verification(view, reader)
+        job = IdentificationJob(view, reader, rank_unit=self.rank_unit, fusion=self.fusion)
+        tally: IdentificationTally
+        (tally,) = run_jobs(view, reader, [job])
+        if self.task == "closed_set":
+            ds = closed_set_dataset(tally, max_rank=self.max_rank, ties=self.ties, unmated="skip")
+        else:
+            self.roles.add(impostor_role(tally, self.impostors))
+            ds = open_set_dataset(
+                tally, thresholds=self.grid, max_rank=self.max_rank, ties=self.ties,
+                impostors=self.impostors, far_targets=(),
+            )  # fmt: skip
+        return {name: ds[name].values for name in _COUNTS[self.task]}
+
+    def _verification(self, view: Scores, reader: BlockReader) -> dict[str, np.ndarray]:
+        job = VerificationJob(
+            view, reader, templates=self.templates, fusion=self.fusion, thresholds=self.grid
+        )
+        tally: VerificationTally
+        (tally,) = run_jobs(view, reader, [job])
+        grid = to_internal(self.grid, self.kind)
+        assert tally.given is not None
+        ga = np.searchsorted(tally.genuine, grid, side="right").astype(np.int64)
+        fa = tally.given.at_most(grid)
+        if self.kind == "similarity":
+            ga, fa = ga[::-1], fa[::-1]
+        attempts = len(tally.genuine), tally.impostor.total
+        return {
+            "ga": ga,
+            "fa": fa,
+            "genuine_attempts": np.array(attempts[0]),
+            "impostor_attempts": np.array(attempts[1]),
+        }
+
+    def _nothing(self) -> dict[str, np.ndarray]:
+        shapes = {
+            "ga": (len(self.grid),),
+            "fa": (len(self.grid),),
+            "di": (len(self.grid), self.max_rank),
+            "cms_count": (self.max_rank,),
+        }
+        return {name: np.zeros(shapes.get(name, ()), int) for name in _COUNTS[self.task]}
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """What each rate is over, within a partition."""
+        if self.task == "closed_set":
+            return {"cms": ("rank",)}
+        over = ("threshold",)
+        if self.task == "open_set":
+            return {"dir": ("threshold", "rank"), "far": over}
+        return dict.fromkeys(("gar", "frr", "far", "grr"), over)
+
+
+def _dataset(
+    found: dict[str, np.ndarray],
+    curves: _Curves,
+    scores: Scores,
+    splitter: Any,
+    band: str,
+    confidence: float,
+) -> xr.Dataset:
+    each = ("repeat", "fold")
+    if "attempts" in found:
+        found["genuine_attempts"] = found.pop("attempts")
+    genuine = _or_nan(found["genuine_attempts"])
+    rates: dict[str, np.ndarray] = {}
+    if "cms_count" in found:
+        rates["cms"] = found["cms_count"] / genuine
+    else:
+        impostor = _or_nan(found["impostor_attempts"])
+        rates["far"] = found["fa"] / impostor
+        if "ga" in found:
+            rates |= {"gar": found["ga"] / genuine, "grr": 1 - rates["far"]}
+            rates["frr"] = (found["genuine_attempts"][..., None] - found["ga"]) / genuine
+        else:
+            rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
+    dims = curves.dims
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    for name, over in dims.items():
+        variables[name] = ((*each, *over), rates[name])
+        low, mean, high = _band(rates[name], band, confidence)
+        variables |= {f"{name}_mean": (over, mean), f"{name}_low": (over, low)}
+        variables[f"{name}_high"] = (over, high)
+    of_count = {"ga": "gar", "fa": "far", "di": "dir", "cms_count": "cms"}
+    for name, values in found.items():
+        variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
+    shape = found["genuine_attempts"].shape
+    coordinates: dict[str, np.ndarray] = {
+        "repeat": np.arange(shape[0]),
+        "fold": np.arange(shape[1]),
+    }
+    if curves.task != "closed_set":
+        coordinates |= {"threshold": curves.grid}
+    if curves.task != "verification":
+        coordinates["rank"] = np.arange(1, curves.max_rank + 1)
+    about = BlockReader(scores).about
+    words = {"verification": f"verification, {curves.templates}-template"}
+    task = words.get(curves.task, curves.task.replace("_", "-") + " identification")
+    attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", [])
+    attrs |= {
+        "splitter": repr(splitter),
+        "partitions": int(np.prod(shape)),
+        "band": band,
+        "confidence": confidence,
+        "band_shows": "pointwise spread over partitions of the same subjects",
+    }
+    if curves.task != "verification":
+        attrs |= {"rank_unit": curves.rank_unit, "ties": curves.ties}
+    if curves.task == "open_set":
+        attrs["impostors"] = " or ".join(sorted(curves.roles))
+    if len(curves.roles) > 1:
+        attrs["warnings"] = "\n".join(
+            [
+                *filter(None, attrs["warnings"].split("\n")),
+                "some partitions have unenrolled probes, which are the impostors there, and some "
+                'have none; say impostors="leave-subject-out" or "unenrolled" for all',
+            ]
+        )
+    return build(variables, REPEATED, coordinates, attrs)
+
+
+def _or_nan(attempts: np.ndarray) -> np.ndarray:
+    """Return attempts to divide by, NaN where there are none."""
+    return np.where(attempts == 0, np.nan, attempts.astype(np.float64))[..., None]
+
+
+def _band(
+    values: np.ndarray, band: str, confidence: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return low, mean and high over all partitions at each point, NaN left out."""
+    flat = values.reshape(-1, *values.shape[2:])
+    there = ~np.isnan(flat).reshape(len(flat), -1).all(axis=1)
+    flat = flat[there]
+    if not len(flat):
+        nothing = np.full(values.shape[2:], np.nan)
+        return nothing, nothing.copy(), nothing.copy()
+    mean = flat.mean(axis=0)
+    if band == "quantile":
+        low, high = np.quantile(flat, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+        return low, mean, high
+    if len(flat) < 2:
+        return np.full_like(mean, np.nan), mean, np.full_like(mean, np.nan)
+    from scipy.special import ndtri
+
+    half = float(ndtri(0.5 + confidence / 2)) * flat.std(axis=0, ddof=1)
+    return np.maximum(mean - half, 0.0), mean, np.minimum(mean + half, 1.0)

@@ -1,0 +1,128 @@
+"""Scorers for scikit-learn's tools: how well the transformed samples tell subjects apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, require_choice
+from bioeval.evaluation.tasks import closed_set, verification
+from bioeval.scores.embeddings import check_metric
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.points import check_far_targets
+
+# What can be measured, and whether less of it is better.
+MEASURES = {
+    "eer": True,
+    "frr_at_far": True,
+    "auc": False,
+    "recognition_rate": False,
+}
+
+
+class Scorer:
+    """Scores an estimator by its transformed samples; see :func:`make_scorer`.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> be.eer_scorer
+    make_scorer('eer', metric='cosine')
+    """
+
+    def __init__(self, measure: str, metric: Any, templates: str, far_target: float):
+        self.measure, self.metric = measure, metric
+        self.templates, self.far_target = templates, far_target
+
+    def __repr__(self) -> str:
+        options = f"metric={self.metric!r}"
+        if self.templates != "single":
+            options += f", templates={self.templates!r}"
+        if self.measure == "frr_at_far":
+            options += f", far_target={self.far_target!r}"
+        return f"make_scorer({self.measure!r}, {options})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        """Return how well the estimator does: more is better.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Its ``transform`` gives the embeddings.
+        X : array_like, shape (n, f)
+        y : sequence of hashable, shape (n,)
+            The subject of each sample.
+        """
+        if y is None:
+            raise DataError("y is missing: the scorer needs the subject of each sample")
+        if not hasattr(estimator, "transform"):
+            raise DataError(
+                f"{type(estimator).__name__} has no transform(), which gives the embeddings that "
+                "are compared"
+            )
+        made = np.asarray(estimator.transform(X), dtype=np.float64)
+        scores = Scores.from_embeddings(made, np.asarray(y), metric=self.metric)
+        if self.measure == "recognition_rate":
+            value = float(closed_set(scores, max_rank=1).recognition_rate)
+        else:
+            result = verification(
+                scores,
+                templates=self.templates,
+                far_targets=(self.far_target,),
+                auc=self.measure == "auc",
+            )
+            value = float(result[self.measure].values.ravel()[0])
+        return -value if MEASURES[self.measure] else value
+
+
+def make_scorer(
+    measure: str = "eer",
+    *,
+    metric: Any = "cosine",
+    templates: str = "single",
+    far_target: float = 0.001,
+) -> Scorer:
+    """Return a scorer ``scorer(estimator, X, y)`` for ``cross_val_score`` and ``GridSearchCV``.
+
+    The estimator transforms the samples of the test part, all of which are compared with each
+    other; ``y`` are their subjects. Divide by subject, with :class:`SubjectKFold` (or any
+    splitter of groups, ``groups=y``): otherwise the subjects tested were trained on.
+
+    Parameters
+    ----------
+    measure : {"eer", "frr_at_far", "auc", "recognition_rate"}
+        Error rates are negated, so that more is better. NaN where a test part has no attempt of
+        a class.
+    metric : str or callable
+        As for :meth:`bioeval.Scores.from_embeddings`.
+    templates : {"single", "multi"}
+        As for :func:`bioeval.verification`.
+    far_target : float
+        Of ``"frr_at_far"``.
+
+    Returns
+    -------
+    Scorer
+
+    Examples
+    --------
+    >>> import numpy as np, bioeval as be
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.model_selection import cross_val_score
+    >>> rng = np.random.default_rng(0)
+    >>> person = np.repeat(np.arange(20), 5)
+    >>> x = rng.normal(size=(20, 30))[person] + rng.normal(size=(100, 30))
+    >>> folds = be.partition.SubjectKFold(4)
+    >>> found = cross_val_score(PCA(10), x, person, cv=folds, scoring=be.make_scorer("eer"))
+    >>> found.shape, bool((found <= 0).all())
+    ((4,), True)
+    """
+    require_choice("measure", measure, MEASURES)
+    require_choice("templates", templates, ("single", "multi"))
+    check_metric(metric)
+    check_far_targets([far_target])
+    return Scorer(measure, metric, templates, float(far_target))
+
+
+eer_scorer = make_scorer("eer")

@@ -1,0 +1,268 @@
+"""What a splitter does to scores: which templates of either side are in which part.
+
+A matrix whose two sides are the same templates is divided once; of other matrices the templates
+of both sides are divided together, probes first, so that a subject is in the same part on either
+side.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.partition import EnrolledSplit, PredefinedPairFolds, ProbeGallerySplit
+from bioeval.partition.base import Splitter
+from bioeval.partition.samples import Labels
+from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.scores.matrix import PairScores, Scores
+
+
+@dataclass(frozen=True)
+class Division:
+    """One split: the samples that a threshold is chosen on, and those it is judged on.
+
+    Attributes
+    ----------
+    train, test : int64 arrays
+    fitted : int64 array
+        The samples that a system is fitted on: the training part, or, where there is a
+        validation part to choose the threshold on, the training part beside it.
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    fitted: np.ndarray
+
+
+def divisions(
+    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
+) -> Iterator[Division]:
+    """Yield the splits of samples."""
+    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+        raise DataError(
+            f"{type(splitter).__name__} divides gallery from probes, not training from test; "
+            "be.repeat evaluates with each of its galleries"
+        )
+    for parts in split_samples(splitter, n, labels, groups, meta):
+        *fitted, train, test = (_as_part(part, n, splitter) for part in parts)
+        if not len(test):
+            raise DataError(f"{type(splitter).__name__} yields an empty test part")
+        yield Division(train, test, fitted[0] if fitted else train)
+
+
+def split_samples(
+    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield what a splitter, of this package or of scikit-learn, makes of `n` samples."""
+    if isinstance(splitter, Splitter | TrainValidationTest):
+        yield from splitter.split(range(n), labels, groups, meta=meta)
+        return
+    if not hasattr(splitter, "split"):
+        raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
+    codes = np.zeros(n) if labels is None else Labels(labels, "labels").codes
+    by = codes if groups is None or np.ndim(groups) > 1 else Labels(groups, "groups").codes
+    with warnings.catch_warnings():
+        # Which of the two a splitter of scikit-learn wants, it does not tell beforehand.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        found = list(splitter.split(np.zeros((n, 1)), codes, by))
+    for parts in found:
+        if not isinstance(parts, tuple | list) or len(parts) != 2:
+            raise DataError(
+                f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "
+                "(training, test) of indices"
+            )
+        yield tuple(parts)
+
+
+def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
+    """Return the samples of a part as int64 indices."""
+    who, array = type(splitter).__name__, np.asarray(part)
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+        raise DataError(
+            f"{who}.split() yields an array {array.shape} {array.dtype}; expected indices of "
+            "samples, whole numbers"
+        )
+    wrong = (array < 0) | (array >= n)
+    if wrong.any():
+        raise DataError(
+            f"{who}.split() yields {int(wrong.sum())} indices out of range, the first is "
+            f"{int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
+        )
+    return array.astype(np.int64)
+
+
+class Plan:
+    """All splits of some samples, in repeats and folds.
+
+    Parameters
+    ----------
+    found : iterable of Division
+    n : int
+        The number of samples.
+    shuffled : bool
+        Whether each split is drawn anew, so that none are folds of one repeat.
+
+    Attributes
+    ----------
+    codes : int64 array, shape (repeats, n), or None
+        Where each fold of a repeat is tested once while all else is trained on: the fold in which
+        each sample is tested, -1 if in none. None where the parts are not such folds.
+    """
+
+    def __init__(self, found: Iterator[Division], n: int, shuffled: bool = False):
+        self.n = n
+        self._tests: list[np.ndarray] = []
+        self._others: list[Division | None] = []
+        for division in found:
+            self._tests.append(division.test)
+            trained = np.zeros(n, dtype=bool)
+            trained[division.train] = True
+            if trained[division.test].any():
+                raise DataError("the splitter puts samples into both training and test")
+            complete = len(division.train) + len(division.test) == n
+            self._others.append(None if complete else division)
+        if not self._tests:
+            raise DataError("the splitter yields no split; expected at least one")
+        self.codes = None if shuffled else self._as_codes()
+
+    def _as_codes(self) -> np.ndarray | None:
+        if any(other is not None for other in self._others):
+            return None
+        rows: list[np.ndarray] = []
+        fold = 0
+        for test in self._tests:
+            if not rows or (rows[-1][test] >= 0).any():
+                rows.append(np.full(self.n, -1, dtype=np.int64))
+                fold = 0
+            rows[-1][test] = fold
+            fold += 1
+        codes = np.array(rows)
+        same = ((codes >= 0) == (codes[0] >= 0)).all()
+        return codes if same else None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Repeats, and the most folds in one of them."""
+        if self.codes is None:
+            return len(self._tests), 1
+        return len(self.codes), int(self.codes.max()) + 1
+
+    def folds_of(self, repeat: int) -> int:
+        """Return the number of folds of a repeat."""
+        return 1 if self.codes is None else int(self.codes[repeat].max()) + 1
+
+    def division(self, repeat: int, fold: int) -> Division:
+        """Return one split."""
+        if self.codes is not None:
+            code = self.codes[repeat]
+            train, test = np.flatnonzero(code != fold), np.flatnonzero(code == fold)
+            return Division(train, test, train)
+        other = self._others[repeat]
+        if other is not None:
+            return other
+        test = self._tests[repeat]
+        train = np.setdiff1d(np.arange(self.n), test)
+        return Division(train, test, train)
+
+
+class Sides:
+    """The templates of a matrix of scores as samples to divide.
+
+    Attributes
+    ----------
+    n : int
+        The number of distinct templates of both sides.
+    labels : ndarray, shape (n,)
+    meta : dict
+        The metadata columns that both sides have.
+    probe, gallery : int64 arrays
+        The sample that each row and each column is.
+    """
+
+    def __init__(self, scores: Scores):
+        self.scores = scores
+        ids = np.concatenate([scores.probe_ids, scores.gallery_ids])
+        _, first, place = np.unique(ids, return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(first))  # in order of appearance, probes first
+        sample = order[place.reshape(-1)]
+        self.n = len(first)
+        self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
+        chosen = np.sort(first)
+        self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
+        self.subject = np.concatenate([scores.codes.probe, scores.codes.gallery])[chosen]
+        shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
+        self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
+
+    def subjects_in(self, samples: np.ndarray) -> int:
+        """Return how many subjects some samples are of."""
+        return int(np.count_nonzero(np.bincount(self.subject[samples])))
+
+    def view(self, samples: np.ndarray) -> Scores | None:
+        """Return the scores of a part against itself; None if a side is empty."""
+        return self.between(samples, samples)
+
+    def between(self, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+        """Return the scores of some samples as probes and some as gallery; None if one is empty."""
+        chosen = []
+        for side, samples in ((self.probe, probes), (self.gallery, gallery)):
+            inside = np.zeros(self.n, dtype=bool)
+            inside[samples] = True
+            chosen.append(np.flatnonzero(inside[side]))
+        return self.scores.select(*chosen) if all(map(len, chosen)) else None
+
+    @cached_property
+    def in_gallery(self) -> np.ndarray:
+        """The subject of each column."""
+        return self.scores.codes.gallery
+
+    def keeps_subjects(self, code: np.ndarray) -> bool:
+        """Say whether all templates of a subject in the gallery are in one fold."""
+        fold = code[self.gallery]
+        first = np.full(int(self.in_gallery.max()) + 1, -2, dtype=np.int64)
+        first[self.in_gallery] = fold
+        return bool((first[self.in_gallery] == fold).all())
+
+
+def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
+    """Join two columns without turning one's values into another type."""
+    if probe is gallery:
+        return np.concatenate([probe, gallery])
+    if probe.dtype.kind == gallery.dtype.kind:
+        return np.concatenate([probe, gallery])
+    joined = np.empty(len(probe) + len(gallery), dtype=object)
+    joined[:] = [*probe.tolist(), *gallery.tolist()]
+    return joined
+
+
+def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None) -> Plan:
+    """Return all splits of some samples."""
+    shuffled = type(splitter).__name__.endswith("ShuffleSplit")
+    return Plan(divisions(splitter, n, labels, groups, meta), n, shuffled)
+
+
+def plan_for(scores: Scores, splitter: Any) -> tuple[Plan, Sides | None]:
+    """Return the splits of some scores, and their sides; None for pairs."""
+    if isinstance(scores, PairScores):
+        n = scores.shape[0]
+        groups = scores.pair_subjects
+        if groups is not None and not isinstance(splitter, PredefinedPairFolds):
+            groups = None
+        meta = {"genuine": scores.genuine}
+        return plan_of(splitter, n, None, groups, meta), None
+    if isinstance(splitter, PredefinedPairFolds):
+        raise DataError(
+            "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
+            "pairs out of it (scores.at_pairs), or divide its templates by PredefinedFolds"
+        )
+    if not scores.labelled:
+        raise ProtocolError(
+            "folds need the subjects of the templates; a mask alone does not say them. Give labels"
+        )
+    sides = Sides(scores)
+    return plan_of(splitter, sides.n, sides.labels, None, sides.meta), sides

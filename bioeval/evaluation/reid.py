@@ -1,0 +1,327 @@
+"""Re-identification tasks: scores and a convention become a labelled result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.reid import convention_of
+from bioeval.results.gom import VARIANTS, gom_dataset
+from bioeval.results.reid import reid_dataset, require_matches
+from bioeval.results.top_k import reid_of_lists, warn_of_short_lists
+from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import Scores
+from bioeval.scores.top_k import TopKScores
+from bioeval.tallies.attempts import require_values
+from bioeval.tallies.reid_jobs import RetrievalJob, ReturnedJob
+from bioeval.tallies.reid_lists import require_ranks
+from bioeval.tallies.reid_mask import kept_scores
+from bioeval.tallies.thresholds import check_thresholds
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Named = str | os.PathLike[str] | Protocol
+
+# Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
+TAUS = 101
+
+
+def reid(
+    scores: Scores,
+    convention: Named = "market1501",
+    *,
+    max_rank: int | None = None,
+    ties: str | None = None,
+    rank_k: int | None = None,
+    rank_k_over: str | None = None,
+    ap: str | None = None,
+    unmatched: str | None = None,
+    removed: str | None = None,
+    removed_for_ap: str | None = None,
+    junk: str | None = None,
+    junk_ids: Sequence[int] | None = None,
+    cmc: str | None = None,
+    single_gallery_shot: bool | None = None,
+    separate_camera_set: bool | None = None,
+    first_match_break: bool | None = None,
+    sampling: str | int = "exact",
+    random_state: int = 0,
+    per_query: bool = False,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate re-identification: CMC, mAP and mINP, as a convention has them.
+
+    Every keyword that is left out is the card's; ``bioeval protocols market1501`` tells what that
+    is, and ``docs/reid.md`` where the conventions differ.
+
+    Parameters
+    ----------
+    scores : Scores
+        Queries against a gallery, or all against all. Metadata ``camera`` on both sides, where
+        the convention speaks of cameras. Of top-K lists (:class:`TopKScores`) a convention is
+        evaluated as far as lists tell what it asks for, with the results of :func:`top_k`.
+    convention : str, path or Protocol
+        The name or the path of a card with a ``[reid]`` section.
+    max_rank : int
+        The last rank of the CMC. Beyond the gallery's end it keeps its last value.
+    ties : {"stable", "pessimistic", "optimistic", "expected"}
+        Where a non-match exactly as close as a match ranks. Under ``"expected"`` only the CMC is
+        offered where there are ties.
+    rank_k : int
+        Also report the mean AP of lists cut at this rank.
+    rank_k_over : {"positives", "smaller"}
+        Whether that is divided by all matches, or by the smaller one of their number and K.
+    ap : {"sum", "trapezoid", "tied-once"}
+        The form of average precision.
+    unmatched : {"skip", "zero"}
+        Whether a query without a match is left out of all means, or counts as 0.
+    removed : {"same-id-same-camera", "same-camera", "none"}
+        Which gallery entries a query does not see.
+    removed_for_ap : {"as-above", "same-id-same-camera", "none"}
+        The same for average precision and INP, where their list is another than the CMC's.
+    junk : {"remove", "keep"}
+        What happens to entries of `junk_ids`.
+    junk_ids : sequence of int
+    cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
+        What a CMC counts.
+    single_gallery_shot, separate_camera_set, first_match_break : bool
+        open-reid's flags, in place of `cmc` and `removed`; ``separate_camera_set`` is the CMC's
+        alone, as it is there.
+    sampling : "exact" or int
+        Of single gallery shots: the mean over all draws, or over so many for each query.
+    random_state : int
+        Of the draws.
+    per_query : bool
+        Also return ``average_precision``, ``inp``, ``first_match_rank``, ``matches`` and
+        ``removed_entries`` of each query, over ``probe``.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cmc`` and ``cmc_count`` over ``rank``; scalars ``mean_ap``, ``mean_inp``,
+        ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the denominator), ``skipped``,
+        ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries not seen, over all
+        queries) and ``tied``.
+
+    Raises
+    ------
+    CardError
+        If there is no such convention.
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If cameras are needed and not given, or no query has a match left.
+
+    Notes
+    -----
+    Two further questions take one line each: the ROC of the pairs that a convention keeps, with
+    TPR (``gar``) over FPR (``far``), is ``be.verification(be.apply_convention(scores,
+    "market1501"))``, and its TPR at an FPR ``1 - frr_at_far``; the ten worst queries are
+    ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
+
+    Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
+    the matches of a query are, and one sweep of the row counts what stands before each.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores(
+    ...     [[1, 2, 3, 4, 5]], [7], [7, 8, 7, 9, 7],
+    ...     probe_meta={"camera": [1]}, gallery_meta={"camera": [1, 1, 2, 2, 3]},
+    ... )
+    >>> found = be.reid(scores, max_rank=3)
+    >>> found.cmc.values, float(found.mean_ap), float(found.mean_inp)
+    (array([0., 1., 1.]), 0.5, 0.5)
+    """
+    _require_scores(scores)
+    rules = convention_of(
+        convention,
+        max_rank=max_rank,
+        ties=ties,
+        rank_k=rank_k,
+        rank_k_over=rank_k_over,
+        ap=ap,
+        unmatched=unmatched,
+        removed=removed,
+        removed_for_ap=removed_for_ap,
+        junk=junk,
+        junk_ids=junk_ids,
+        cmc=cmc,
+        single_gallery_shot=single_gallery_shot,
+        separate_camera_set=separate_camera_set,
+        first_match_break=first_match_break,
+    )
+    if sampling != "exact":
+        require_integer("sampling", sampling, low=1)
+        if rules.cmc != "single-gallery-shot":
+            raise ProtocolError(
+                f"sampling is of single gallery shots; the CMC here counts {rules.cmc}, which "
+                "draws nothing"
+            )
+    seed = require_integer("random_state", random_state, low=0)
+    if isinstance(scores, TopKScores):
+        result = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
+        warn_of_short_lists(result)
+        return result
+    job = RetrievalJob(scores, rules, sampling=sampling, seed=seed)
+    result = reid_dataset(job.run(progress), per_query=per_query, **rules.result_options())
+    if rules.unmatched == "skip":
+        require_matches(result)
+    if rules.changed:
+        result.attrs["changed"] = ", ".join(rules.changed)
+    return result
+
+
+def gom(
+    scores: Scores,
+    *,
+    thresholds: Any = None,
+    budget: int = 3000,
+    normalize: bool = True,
+    variant: str = "paper",
+    convention: Named = "market1501",
+    ties: str | None = None,
+    max_rank: int = 10,
+    per_query: bool = False,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
+
+    For a query with a match, everything within the threshold tau is returned: RP is the average
+    precision of that list over the matches in it, VP is ``TP / (TP + FN + FP)``, and ReP is
+    ``sqrt(RP VP)``. For a query whose identity is not in the gallery, FR is ``min(FP / B, 1)``.
+
+    Parameters
+    ----------
+    scores : Scores
+        Queries of both kinds may stand in one matrix.
+    thresholds : None or increasing array of float
+        On the normalised scale; None: 0, 0.01 ... 1. Areas are over these.
+    budget : int
+        B, the number of false returns beyond which a query is as bad as can be.
+    normalize : bool
+        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix.
+    variant : {"paper", "reference"}
+        ``"paper"``: the definitions of the text. ``"reference"``: those of the program behind the
+        published figures: returned entries are counted up to the last match only, the means are
+        over all queries, and removed entries stay at distance 1.
+    convention : str, path or Protocol
+        What a query does not see: only the removal, the junk and the ties of the card matter.
+    ties : {"stable", "pessimistic", "optimistic"}
+        In place of the card's.
+    max_rank : int
+        The last rank of ``cmc`` and ``dir``.
+    per_query : bool
+        Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold``: ``mrp mvp mrep mfr precision recall far ttr ttr_identity ftr``; over
+        ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area mfr_area
+        tau_max tau_nz max_mrep max_mvp mean_ap mean_inp``, and the numbers ``queries``,
+        ``open_queries``, ``skipped`` (their matches are all removed) and ``removed``.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506); ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0.1, 0.2, 0.4, 0.7, 0.8], [0.4, 0.7, 0.75, 0.8, 0.9]]
+    >>> scores = be.Scores(d, [1, 9], [1, 1, 1, 2, 3], probe_meta={"camera": [1, 1]},
+    ...                    gallery_meta={"camera": [2, 2, 2, 2, 2]})
+    >>> found = be.gom(scores, thresholds=[0.3, 0.6], budget=5, normalize=False)
+    >>> found.mvp.values.round(2), found.mfr.values
+    (array([0.67, 1.  ]), array([0. , 0.2]))
+    """
+    _require_scores(scores)
+    require_values(scores, "GOM")
+    require_choice("variant", variant, VARIANTS)
+    require_choice("ties", ties or "stable", ("stable", "pessimistic", "optimistic"))
+    require_integer("budget", budget, low=1)
+    require_integer("max_rank", max_rank, low=1)
+    rules = convention_of(convention, ties=ties)
+    if rules.ties == "expected":
+        raise ProtocolError(
+            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
+            "ties='stable', 'pessimistic' or 'optimistic'"
+        )
+    grid = np.arange(TAUS) / (TAUS - 1.0) if thresholds is None else check_thresholds(thresholds)
+    if isinstance(grid, int):
+        raise DataError("thresholds of GOM are None or an increasing array, not a number of them")
+    assert grid is not None
+    job = ReturnedJob(
+        scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference"
+    )
+    require_ranks(scores, max_rank)
+    result = gom_dataset(
+        job.run(progress),
+        budget=budget,
+        variant=variant,
+        ties=rules.ties,
+        max_rank=max_rank,
+        per_query=per_query,
+    )
+    result.attrs |= {"convention": rules.name, "removes": rules.removed}
+    return result
+
+
+def apply_convention(
+    scores: Scores,
+    convention: Named = "market1501",
+    *,
+    removed: str | None = None,
+    junk: str | None = None,
+) -> Scores:
+    """Leave out of the scores what a convention removes, for every other task.
+
+    What :func:`bioeval.verification` makes of them is the ROC of the pairs that a re-identification
+    convention keeps (TPR at an FPR is ``1 - frr_at_far``); :func:`bioeval.open_set` gives TTR and
+    FTR.
+
+    Parameters
+    ----------
+    scores : Scores
+    convention : str, path or Protocol
+        The name or the path of a card with a ``[reid]`` section.
+    removed : {"same-id-same-camera", "same-camera", "none"}
+    junk : {"remove", "keep"}
+        In place of the card's.
+
+    Returns
+    -------
+    Scores
+        A view with a mask that is computed as it is read; no score is copied.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1, 2, 3]], [7], [7, 8, 7], probe_meta={"camera": [1]},
+    ...                    gallery_meta={"camera": [1, 1, 2]})
+    >>> int(be.verification(be.apply_convention(scores)).genuine_attempts)
+    1
+    """
+    _require_scores(scores)
+    return kept_scores(scores, convention_of(convention, removed=removed, junk=junk))
+
+
+def _require_scores(scores: Any) -> None:
+    if not isinstance(scores, Scores):
+        raise DataError(
+            f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
+            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
+        )

@@ -1,0 +1,409 @@
+"""One task at a time: scores become attempts, counts and a labelled result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bioeval.base.random import RandomState
+from bioeval.evaluation.random_galleries import drawn_closed_set, drawn_open_set
+from bioeval.results.closed_set import closed_set_dataset
+from bioeval.results.open_set import open_set_dataset
+from bioeval.results.ranks import ranks_dataset
+from bioeval.results.verification import verification_dataset
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.stats.identification import closed_set_intervals, open_set_intervals
+from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
+from bioeval.stats.verification import verification_intervals
+from bioeval.tallies.attempts import (
+    IdentificationJob,
+    VerificationJob,
+    is_symmetric,
+    require_values,
+)
+from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
+from bioeval.tallies.random_galleries.options import parse_drawn, refuse_interval
+from bioeval.tallies.second_pass.search import refine
+from bioeval.tallies.sweep import run_jobs
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def verification(
+    scores: Scores,
+    *,
+    templates: str = "single",
+    fusion: str = "min",
+    thresholds: Any = None,
+    claims: Any = None,
+    unenrolled_claims: str = "raise",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    costs: Sequence[tuple[float, float, float]] = COSTS,
+    auc: bool = True,
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate verification: is the probe who it claims to be?
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, or a list of pairs.
+    templates : {"single", "multi"}
+        ``"single"``: each comparison with a template is an attempt. ``"multi"``: each probe
+        claims each subject once, by the fused score of that subject's templates.
+    fusion : {"min", "mean", "max", "median", "kth:K"}
+        How a subject's templates are fused, in the sense of distances: ``"min"`` takes the
+        nearest template (the largest similarity).
+    thresholds : None, int or increasing array of float
+        None: about 1,000 evenly spaced ones. A number: that many from the smallest to the
+        largest score. An array, in the units of the scores: as given.
+    claims : sequence of shape (m,), or pair (probe_index, subjects), optional
+        Explicit claims instead of all: one claimed subject for each probe, or any list.
+    unenrolled_claims : {"raise", "skip"}
+        Whether a claim of a subject without templates is an error, or is left out and counted.
+    far_targets : sequence of float
+        For each, the smallest FRR with FAR at most the target, and its threshold.
+    costs : sequence of (prior, c_miss, c_fa)
+        For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
+        half total error rate.
+    auc : bool
+        Whether to also find AUC, d', the EER on the hull and the least costs. They take every
+        impostor score, not only those near an operating point, and cost more than all the rest.
+    interval : None or str
+        How to find intervals; none unless given, since they take another sweep over the scores.
+        ``"subject-bootstrap"`` resamples subjects and is the one to take (``...-bca`` and
+        ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
+        ``"wilson"`` and ``"clopper-pearson"`` take attempts for independent, which those that
+        share a person are not.
+    confidence : float
+        Of both sides of an interval together; bands of curves are pointwise.
+    replicates : int
+        How often subjects are resampled.
+    random_state : int, None, numpy SeedSequence or numpy Generator
+        The same integer gives the same intervals on every platform.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold``: rates ``gar frr`` (of the genuine attempts) and ``far grr`` (of the
+        impostor attempts), counts ``ga fr fa gr``; scalars ``genuine_attempts``,
+        ``impostor_attempts``, ``skipped_claims``. Operating points, exact at the scores
+        themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
+        eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
+        ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over ``cost``:
+        ``min_cost min_cost_threshold``. Targets that the number of impostor attempts cannot
+        support are named in the attribute ``warnings``. With an interval: ``_low`` and ``_high``
+        of ``gar frr far grr frr_at_far auc``, and ``eer_interval_low eer_interval_high``
+        (resampled only: the last two, and AUC).
+
+    Raises
+    ------
+    DataError
+        Bad options, thresholds or claims; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the task: order-only values, multi-template pairs.
+
+    Notes
+    -----
+    Definitions: biometrics lecture, "verification"; ISO/IEC 19795-1 (FMR, FNMR);
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
+    >>> scores = be.Scores(d, ["ann", "ann", "bob", "bob"])
+    >>> ds = be.verification(scores, thresholds=[1, 2, 3, 4])
+    >>> ds.gar.values, ds.far.values
+    (array([0.5, 1. , 1. , 1. ]), array([0.  , 0.  , 0.25, 0.5 ]))
+
+    How far off may the EER be?
+
+    >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
+    >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
+    0.039 [0.026, 0.052]
+    """
+    asked = Asked.of(interval, confidence, replicates, random_state)
+    reader = BlockReader(scores)
+    job = VerificationJob(
+        scores,
+        reader,
+        templates=templates,
+        fusion=fusion,
+        thresholds=thresholds,
+        claims=claims,
+        unenrolled_claims=unenrolled_claims,
+    )
+    targets, weights = check_far_targets(far_targets), check_costs(costs)
+    (result,) = run_jobs(scores, reader, [job], progress)
+    symmetric = templates == "single" and is_symmetric(scores)
+    with threads_for(scores):
+        result.points = refine(
+            result, lambda: job.sweep(reader), targets, weights, symmetric=symmetric, auc=auc
+        )
+        found = verification_dataset(result)
+        if asked is not None:
+            found = verification_intervals(found, result, job, reader, asked)
+    return found
+
+
+def open_set(
+    scores: Scores,
+    *,
+    thresholds: Any = None,
+    max_rank: int | None = None,
+    rank_unit: str = "template",
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    impostors: str = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    gallery: str | int = "all",
+    sampling: str | int = "exact",
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate open-set identification: who is it, if anyone that is enrolled?
+
+    Parameters
+    ----------
+    scores : Scores
+    thresholds : None, int or increasing array of float
+        As for :func:`verification`; the default grid spans the distances of best mates and of
+        the impostors' nearest templates.
+    max_rank : int, optional
+        Number of ranks. None gives every attainable rank while thresholds x ranks is at most
+        2,000,000, else 100, and says so in the warnings.
+    rank_unit : {"template", "subject"}
+        Whether a rank counts templates (the lecture's) or subjects, each once by its fused
+        score.
+    fusion : str
+        As for :func:`verification`; used with subject ranks.
+    ties : {"pessimistic", "optimistic", "stable", "expected"}
+        Where the best mate stands among candidates of other subjects exactly as close: behind
+        them, before them, in gallery order, or the mean over all orders.
+    impostors : {"auto", "unenrolled", "leave-subject-out", "both"}
+        Who plays the impostor with probes against a gallery: the probes whose subject is not
+        enrolled, each enrolled probe with its own subject taken out of the gallery, or both.
+        ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all is
+        always leave-subject-out.
+    far_targets : sequence of float
+        For each, the largest DIR with FAR at most the target, at every rank.
+    gallery : {"all", "single"} or int
+        ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
+        uniformly for each probe anew; a number: so many of each subject (all, where it has
+        fewer), fused by the nearest, with subject ranks.
+    sampling : {"exact"} or int
+        For drawn galleries: the exact mean over all of them, or so many drawn at random.
+    interval, confidence, replicates, random_state
+        As for :func:`verification`. People who probe are resampled, the gallery stays. The seed
+        serves `sampling` too.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``dir di`` over ``threshold, rank``; ``far grr fa gr frr ttr ttr_identity ftr`` over
+        ``threshold``; scalars ``genuine_attempts impostor_attempts tied target_probes
+        non_target_probes``, ``eer`` (where FAR and 1 - DIR at rank 1 cross) with ``eer_threshold
+        far_at_eer frr_at_eer eer_low eer_high``; ``dir_at_far threshold_at_far`` over
+        ``far_target, rank``, exact at the scores themselves. With an interval: ``_low`` and
+        ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
+        ``eer_interval_low eer_interval_high``.
+
+        Of drawn galleries, counts are expected counts (float64). The exact mean has bounds in
+        place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
+        dir_at_far_at_most``. Sampling adds to each rate ``_sd``, its spread between galleries,
+        and ``_se``, the standard error of its mean, and ``far_by_gallery frr_by_gallery`` over
+        ``repeat``.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the task.
+
+    Notes
+    -----
+    Definitions: biometrics lecture, "open-set identification"; ISO/IEC 19795-1 (FPIR, FNIR);
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 4, 6], [5, 3, 2], [4, 3, 5]]
+    >>> scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
+    >>> ds = be.open_set(scores, thresholds=[1, 2, 3])
+    >>> ds.dir.values
+    array([[0.5, 0.5, 0.5],
+           [0.5, 0.5, 0.5],
+           [0.5, 1. , 1. ]])
+    >>> ds.far.values
+    array([0., 0., 1.])
+    """
+    asked = Asked.of(interval, confidence, replicates, random_state)
+    drawn = parse_drawn(gallery, sampling, random_state)
+    if drawn.size:
+        refuse_interval(interval)
+        require_values(scores, "open-set identification")
+        return drawn_open_set(
+            scores,
+            drawn,
+            thresholds=thresholds,
+            max_rank=max_rank,
+            rank_unit=rank_unit,
+            fusion=fusion,
+            ties=ties,
+            impostors=impostors,
+            far_targets=far_targets,
+            progress=progress,
+        )
+    reader = BlockReader(scores)
+    job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
+    require_values(scores, "open-set identification")
+    (result,) = run_jobs(scores, reader, [job], progress)
+    found = open_set_dataset(
+        result,
+        thresholds=thresholds,
+        max_rank=max_rank,
+        ties=ties,
+        impostors=impostors,
+        far_targets=far_targets,
+    )
+    return found if asked is None else open_set_intervals(found, result, scores, asked)
+
+
+def closed_set(
+    scores: Scores,
+    *,
+    max_rank: int | None = None,
+    rank_unit: str = "template",
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    unmated: str = "auto",
+    gallery: str | int = "all",
+    sampling: str | int = "exact",
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate closed-set identification: at which rank does each probe's subject stand?
+
+    Parameters
+    ----------
+    scores : Scores
+    max_rank : int, optional
+        Number of ranks; None gives every attainable one (up to 1,000,000).
+    rank_unit, fusion, ties
+        As for :func:`open_set`.
+    unmated : {"auto", "raise", "skip"}
+        What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
+        in all-against-all, and is an error with probes against a gallery.
+    gallery, sampling, interval, confidence, replicates, random_state
+        As for :func:`open_set`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
+        ``attempts``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
+        recognition_rate_low recognition_rate_high``.
+        ``attempts``, ``skipped``, ``tied``. Of drawn galleries, counts are expected counts
+        (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If a probe has no usable mate and may not be skipped.
+
+    Notes
+    -----
+    Definitions: biometrics lecture, "closed-set identification"; ISO/IEC 19795-1 (CMC);
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
+    >>> be.closed_set(scores).cms.values
+    array([0.5, 1. , 1. ])
+
+    One template of each subject, on average over all such galleries:
+
+    >>> people = ["ann", "ann", "bob", "bob"]
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 3], [6, 3, 3, 0]]
+    >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
+    array([0.875, 1.   ])
+    """
+    asked = Asked.of(interval, confidence, replicates, random_state)
+    drawn = parse_drawn(gallery, sampling, random_state)
+    if drawn.size:
+        refuse_interval(interval)
+        return drawn_closed_set(
+            scores,
+            drawn,
+            max_rank=max_rank,
+            rank_unit=rank_unit,
+            fusion=fusion,
+            ties=ties,
+            unmated=unmated,
+            progress=progress,
+        )
+    reader = BlockReader(scores)
+    job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
+    (result,) = run_jobs(scores, reader, [job], progress)
+    found = closed_set_dataset(result, max_rank=max_rank, ties=ties, unmated=unmated)
+    return found if asked is None else closed_set_intervals(found, result, scores, asked)
+
+
+def ranks(
+    scores: Scores,
+    *,
+    rank_unit: str = "template",
+    fusion: str = "min",
+    ties: str = "pessimistic",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Return what identification is made of, one row a probe: ranks, mates and neighbours.
+
+    Parameters
+    ----------
+    scores, rank_unit, fusion, ties, progress
+        As for :func:`open_set`. Order-only scores (``kind="order"``) are accepted.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``probe``: ``identification_rank`` (NaN without a mate; the mean rank under
+        ``"expected"`` ties), ``mate_distance``, ``nearest_other``, ``closer``, ``tied``,
+        ``mates``, ``others``, ``enrolled``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
+    >>> be.ranks(scores).identification_rank.values
+    array([1., 2.])
+    """
+    reader = BlockReader(scores)
+    job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
+    (result,) = run_jobs(scores, reader, [job], progress)
+    return ranks_dataset(result, ties)

@@ -1,0 +1,254 @@
+"""Rows of boxes: whose, where and in which frame; and where each row was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, bad_choice, nearest_name
+
+#: The order of the columns in the formats that have a name.
+LAYOUTS = {
+    "motchallenge": ("frame", "id", "left", "top", "width", "height", "flag", "class"),
+    "cityflow": ("camera", "id", "frame", "left", "top", "width", "height"),
+}
+
+#: What a column may be called.
+COLUMNS = ("camera", "frame", "id", "left", "top", "width", "height", "flag", "class", "-")
+
+_NEEDED = ("frame", "id", "left", "top", "width", "height")
+
+#: Columns of the MOTChallenge format of 2015, which has world coordinates where later ones have
+#: a class.
+_OF_2015 = 10
+
+# Above, a float64 may stand for another whole number as well.
+_LARGEST_ID = 2**53 - 1
+
+#: Number of the last frame that there can be.
+LAST_FRAME = 10**9
+_LARGEST_BOX = 1e100
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What one file, or several of one scene, says.
+
+    Attributes
+    ----------
+    places : list of str
+        The files, or what else the rows came from.
+    place, line : int64 arrays, shape (n,)
+        Which of the places a row stands in, and in which line of it (counted from 1).
+    camera : array of str, shape (n,)
+        Empty words where there is one camera only.
+    frame, identity : int64 arrays, shape (n,)
+    box : float64 array, shape (n, 4)
+        Left, top, width, height.
+    flag : float64 array, shape (n,)
+        0 where a row of the ground truth is to be ignored.
+    category : int64 array, shape (n,)
+        The class, as MOTChallenge numbers them; -1 where the file has none.
+    """
+
+    places: list[str]
+    place: np.ndarray
+    line: np.ndarray
+    camera: np.ndarray
+    frame: np.ndarray
+    identity: np.ndarray
+    box: np.ndarray
+    flag: np.ndarray
+    category: np.ndarray
+    line_word: str = "line"
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def where(self, i: int) -> str:
+        """Say where row `i` stands."""
+        return f"{self.places[self.place[i]]}: {self.line_word} {self.line[i]}"
+
+    def in_camera(self, name: str) -> Rows:
+        """Return the rows as those of a camera."""
+        return Rows(**{**self.__dict__, "camera": np.full(len(self), name)})
+
+
+def parse_columns(columns: Any) -> tuple[str, ...]:
+    """Return the names of the columns, given as a name of a format or as the names themselves.
+
+    Examples
+    --------
+    >>> parse_columns("cityflow")
+    ('camera', 'id', 'frame', 'left', 'top', 'width', 'height')
+    >>> parse_columns("id,frame,left,top,width,height")
+    ('id', 'frame', 'left', 'top', 'width', 'height')
+    """
+    if not isinstance(columns, str):
+        raise DataError(bad_choice("columns", columns, LAYOUTS))
+    if columns in LAYOUTS:
+        return LAYOUTS[columns]
+    names = tuple(columns.replace(",", " ").split())
+    if len(names) < 2:
+        listed = " or ".join(repr(layout) for layout in LAYOUTS)
+        raise DataError(
+            f"columns is {columns!r}; expected {listed}, or the names of the columns in order: "
+            f"{', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}"
+        )
+    for name in names:
+        if name not in COLUMNS:
+            raise DataError(bad_choice("a name in columns", name, COLUMNS))
+        if name != "-" and names.count(name) > 1:
+            raise DataError(f"columns names {name!r} twice; expected each once")
+    lacking = [name for name in _NEEDED if name not in names]
+    if lacking:
+        raise DataError(f"columns lacks {', '.join(lacking)}; expected {', '.join(_NEEDED)}")
+    return names
+
+
+def columns_read(columns: tuple[str, ...], width: int) -> dict[str, int]:
+    """Return the place of each column that a table of `width` columns has, needed ones or not.
+
+    In the format of 2015 the eighth of ten columns is a world coordinate, not a class.
+    """
+    read = {name: i for i, name in enumerate(columns) if name != "-"}
+    if columns == LAYOUTS["motchallenge"] and width >= _OF_2015:
+        del read["class"]
+    return {name: i for name, i in read.items() if i < width or name in (*_NEEDED, "camera")}
+
+
+def least_width(columns: tuple[str, ...]) -> int:
+    """Return how many columns a row must have."""
+    return 1 + max(i for i, name in enumerate(columns) if name in (*_NEEDED, "camera"))
+
+
+def complaint(name: str, value: float) -> str:
+    """Say what is wrong with a number in a column, or nothing."""
+    if name == "frame":
+        if not (1 <= value <= LAST_FRAME and value == int(value)):
+            return f"expected a whole number from 1 to {LAST_FRAME:,}"
+    elif name == "id":
+        if not (0 <= value <= _LARGEST_ID and value == int(value)):
+            return f"expected a whole number from 0 to {_LARGEST_ID:,}"
+    elif name == "class":
+        if not (abs(value) <= _LARGEST_ID and value == int(value)):
+            return "expected a whole number"
+    elif name == "flag":
+        if not np.isfinite(value):
+            return "expected a number, 0 for a row to ignore"
+    elif not abs(value) <= _LARGEST_BOX:
+        return "expected a finite number of pixels"
+    elif name in ("width", "height") and value < 0:
+        return "expected 0 pixels or more"
+    return ""
+
+
+def first_fault(numbers: dict[str, np.ndarray]) -> tuple[int, str] | None:
+    """Return the first row with a number that cannot be, and the name of its column."""
+    faults = []
+    for name, values in numbers.items():
+        good = np.isfinite(values)
+        if name == "frame":
+            good &= (values >= 1) & (values <= LAST_FRAME) & (values == np.floor(values))
+        elif name == "id":
+            good &= (values >= 0) & (values <= _LARGEST_ID) & (values == np.floor(values))
+        elif name == "class":
+            good &= (np.abs(values) <= _LARGEST_ID) & (values == np.floor(values))
+        elif name != "flag":
+            good &= np.abs(values) <= _LARGEST_BOX
+            if name in ("width", "height"):
+                good &= values >= 0
+        if not good.all():
+            faults.append((int(np.argmin(good)), name))
+    return min(faults, default=None)
+
+
+def build(
+    numbers: dict[str, np.ndarray],
+    camera: np.ndarray | None,
+    line: np.ndarray,
+    place: str,
+    line_word: str = "line",
+) -> Rows:
+    """Return rows of numbers that have been checked."""
+    n = len(line)
+    whole = {
+        name: numbers[name].astype(np.int64) for name in ("frame", "id", "class") if name in numbers
+    }
+    sides = [numbers[name] for name in ("left", "top", "width", "height")]
+    return Rows(
+        places=[place],
+        place=np.zeros(n, dtype=np.int64),
+        line=line.astype(np.int64),
+        camera=np.full(n, "") if camera is None else camera,
+        frame=whole["frame"],
+        identity=whole["id"],
+        box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
+        flag=numbers.get("flag", np.ones(n)).astype(np.float64),
+        category=whole.get("class", np.full(n, -1, dtype=np.int64)),
+        line_word=line_word,
+    )
+
+
+def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
+    """Take rows from an array, one a row, with the columns of a file."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(f"{what} is a masked array; give the rows that are meant, such as x[keep]")
+    try:
+        table = np.asarray(values)
+        if table.dtype.kind == "c":
+            raise TypeError
+        table = table.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{what} is {type(values).__name__} and no table of numbers; expected the path of a "
+            "file or folder, an array with a box in each row, or a mapping of names to either"
+        ) from None
+    least = least_width(columns)
+    if table.ndim != 2 or table.shape[1] < least:
+        raise DataError(
+            f"{what} has shape {table.shape}; expected a box in each row, with {least} columns or "
+            f"more: {', '.join(columns[:least])}"
+        )
+    read = columns_read(columns, table.shape[1])
+    numbers = {name: table[:, i] for name, i in read.items() if name != "camera"}
+    line = np.arange(1, len(table) + 1)
+    if (fault := first_fault(numbers)) is not None:
+        i, name = fault
+        value = float(numbers[name][i])
+        raise DataError(f"{what}: row {i + 1}: {name} is {value:g}; {complaint(name, value)}")
+    camera = None
+    if "camera" in read:
+        camera = np.array([f"{x:g}" for x in table[:, read["camera"]]], dtype=str)
+    return build(numbers, camera, line, what, "row")
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of several cameras as those of one scene."""
+    offsets = np.cumsum([0, *(len(part.places) for part in parts)])
+
+    def together(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Rows(
+        places=[place for part in parts for place in part.places],
+        place=np.concatenate(
+            [part.place + offset for part, offset in zip(parts, offsets, strict=False)]
+        ),
+        **{
+            name: together(name)
+            for name in ("line", "camera", "frame", "identity", "box", "flag", "category")
+        },
+        line_word=parts[0].line_word,
+    )
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return names of cameras in their order: that of numbers where all are numbers."""
+    distinct = sorted(set(names))
+    if all(name.isascii() and name.isdecimal() for name in distinct):
+        return sorted(distinct, key=lambda name: (len(name.lstrip("0")), name.lstrip("0"), name))
+    return distinct

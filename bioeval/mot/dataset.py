@@ -1,0 +1,171 @@
+"""The result of tracking as a Dataset: the whole, each sequence, each target."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS, of_sequence
+from bioeval.base.version import __version__
+from bioeval.mot.measures import STATES, Counts, Measured, Targets, rates
+from bioeval.mot.segments import Spells
+from bioeval.mot.sequence import Scene
+from bioeval.results.dataset import build
+
+
+def tracking_dataset(
+    scenes: Sequence[Scene],
+    measured: Sequence[Measured],
+    options: dict[str, str | int | float],
+    notes: Sequence[str],
+    timeline: bool = False,
+) -> xr.Dataset:
+    """Build the Dataset; with several sequences, those are listed beside the whole."""
+    counts = [part.counts for part in measured]
+    whole = _values(Counts.total(counts))
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {
+        name: ((), value) for name, value in whole.items()
+    }
+    coordinates: dict[str, np.ndarray] = {}
+    several = any(scene.name for scene in scenes)
+    if several:
+        parts = [_values(part) for part in counts]
+        for name in whole:
+            column = np.array([part[name] for part in parts])
+            variables[f"sequence_{name}"] = (("sequence",), column)
+        coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
+    targets = [part.targets for part in measured]
+    coordinates["target"] = _add_targets(variables, scenes, targets, several)
+    if timeline:
+        _add_spells(variables, scenes, [part.spells for part in measured], several)
+    names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
+    names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
+    sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
+    cameras = max(len(scene.cameras) for scene in scenes)
+    remarks = [
+        f"{scene.name}: {note}" if several else note for scene in scenes for note in scene.notes
+    ]
+    attrs: dict[str, str | int | float] = {
+        "task": "tracking",
+        **options,
+        "frames_from": "; ".join(sources[:4] + (["..."] if len(sources) > 4 else [])),
+        "cameras": cameras,
+        "fingerprint": fingerprint(scenes),
+        "bioeval_version": __version__,
+        "warnings": "\n".join([*notes, *remarks, *_of_all(Counts.total(counts), options, scenes)]),
+    }
+    return build(variables, names, coordinates, attrs)
+
+
+def _values(counts: Counts) -> dict[str, Any]:
+    """Return counts and rates; the sum of the overlaps is in MOTP."""
+    numbers: dict[str, Any] = rates(counts)
+    for name, value in asdict(counts).items():
+        if name != "overlap":
+            numbers[name] = np.int64(value)
+    return numbers
+
+
+def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray], several: bool) -> np.ndarray:
+    """Return ids of targets; with several sequences, the sequence is a part of the name."""
+    if not several:
+        return np.concatenate(ids)
+    pairs = zip(scenes, ids, strict=True)
+    return np.array([f"{scene.name}/{i}" for scene, part in pairs for i in part], dtype=str)
+
+
+def _add_targets(
+    variables: dict[str, tuple[tuple[str, ...], Any]],
+    scenes: Sequence[Scene],
+    targets: Sequence[Targets],
+    several: bool,
+) -> np.ndarray:
+    """Add the table of targets, and return who they are."""
+
+    def together(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in targets])
+
+    present, covered = together("present"), together("covered")
+    table = {
+        "frames_present": present,
+        "frames_covered": covered,
+        "coverage": covered / present,
+        "target_switches": together("switches"),
+        "target_fragmentations": together("fragments"),
+        "state": np.array(STATES, dtype=str)[together("state")],
+    }
+    variables.update({name: (("target",), values) for name, values in table.items()})
+    return _named(scenes, [part.ids for part in targets], several)
+
+
+def _add_spells(
+    variables: dict[str, tuple[tuple[str, ...], Any]],
+    scenes: Sequence[Scene],
+    spells: Sequence[Spells],
+    several: bool,
+) -> None:
+    """Add the spells of all targets."""
+
+    def together(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in spells])
+
+    cameras = [
+        np.array(scene.cameras, dtype=str)[part.camera]
+        for scene, part in zip(scenes, spells, strict=True)
+    ]
+    table = {
+        "spell_target": _named(scenes, [part.target for part in spells], several),
+        "spell_identity": together("identity"),
+        "first_frame": together("first"),
+        "last_frame": together("last"),
+    }
+    if any(len(scene.cameras) > 1 for scene in scenes):
+        table["spell_camera"] = np.concatenate(cameras)
+    variables.update({name: (("spell",), values) for name, values in table.items()})
+
+
+def _of_all(
+    counts: Counts, options: dict[str, str | int | float], scenes: Sequence[Scene]
+) -> list[str]:
+    """Say what was left out, and what the frames are."""
+    notes = []
+    if counts.ignored_truth_boxes:
+        removed = counts.removed_result_boxes
+        on = {
+            "count": "boxes of the result on them count as false positives",
+            "remove": f"{removed} boxes of the result matched to them were removed",
+        }.get(
+            str(options["ignored"]),
+            f"{removed} boxes of the result matched to distractors among them were removed, "
+            "others count as false positives",
+        )
+        notes.append(f"{counts.ignored_truth_boxes} boxes of the ground truth are ignored; {on}")
+    unknown = [scene for scene in scenes if scene.frames_from == "rows"]
+    if unknown:
+        some = f" of {len(unknown)} of {len(scenes)} sequences"
+        of = "" if len(unknown) == len(scenes) else some
+        notes.append(f"the length{of} is not given: far and fp_per_frame are per frame with rows")
+    elif counts.frames > counts.frames_with_rows:
+        notes.append(
+            f"{counts.frames - counts.frames_with_rows} of {counts.frames} frames have no rows"
+        )
+    return notes
+
+
+def fingerprint(scenes: Sequence[Scene]) -> str:
+    """Return the numbers of boxes and a digest of all rows, in whatever order they stood."""
+    digest = hashlib.sha256()
+    for scene in scenes:
+        digest.update(f"{scene.name}|{'|'.join(scene.cameras)}|{scene.frames}".encode())
+        for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
+            for array in (ids[boxes.code], boxes.frame, boxes.box):
+                digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(scene.camera.tobytes() + scene.counted.tobytes())
+    truth = sum(len(scene.truth) for scene in scenes)
+    result = sum(len(scene.result) for scene in scenes)
+    return f"{truth} x {result} boxes {digest.hexdigest()[:16]}"

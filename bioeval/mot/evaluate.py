@@ -1,0 +1,158 @@
+"""The task: read both sides, match, count, label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bioeval.base.errors import DataError, require_choice
+from bioeval.mot.boxes import parse_columns
+from bioeval.mot.dataset import tracking_dataset
+from bioeval.mot.inputs import read_pairs
+from bioeval.mot.matching import PAIRINGS
+from bioeval.mot.measures import measure
+from bioeval.mot.sequence import DISTRACTORS, make_scene
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: What becomes of boxes of the result that lie on ground truth to be ignored.
+IGNORED = (*DISTRACTORS, "remove", "count")
+
+#: From which coverage on a target is mostly tracked: at least 80 %, or more.
+MOSTLY_TRACKED = ("at-least", "more-than")
+
+
+def tracking(
+    truth: Any,
+    result: Any,
+    *,
+    iou: float = 0.5,
+    frames: Any = None,
+    pairing: str = "last-known",
+    mostly_tracked: str = "at-least",
+    ignored: str = "motchallenge",
+    duplicates: str = "raise",
+    parts: str = "sequences",
+    columns: str = "motchallenge",
+    timeline: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> xr.Dataset:
+    """Evaluate tracking: CLEAR MOT and identity measures of boxes against a ground truth.
+
+    Parameters
+    ----------
+    truth, result : path, array of shape (n, 6) or more, or mapping of str to either
+        A file of rows ``frame, id, left, top, width, height`` (in pixels; further columns as in
+        the MOTChallenge format, commas or blanks, plain or gzip); an array of such rows; a folder
+        of sequences (``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
+        ``<sequence>.txt``; results as ``<sequence>.txt``); or files and arrays by name.
+    iou : float, in (0, 1]
+        Smallest intersection over union with which two boxes can be matched.
+    frames : int, or mapping of sequence (or camera) to int, optional
+        How many frames a sequence (of each camera) has. What ``seqinfo.ini`` says, else the
+        frames with rows in either file, ignored ones too.
+    pairing : {"last-known", "previous-frame"}
+        Which pairings are kept before the rest is assigned: each target's last one, however long
+        ago (Bernardin and Stiefelhagen; py-motmetrics), or only those of the frame before
+        (MOT16; TrackEval).
+    mostly_tracked : {"at-least", "more-than"}
+        Whether a target that is covered for exactly 80 % of its frames is mostly tracked.
+    ignored : {"motchallenge", "mot20", "remove", "count"}
+        What becomes of boxes of the result that are matched to ground truth to be ignored (flag 0,
+        or another class than 1). ``"motchallenge"``: those on distractors (classes 2, 7, 8, 12;
+        for ``"mot20"`` 6 too) are removed, others are false positives. ``"remove"``: all on rows
+        with flag 0 are removed. ``"count"``: all are false positives. The last two take no notice
+        of classes.
+    duplicates : {"raise", "accept"}
+        Whether an id that the result has twice in a frame is an error, or two boxes of which
+        either can be matched. In the ground truth it is always an error.
+    parts : {"sequences", "cameras"}
+        What the files of a folder, or the parts of a mapping, are. Cameras of one scene share the
+        identities, and their frames never match each other's.
+    columns : str
+        ``"motchallenge"``; ``"cityflow"`` (``camera, id, frame, left, top, width, height``); or
+        names of columns in order, of ``camera frame id left top width height flag class``, and
+        ``-`` for others.
+    timeline : bool
+        Whether to say from when to when each target is followed under which identity: over
+        ``spell``, ``spell_target spell_identity first_frame last_frame`` (and ``spell_camera``),
+        with the identity -1 where the target is missed. :func:`bioeval.plot.timeline` draws it.
+    progress : callable, optional
+        Called with the name of each sequence that begins.
+
+    Returns
+    -------
+    xarray.Dataset
+        Scalars over everything: ``mota motp motp_distance recall precision far fp_per_frame idp
+        idr idf1``, and the counts ``tp fn fp idsw fragmentations resumptions mt pt ml idtp idfn
+        idfp frames frames_with_rows targets identities truth_boxes result_boxes
+        ignored_truth_boxes removed_result_boxes``. Over ``target``: ``frames_present
+        frames_covered coverage target_switches target_fragmentations state``. With several
+        sequences, the scalars are of the summed counts, and each has a twin over ``sequence``,
+        such as ``sequence_mota``. A rate without anything to divide by is NaN. What a reader
+        should know is in the attribute ``warnings``, one a line.
+
+    Raises
+    ------
+    DataError
+        If rows are not what they should be (with file and line), an id stands twice in a frame, a
+        row lies behind the last frame, or a sequence has no result.
+
+    Notes
+    -----
+    ``mota = 1 - (fn + fp + idsw) / truth_boxes``; ``motp`` is the mean overlap of the matches and
+    ``motp_distance`` the mean of 1 - overlap; ``far = (fn + fp + idsw) / frames``; ``idf1 =
+    2 idtp / (2 idtp + idfp + idfn)``. ``docs/tracking.md`` has every definition.
+
+    References
+    ----------
+    Bernardin, Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT
+    metrics", 2008. Milan et al., "MOT16", 2016. Ristani et al., "Performance measures and a data
+    set for multi-target, multi-camera tracking", 2016. Tang et al., "CityFlow", 2019.
+
+    Examples
+    --------
+    Two people; the tracker confuses them in the last of three frames:
+
+    >>> import bioeval as be
+    >>> truth = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
+    >>> result = [(f, who if f < 3 else 3 - who, 100 * who, 0, 40, 80)
+    ...           for f in (1, 2, 3) for who in (1, 2)]
+    >>> ds = be.tracking(truth, result)
+    >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
+    (2, 0.667, 0.667)
+    """
+    iou = _share("iou", iou)
+    require_choice("pairing", pairing, PAIRINGS)
+    require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
+    require_choice("ignored", ignored, IGNORED)
+    require_choice("duplicates", duplicates, ("raise", "accept"))
+    require_choice("parts", parts, ("sequences", "cameras"))
+    pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
+    scenes, measured = [], []
+    for pair in pairs:
+        if progress is not None:
+            progress(pair.name)
+        scene = make_scene(pair, ignored, duplicates)
+        scenes.append(scene)
+        measured.append(measure(scene, iou, pairing, mostly_tracked))
+    options: dict[str, str | int | float] = {
+        "iou": iou,
+        "pairing": pairing,
+        "mostly_tracked": mostly_tracked,
+        "ignored": ignored,
+        "duplicates": duplicates,
+    }
+    return tracking_dataset(scenes, measured, options, notes, timeline)
+
+
+def _share(name: str, value: Any) -> float:
+    """Return a number above 0 and up to 1."""
+    try:
+        number = 0.0 if isinstance(value, bool | str) else float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number <= 1:
+        raise DataError(f"{name} is {value!r}; expected a number in (0, 1]")
+    return number

@@ -1,0 +1,149 @@
+"""Rows of text in the form of MOTChallenge, plain or compressed by gzip, and sequences' lengths."""
+
+from __future__ import annotations
+
+import configparser
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.mot.boxes import (
+    LAST_FRAME,
+    Rows,
+    build,
+    columns_read,
+    complaint,
+    first_fault,
+    least_width,
+)
+from bioeval.scores.formats.files import content, existing_file
+
+_WHAT = "a file of boxes"
+
+
+def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
+    """Read a file with a box in each row; columns are parted by commas, or by blanks.
+
+    Blank lines, and those that begin with ``#``, are passed over.
+    """
+    text = _text(path)
+    lines = text.split("\n")
+    kept = [i for i, line in enumerate(lines) if (word := line.lstrip()) and word[0] != "#"]
+    if not kept and not any("#" in line for line in lines):
+        raise DataError(f"{path}: holds nothing but blank lines; expected a box in each line")
+    delimiter = "," if any("," in lines[i] for i in kept[:1]) else None
+    words = lines[kept[0]].split(delimiter) if kept else []
+    read = columns_read(columns, len(words) if kept else least_width(columns))
+    names = [name for name in read if name != "camera"]
+    rows = [lines[i] for i in kept]
+    line = np.array(kept, dtype=np.int64) + 1
+    numbers = _numbers(rows, [read[name] for name in names], delimiter)
+    table = dict(zip(names, numbers, strict=True)) if numbers is not None else None
+    camera = None
+    if "camera" in read and table is not None:
+        camera = np.array([row.split(delimiter)[read["camera"]].strip() for row in rows], dtype=str)
+    unnamed = camera is not None and (camera == "").any()
+    # A row of another length is a part of one, or has a flag that the others have not.
+    ragged = len({len(row.split(delimiter)) for row in rows}) > 1
+    if table is None or unnamed or ragged or first_fault(table) is not None:
+        raise _fault(path, rows, line, columns, delimiter, len(words))
+    return build(table, camera, line, str(path))
+
+
+def _text(path: Path) -> str:
+    """Return a file's text, decompressed where its content is gzip, with line feeds after lines."""
+    existing_file(path, _WHAT)
+    found = content(path)
+    if found == "a gzip file":
+        try:
+            with gzip.open(path) as file:
+                data = file.read()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(
+                f"{path}: is truncated or damaged ({error}); expected a whole gzip file, write it "
+                "again"
+            ) from None
+    elif found == "text":
+        data = path.read_bytes()
+    else:
+        raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}: line {number}: has the byte 0x{data[error.start]:02x}, which is not text; "
+            "expected numbers"
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _numbers(
+    rows: list[str], places: list[int], delimiter: str | None
+) -> list[np.ndarray] | np.ndarray | None:
+    """Return the columns at `places`, or None where not all of it are numbers."""
+    if not rows:
+        return [np.zeros(0) for _ in places]
+    try:
+        table = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
+    except ValueError:
+        return None
+    return table.T
+
+
+def _fault(
+    path: Path,
+    rows: list[str],
+    lines: np.ndarray,
+    columns: tuple[str, ...],
+    delimiter: str | None,
+    width: int,
+) -> DataError:
+    """Return what is wrong with the first row that is not what it should be."""
+    least = least_width(columns)
+    parted = "commas" if delimiter else "blanks"
+    for row, line in zip(rows, lines, strict=True):
+        where = f"{path}: line {line}"
+        words = row.split(delimiter)
+        found = f"{len(words)} {'column' if len(words) == 1 else 'columns'} parted by {parted}"
+        if len(words) < least:
+            named = ", ".join(columns[:least])
+            return DataError(f"{where}: has {found}; expected {least} or more: {named}")
+        if len(words) != width:
+            return DataError(f"{where}: has {found}; expected {width}, as in line {lines[0]}")
+        for name, i in columns_read(columns, width).items():
+            word = words[i].strip()
+            if name == "camera":
+                if not word:
+                    return DataError(f"{where}: camera is empty; expected its name or number")
+                continue
+            try:
+                value = float(word if word.isascii() and "_" not in word else "")
+            except ValueError:
+                return DataError(f"{where}: {name} is {word!r}; expected a number")
+            if problem := complaint(name, value):
+                return DataError(f"{where}: {name} is {word}; {problem}")
+    return DataError(f"{path}: holds numbers that cannot be read; expected a box in each line")
+
+
+def sequence_length(path: Path) -> int:
+    """Read ``seqLength`` from a sequence's seqinfo.ini."""
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(path.read_text(encoding="utf-8-sig"))
+        said = parser["Sequence"]["seqLength"]
+    except (configparser.Error, KeyError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{path}: has no length of the sequence ({reason}); expected [Sequence] with "
+            "seqLength = a number of frames"
+        ) from None
+    if not re.fullmatch(r"[0-9]{1,10}", said) or not 1 <= int(said) <= LAST_FRAME:
+        raise DataError(
+            f"{path}: seqLength = {said[:40]}; expected a whole number from 1 to {LAST_FRAME:,}"
+        )
+    return int(said)

@@ -1,0 +1,60 @@
+"""Spells: from when to when a target was followed under one identity, or missed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.mot.sequence import Boxes, Scene
+
+#: The identity of a target that is missed.
+MISSED = -1
+
+
+@dataclass(frozen=True)
+class Spells:
+    """Unbroken times of targets; arrays of shape (spells,), target by target.
+
+    Attributes
+    ----------
+    target, identity : int64
+        Ids; the identity is `MISSED` where the target was.
+    camera : int64
+        Place in the scene's cameras.
+    first, last : int64
+        Frames.
+    """
+
+    target: np.ndarray
+    identity: np.ndarray
+    camera: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
+def find_spells(scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray) -> Spells:
+    """Part the frames of each target where its identity changes, or where it is away."""
+    order = np.argsort(truth.code, kind="stable")
+    target = truth.code[order]
+    partner = matched[order]
+    identity = np.full(len(order), MISSED, dtype=np.int64)
+    identity[partner >= 0] = scene.identity_ids[result.code[partner[partner >= 0]]]
+    unit = truth.frame[order]
+    camera, number = scene.camera[unit], scene.number[unit]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (
+        (target[1:] != target[:-1])
+        | (identity[1:] != identity[:-1])
+        | (camera[1:] != camera[:-1])
+        | (number[1:] != number[:-1] + 1)
+    )
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(order)) - 1 if len(first) else first
+    return Spells(
+        target=scene.target_ids[target[first]],
+        identity=identity[first],
+        camera=camera[first],
+        first=number[first],
+        last=number[last],
+    )

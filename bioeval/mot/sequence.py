@@ -1,0 +1,213 @@
+"""One sequence as codes: the boxes of both files, frame by frame, and what was found on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.mot.boxes import Rows, in_order
+from bioeval.mot.inputs import Pair, frames_of
+
+#: Classes of MOT16 and later whose boxes are distractors: who matches one is left out. Those of
+#: MOT20 include other vehicles.
+DISTRACTORS = {"motchallenge": (2, 7, 8, 12), "mot20": (2, 6, 7, 8, 12)}
+
+#: The class that is evaluated, where there are classes.
+PEDESTRIAN = 1
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes in the order of the frames, and of the identities in each.
+
+    Attributes
+    ----------
+    code : int64 array, shape (n,)
+        Whose a box is.
+    frame : int64 array, shape (n,)
+        Which of the scene's frames.
+    box : float64 array, shape (n, 4)
+    """
+
+    code: np.ndarray
+    frame: np.ndarray
+    box: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def select(self, keep: np.ndarray) -> Boxes:
+        """Return some of the boxes."""
+        return Boxes(self.code[keep], self.frame[keep], np.ascontiguousarray(self.box[keep]))
+
+    def starts(self, frames: int) -> np.ndarray:
+        """Return where each frame's boxes begin, and where the last one's end."""
+        return np.searchsorted(self.frame, np.arange(frames + 1)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What one sequence holds.
+
+    Attributes
+    ----------
+    name : str
+    truth, result : Boxes
+        All boxes, those to be ignored as well.
+    target_ids, identity_ids : int64 arrays
+        Who the codes stand for.
+    counted : bool array
+        Boxes of the truth that are evaluated; the others are to be ignored.
+    distractor : bool array
+        Boxes of the truth whose matches are left out.
+    camera, number : int64 arrays, shape (frames,)
+        Of the frames that have a row, in the order of the cameras and of the frames in each: the
+        place in `cameras`, and the number of the frame.
+    cameras : list of str
+    frames : int
+        How many frames there are, with and without rows.
+    frames_from : str
+    notes : list of str
+        What a reader of the numbers should know.
+    """
+
+    name: str
+    truth: Boxes
+    result: Boxes
+    target_ids: np.ndarray
+    identity_ids: np.ndarray
+    counted: np.ndarray
+    distractor: np.ndarray
+    camera: np.ndarray
+    number: np.ndarray
+    cameras: list[str]
+    frames: int
+    frames_from: str
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def frames_with_rows(self) -> int:
+        """How many frames have a row in either file."""
+        return len(self.camera)
+
+
+def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
+    """Order the rows of a sequence and number who is in it.
+
+    Raises
+    ------
+    DataError
+        If an id stands twice in a frame, or a row lies behind the last frame.
+    """
+    truth, result = pair.truth, pair.result
+    cameras = in_order([*truth.camera.tolist(), *result.camera.tolist()])
+    lengths = frames_of(pair, cameras)
+    place = {name: i for i, name in enumerate(cameras)}
+    stride = 1 + max((int(rows.frame.max()) for rows in (truth, result) if len(rows)), default=0)
+    keys, orders, notes = [], [], []
+    for rows in (truth, result):
+        code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
+        key = code * stride + rows.frame
+        order = np.lexsort((rows.line, rows.place, rows.identity, key))
+        notes += _check_twice(rows, key, order, duplicates if rows is result else "raise")
+        keys.append(key)
+        orders.append(order)
+    units = np.unique(np.concatenate(keys))
+    counted, distractor = _roles(truth, ignored)
+    sides = []
+    for rows, key, order in zip((truth, result), keys, orders, strict=True):
+        ids, codes = np.unique(rows.identity, return_inverse=True)
+        frame = np.searchsorted(units, key).astype(np.int64)
+        boxes = Boxes(codes.reshape(-1).astype(np.int64), frame, rows.box).select(order)
+        sides.append((boxes, ids))
+    notes += _remarks(truth, result, counted, ignored, lengths)
+    return Scene(
+        name=pair.name,
+        truth=sides[0][0],
+        result=sides[1][0],
+        target_ids=sides[0][1],
+        identity_ids=sides[1][1],
+        counted=counted[orders[0]],
+        distractor=distractor[orders[0]],
+        camera=units // stride,
+        number=units % stride,
+        cameras=cameras,
+        frames=len(units) if lengths is None else sum(lengths.values()),
+        frames_from=pair.frames_from if lengths is not None else "rows",
+        notes=notes,
+    )
+
+
+def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str) -> list[str]:
+    """Raise where an id stands twice in a frame, or say how often it does."""
+    key, identity = key[order], rows.identity[order]
+    again = np.flatnonzero((key[1:] == key[:-1]) & (identity[1:] == identity[:-1])) + 1
+    if not len(again):
+        return []
+    if duplicates == "accept":
+        return [
+            f"{len(again)} boxes of the result have an id that another box of their frame has; "
+            "each is a box of its own"
+        ]
+    i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
+    row, before = order[i], order[i - 1]
+    of = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
+    raise DataError(
+        f"{rows.where(row)}: id {rows.identity[row]} stands in frame {rows.frame[row]}{of} again, "
+        f"after {rows.line_word} {rows.line[before]}; expected each id once in a frame "
+        f"({len(again)} boxes too many)"
+    )
+
+
+def _roles(truth: Rows, ignored: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return which boxes of the truth are evaluated, and which remove their matches."""
+    counted = truth.flag != 0
+    if ignored == "count":
+        return counted, np.zeros(len(truth), dtype=bool)
+    if ignored == "remove":
+        return counted, ~counted
+    # Without classes, which are numbered from 1, everything is of the class that is evaluated.
+    has_class = truth.category >= 1
+    counted = counted & (~has_class | (truth.category == PEDESTRIAN))
+    return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
+
+
+def _remarks(
+    truth: Rows,
+    result: Rows,
+    counted: np.ndarray,
+    ignored: str,
+    lengths: dict[str, int] | None,
+) -> list[str]:
+    """Say what is unusual about the rows."""
+    notes = []
+    odd = int(np.count_nonzero((truth.flag != 0) & (truth.flag != 1)))
+    if odd:
+        notes.append(
+            f"{odd} rows of the ground truth have a flag other than 0 (ignore) and 1; they count"
+        )
+    if not counted.any():
+        notes.append("the ground truth has no box to evaluate")
+    if not len(result):
+        notes.append("the result has no box")
+    for rows, what in ((truth, "ground truth"), (result, "result")):
+        flat = int(np.count_nonzero((rows.box[:, 2:] == 0).any(axis=1)))
+        if flat:
+            notes.append(f"{flat} boxes of the {what} have no area and overlap nothing")
+    strange = sorted(set(result.camera.tolist()) - set(truth.camera.tolist()))
+    if strange and len(truth):
+        number = int(np.isin(result.camera, strange).sum())
+        notes.append(
+            f"{number} boxes of the result are in cameras without ground truth "
+            f"({', '.join(strange)}): false positives"
+        )
+    if lengths is None and len(truth) and len(result):
+        late = int(np.count_nonzero(result.frame > truth.frame.max()))
+        if late:
+            notes.append(
+                f"{late} boxes of the result lie behind frame {truth.frame.max()}, the last one of "
+                "the ground truth: false positives"
+            )
+    return notes

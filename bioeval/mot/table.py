@@ -1,0 +1,202 @@
+"""Tracking results as tables: rates and counts of each sequence, with the whole in the last row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bioeval.views.tables import numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Heads of the columns and the variables below them.
+_RATES = (
+    ("MOTA", "mota", "%"),
+    ("MOTP", "motp", "%"),
+    ("IDF1", "idf1", "%"),
+    ("IDP", "idp", "%"),
+    ("IDR", "idr", "%"),
+    ("recall", "recall", "%"),
+    ("precision", "precision", "%"),
+    ("FAR", "far", ""),
+    ("FP/frame", "fp_per_frame", ""),
+)
+_COUNTS = (
+    ("frames", "frames", "n"),
+    ("targets", "targets", "n"),
+    ("MT", "mt", "n"),
+    ("PT", "pt", "n"),
+    ("ML", "ml", "n"),
+    ("boxes", "truth_boxes", "n"),
+    ("FN", "fn", "n"),
+    ("FP", "fp", "n"),
+    ("IDSW", "idsw", "n"),
+    ("frag.", "fragmentations", "n"),
+    ("IDTP", "idtp", "n"),
+)
+_TARGETS = (
+    ("frames", "frames_present", "n"),
+    ("covered", "frames_covered", "n"),
+    ("coverage", "coverage", "%"),
+    ("IDSW", "target_switches", "n"),
+    ("frag.", "target_fragmentations", "n"),
+    ("state", "state", "word"),
+)
+_LEGEND = (
+    "MOTP: mean overlap of the matches. FAR: FN + FP + IDSW in a frame. MT, PT, ML: targets mostly "
+    "tracked, partially tracked, mostly lost."
+)
+_GAP = 2
+
+
+class TrackingTable:
+    """A result of :func:`bioeval.tracking` that rich can print.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+    targets : bool
+        Whether to list every target.
+    reword : callable, optional
+        Turns a warning into the words that a reader knows, such as options of a command line.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> from rich.console import Console
+    >>> rows = [(1, 1, 0, 0, 10, 10), (2, 1, 5, 0, 10, 10)]
+    >>> Console().print(TrackingTable(be.tracking(rows, rows)))  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        dataset: xr.Dataset,
+        targets: bool = False,
+        reword: Callable[[str], str] | None = None,
+    ):
+        self.dataset = dataset
+        self._targets = targets
+        self._reword = reword or str
+        self.sequences = (
+            [str(name) for name in dataset["sequence"].values] if "sequence" in dataset else []
+        )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from _named(self._about())
+        for columns in (_RATES, _COUNTS):
+            yield Text("")
+            rows = [(name, self._along("sequence_", i)) for i, name in enumerate(self.sequences)]
+            rows.append(("all" if rows else "", lambda name: self.dataset[name].item()))
+            yield from _table(columns, rows, options.max_width, last_bold=len(rows) > 1)
+        if self._targets:
+            yield Text("")
+            yield Text("Targets", style="bold")
+            names = [str(target) for target in self.dataset["target"].values]
+            listed = [(target, self._along("", i)) for i, target in enumerate(names)]
+            yield from _table(_TARGETS, listed, options.max_width)
+        yield Text("")
+        yield Text(_LEGEND, style="dim")
+        warnings = str(self.dataset.attrs["warnings"]).splitlines()
+        if warnings:
+            yield Text("")
+            yield Text("Warnings", style="bold yellow")
+        for line in warnings:
+            yield Padding(Text(f"- {self._reword(line)}"), (0, 0, 0, 2))
+
+    def _along(self, prefix: str, i: int) -> Callable[[str], Any]:
+        """Return what gives the value of a variable at a place of its dimension."""
+        return lambda name: self.dataset[prefix + name].values[i]
+
+    def _about(self) -> Iterator[tuple[str, str]]:
+        """Say, line by line, how the numbers were made."""
+        ds, attrs = self.dataset, self.dataset.attrs
+        targets = numbers.counted(int(ds["targets"]), "targets")
+        yield "Truth", f"{targets}, boxes: {int(ds['truth_boxes']):,}"
+        identities = (
+            "1 identity" if ds["identities"] == 1 else f"{int(ds['identities']):,} identities"
+        )
+        yield "Result", f"{identities}, boxes: {int(ds['result_boxes']):,}"
+        if int(attrs["cameras"]) > 1:
+            yield "Cameras", f"{attrs['cameras']}, whose identities are the same"
+        kept = {
+            "last-known": "each target's last pairing is kept (last-known)",
+            "previous-frame": "pairings of the frame before are kept (previous-frame)",
+        }[str(attrs["pairing"])]
+        yield "Match", f"overlap (IoU) of {attrs['iou']:g} or more; {kept}"
+        if attrs["mostly_tracked"] != "at-least":
+            yield "MT", "covered for more than 80 % of the frames"
+
+
+def _named(lines: Iterator[tuple[str, str]]) -> Iterator[Any]:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for name, text in lines:
+        grid.add_row(name, Text(text))
+    yield grid
+
+
+def _table(
+    columns: tuple[tuple[str, str, str], ...],
+    rows: list[tuple[str, Callable[[str], Any]]],
+    width: int,
+    last_bold: bool = False,
+) -> Iterator[Any]:
+    """Lay out a row for each name, or where that is too wide one below the other."""
+    cells = [[_cell(value(name), unit) for _, name, unit in columns] for _, value in rows]
+    widths = [
+        max(len(head), *(len(row[i]) for row in cells)) for i, (head, *_) in enumerate(columns)
+    ]
+    names = max((len(name) for name, _ in rows), default=0)
+    if names + sum(widths) + _GAP * len(columns) > width:
+        yield from _stacked(columns, [name for name, _ in rows], cells, widths)
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    if names:
+        table.add_column("", no_wrap=True)
+    for (head, _, unit), wide in zip(columns, widths, strict=True):
+        table.add_column(head if unit == "word" else head.rjust(wide), no_wrap=True)
+    for i, ((name, _), row) in enumerate(zip(rows, cells, strict=True)):
+        texts = [
+            Text(cell if unit == "word" else cell.rjust(wide))
+            for cell, wide, (*_, unit) in zip(row, widths, columns, strict=True)
+        ]
+        bold = last_bold and i == len(rows) - 1
+        table.add_row(*([Text(name)] if names else []), *texts, style="bold" if bold else "")
+    yield table
+
+
+def _stacked(
+    columns: tuple[tuple[str, str, str], ...],
+    names: list[str],
+    cells: list[list[str]],
+    widths: list[int],
+) -> Iterator[Any]:
+    """Lay out the numbers of each row below its name."""
+    for name, row in zip(names, cells, strict=True):
+        if name:
+            yield Text(name, style="bold")
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True, style="dim")
+        grid.add_column(no_wrap=True)
+        for (head, *_), cell in zip(columns, row, strict=True):
+            grid.add_row(head, Text(cell.rjust(max(widths))))
+        yield Padding(grid, (0, 0, 0, 2))
+
+
+def _cell(value: Any, unit: str) -> str:
+    """Write a number: rates in per cent, counts with their thousands set apart."""
+    if unit == "word":
+        return str(value)
+    if math.isnan(value):
+        return numbers.NOT_DEFINED
+    if unit == "n":
+        return f"{int(value):,}"
+    return f"{100 * value:.1f} %" if unit == "%" else f"{value:.3f}"

@@ -1,0 +1,249 @@
+"""Timeline of tracking: when each target is followed, under which identity, and when missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+
+from bioeval.base.errors import DataError
+from bioeval.views.plots import style as look
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+
+# Targets for whose names there is room.
+NAMED = 30
+
+_COLOURS = 6  # black is for the ticks of switches
+_THICK, _THIN = 0.62, 0.11
+
+
+class TimelineDisplay:
+    """What became of each target.
+
+    Attributes
+    ----------
+    targets : list
+        From the top down.
+    row : int64 ndarray
+        The target of each spell, by its place.
+    first, last : int64 ndarray
+        Frames in which each spell begins and ends.
+    identity : int64 ndarray
+        -1 where the target is missed.
+    turn : int64 ndarray
+        Which of the target's identities it is, in the order in which it has them: the colour.
+    switches : float64 ndarray, shape (n, 2)
+        Frame and place of each identity switch.
+    """
+
+    ax_: Axes
+    figure_: Figure
+    bars_: list[PolyCollection]
+
+    def __init__(
+        self,
+        targets: list[Any],
+        row: np.ndarray,
+        first: np.ndarray,
+        last: np.ndarray,
+        identity: np.ndarray,
+        over: list[str],
+    ):
+        self.targets, self.row, self.over = targets, row, over
+        self.first, self.last, self.identity = first, last, identity
+        self.turn, self.switches = _turns(row, identity, first)
+
+    @classmethod
+    def from_result(
+        cls, dataset: xr.Dataset, sequence: str | None = None, camera: str | None = None
+    ) -> Self:
+        """Take the spells of one sequence and one camera."""
+        if "spell_target" not in getattr(dataset, "variables", ()):
+            raise DataError(
+                "be.plot.timeline needs a result of be.tracking(..., timeline=True), with spells"
+            )
+        targets = dataset["target"].values
+        who = dataset["spell_target"].values
+        title = []
+        if "sequence" in dataset:
+            sequence = _one("sequence", sequence, dataset["sequence"].values.tolist())
+            title.append(f"sequence {sequence}")
+            targets = targets[_of_sequence(targets, sequence)]
+        elif sequence is not None:
+            raise DataError(f"sequence is {sequence!r}; expected none, for there is one alone")
+        chosen = np.isin(who, targets)
+        if cameras := cameras_of(dataset, sequence):
+            camera = _one("camera", camera, cameras)
+            chosen &= dataset["spell_camera"].values == camera
+            title.append(f"camera {camera}")
+        elif camera is not None:
+            raise DataError(f"camera is {camera!r}; expected none, for there is one alone")
+        place = {target: i for i, target in enumerate(targets.tolist())}
+        row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
+        first, last, identity = (
+            dataset[name].values[chosen] for name in ("first_frame", "last_frame", "spell_identity")
+        )
+        names = [str(t).rpartition("/")[2] for t in targets.tolist()]
+        return cls(names, row, first, last, identity, [", ".join(title)] if title else [])
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
+        """Draw a bar for each spell. See :func:`timeline`."""
+        n = len(self.targets)
+        self.ax_ = ax = look.axes_for(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))))
+        self.figure_ = look.figure_of(ax)
+        ax.grid(False, axis="y")
+        self.bars_ = []
+        for shown, colour, thick in self._bars():
+            spans = np.stack([self.first[shown] - 0.5, self.last[shown] + 0.5], axis=1)
+            corners = [
+                [(a, y - thick), (b, y - thick), (b, y + thick), (a, y + thick)]
+                for (a, b), y in zip(spans.tolist(), self.row[shown].tolist(), strict=True)
+            ]
+            self.bars_.append(_polygons(ax, corners, {"facecolor": colour, **style}))
+        if len(self.switches):
+            x, y = self.switches.T
+            ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=look.TEXT, linewidth=1.2, zorder=3)
+        begin, end = (self.first.min(), self.last.max()) if len(self.first) else (1, 1)
+        margin = 0.01 * (end - begin + 1)
+        ax.set(xlim=(begin - 0.5 - margin, end + 0.5 + margin), ylim=(max(n, 1) - 0.4, -0.6))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        step = 1 + max(n - 1, 0) // NAMED
+        ax.yaxis.set_major_locator(FixedLocator(list(range(0, n, step))))
+        ax.yaxis.set_major_formatter(FuncFormatter(self._name))
+        ax.tick_params(axis="y", length=0)
+        look.titled(ax, "Timeline of the targets", [*self.over, self._key()])
+        look.labelled(ax, "Frame", "Target")
+        if not n:
+            look.empty(ax, ["There are no targets."])
+        return self
+
+    def _bars(self) -> list[tuple[np.ndarray, Any, float]]:
+        """Return which spells are drawn alike, in which colour and how thick."""
+        missed = self.identity < 0
+        kinds: list[tuple[np.ndarray, Any, float]] = [(missed, look.RULE, _THIN / 2)]
+        for turn in range(_COLOURS):
+            shown = ~missed & (self.turn % _COLOURS == turn)
+            kinds.append((shown, look.colour(turn), _THICK / 2))
+        return [kind for kind in kinds if kind[0].any()]
+
+    def _name(self, value: float, _: Any) -> str:
+        place = round(value)
+        return self.targets[place] if 0 <= place < len(self.targets) else ""
+
+    def _key(self) -> str:
+        count = len(self.switches)
+        said = f"{count:,} {'switch' if count == 1 else 'switches'}"
+        return (
+            "bar: followed, in the colour of the target's 1st, 2nd, ... identity; "
+            f"thin line: missed; black tick: identity switch ({said})"
+        )
+
+
+def cameras_of(dataset: xr.Dataset, sequence: str | None = None) -> list[str]:
+    """Return the cameras in which there are targets; none where there is only one."""
+    if "spell_camera" not in dataset:
+        return []
+    names, who = dataset["spell_camera"].values, dataset["spell_target"].values
+    if sequence is not None:
+        names = names[_of_sequence(who, sequence)]
+    return sorted(set(names.tolist()))
+
+
+def _of_sequence(targets: np.ndarray, sequence: str | None) -> np.ndarray:
+    """Return which targets are of a sequence, by their names."""
+    return np.array([str(t).rpartition("/")[0] == sequence for t in targets], dtype=bool)
+
+
+def _one(what: str, given: str | None, names: list[str]) -> str:
+    """Return the one that is to be shown."""
+    listed = ", ".join(names[:12])
+    if given is None and len(names) == 1:
+        return names[0]
+    if given is None:
+        raise DataError(f"the result has {len(names)} {what}s; give {what}= one of {listed}")
+    if str(given) not in names:
+        raise DataError(f"{what} is {given!r}; expected one of {listed}")
+    return str(given)
+
+
+def _turns(
+    row: np.ndarray, identity: np.ndarray, first: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Number the identities of each target in the order in which it has them; find its switches."""
+    turn = np.zeros(len(row), dtype=np.int64)
+    switches = []
+    had: dict[int, list[int]] = {}
+    last: dict[int, int] = {}
+    for i, (who, now, frame) in enumerate(
+        zip(row.tolist(), identity.tolist(), first.tolist(), strict=True)
+    ):
+        if now < 0:
+            continue
+        if last.setdefault(who, now) != now:
+            switches.append((frame, who))
+        last[who] = now
+        known = had.setdefault(who, [])
+        if now not in known:
+            known.append(now)
+        turn[i] = known.index(now)
+    return turn, np.array(switches, dtype=np.float64).reshape(-1, 2)
+
+
+def _polygons(ax: Axes, corners: list[Any], style: dict[str, Any]) -> PolyCollection:
+    """Add bars without lines around them."""
+    from matplotlib.collections import PolyCollection
+
+    bars = PolyCollection(corners, linewidth=0, **style)
+    ax.add_collection(bars)
+    return bars
+
+
+def timeline(
+    dataset: xr.Dataset,
+    ax: Axes | None = None,
+    *,
+    sequence: str | None = None,
+    camera: str | None = None,
+    **style: Any,
+) -> TimelineDisplay:
+    """Draw when each target is followed, under which identity, and when it is missed.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        A result of :func:`bioeval.tracking` with ``timeline=True``.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    sequence, camera : str, optional
+        Which one, where there are several.
+    **style
+        Properties of all bars, such as ``alpha=0.8``.
+
+    Returns
+    -------
+    TimelineDisplay
+        With ``row``, ``first``, ``last``, ``identity`` (the arrays), ``ax_``, ``figure_`` and
+        ``bars_``.
+
+    Notes
+    -----
+    Where nothing is drawn, the target is not there. A switch is marked where the new identity
+    begins; one that lies between two cameras is not to be seen in either.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> truth = [(f, 1, 0, 0, 10, 10) for f in range(1, 9)]
+    >>> result = [(f, 1 if f < 5 else 2, 0, 0, 10, 10) for f in range(1, 9) if f != 4]
+    >>> display = be.plot.timeline(be.tracking(truth, result, timeline=True))
+    >>> display.identity.tolist(), display.first.tolist()
+    ([1, -1, 2], [1, 4, 5])
+    """
+    return TimelineDisplay.from_result(dataset, sequence, camera).plot(ax, **style)

@@ -1,0 +1,114 @@
+"""The test fold of each sample as an integer, so that one pass can count every fold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.partition.base import Splitter
+from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.samples import Labels
+from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.scores.matrix import PairScores, Scores
+
+
+def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
+    """Return the number of the fold in which each sample is tested.
+
+    Parameters
+    ----------
+    splitter : splitter
+        One whose folds are each tested once while all others are trained on: of this package or
+        of scikit-learn.
+    labels : sequence of hashable, or Scores
+        The subject of each sample; or all-against-all or pair scores.
+    meta : mapping of str to sequence, optional
+        Metadata columns, for a splitter that needs them.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Folds count from 0 in the order in which the splitter yields them; -1 marks what is
+        never tested (and always trained on).
+
+    Raises
+    ------
+    DataError
+        If the splitter has repeats (see :func:`repeated_fold_codes`), or no such folds.
+
+    Examples
+    --------
+    >>> from bioeval.partition import SubjectKFold, fold_codes
+    >>> fold_codes(SubjectKFold(2), ["cem", "ann", "bob", "cem", "ann"])
+    array([1, 0, 0, 1, 0])
+    """
+    codes = repeated_fold_codes(splitter, labels, meta=meta)
+    if len(codes) > 1:
+        raise DataError(
+            f"{type(splitter).__name__} tests each sample {len(codes)} times; take "
+            "repeated_fold_codes, which has a row for each repeat"
+        )
+    return codes[0]
+
+
+def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
+    """Return the number of the fold in which each sample is tested, for each repeat.
+
+    Parameters
+    ----------
+    splitter, labels, meta
+        As for :func:`fold_codes`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_repeats, n)
+
+    Examples
+    --------
+    >>> from bioeval.partition import RepeatedSubjectKFold, repeated_fold_codes
+    >>> splitter = RepeatedSubjectKFold(2, n_repeats=3, random_state=0)
+    >>> repeated_fold_codes(splitter, ["ann", "ann", "bob", "cem"])
+    array([[1, 1, 0, 0],
+           [1, 1, 0, 0],
+           [0, 0, 1, 0]])
+    """
+    name = type(splitter).__name__
+    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit | TrainValidationTest):
+        raise DataError(f"{name} has no folds: its parts play different roles")
+    n = labels.shape[0] if isinstance(labels, Scores) else len(labels)
+    rows: list[np.ndarray] = []
+    fold = 0
+    for train, test in _splits(splitter, labels, meta):
+        trained = np.zeros(n, dtype=bool)
+        trained[train] = True
+        if len(train) + len(test) != n or trained[test].any():
+            raise DataError(f"{name} has no folds: not everything that is not tested is trained on")
+        if not rows or (rows[-1][test] >= 0).any():
+            rows.append(np.full(n, -1, dtype=np.int64))
+            fold = 0
+        rows[-1][test] = fold
+        fold += 1
+    codes = np.array(rows)
+    if ((codes >= 0) != (codes[0] >= 0)).any():
+        raise DataError(f"{name} has no folds: some samples are tested more often than others")
+    return codes
+
+
+def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
+    if isinstance(splitter, Splitter):
+        if isinstance(labels, Scores):
+            return splitter.split(labels, meta=meta)
+        return splitter.split(None, labels, meta=meta)
+    if not hasattr(splitter, "split"):
+        raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
+    if isinstance(labels, Scores):
+        labels = labels.genuine if isinstance(labels, PairScores) else labels.probe_labels
+    codes = Labels(labels, "labels").codes
+    with warnings.catch_warnings():
+        # Which of the two a splitter of scikit-learn wants, it does not tell beforehand.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        return list(splitter.split(np.zeros((len(codes), 1)), codes, codes))

@@ -1,0 +1,291 @@
+"""Parts by share or number: training and test, or training, validation and test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, require_choice
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.partition import shuffling as lots
+from bioeval.partition.base import Parameters, Split, Splitter, require_seed
+from bioeval.partition.folds import require_column
+from bioeval.partition.samples import Samples
+
+UNITS = ("subject", "sample")
+_DEFAULT_TEST = 0.2
+
+
+class ThreeParts(NamedTuple):
+    """Index arrays, ascending, of which none share a sample."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+
+
+class _Shuffle(Splitter):
+    _unit: str
+
+    def __init__(
+        self,
+        n_splits: int,
+        test_size: float | int | None,
+        train_size: float | int | None,
+        random_state: RandomState,
+        stratify: str | None,
+    ):
+        who = type(self).__name__
+        self.n_splits = n_splits
+        self.test_size, self.train_size = test_size, train_size
+        self.random_state, self.stratify = random_state, stratify
+        require_integer(f"{who}: n_splits", n_splits, low=1)
+        _check_sizes(who, {"test_size": test_size, "train_size": train_size})
+        require_seed(random_state)
+        require_column(who, stratify)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits; the arguments are not needed."""
+        return self.n_splits
+
+    def _splits(self, samples: Samples) -> Iterator[Split]:
+        test: float | int | None = self.test_size
+        if test is None and self.train_size is None:
+            test = _DEFAULT_TEST
+        sizes = {"test_size": test, "train_size": self.train_size}
+        seed = seed_sequence(self.random_state)
+        for repeat in range(self.n_splits):
+            draws = _stream_of(seed, self._unit, repeat)
+            part = _parts(samples, self._unit, self.stratify, sizes, draws)
+            yield np.flatnonzero(part == 1), np.flatnonzero(part == 0)
+
+
+class SubjectShuffleSplit(_Shuffle):
+    """Random subjects for the test and others for training, as often as wanted.
+
+    Unlike folds, the test parts of different splits overlap, and a subject may never be tested.
+
+    Parameters
+    ----------
+    n_splits : int
+        How often.
+    test_size, train_size : float, int or None
+        A share of the subjects in (0, 1) or their number. None stands for all the others; if
+        both are None, a fifth is tested. Shares are rounded up for the test and down for
+        training, as in scikit-learn.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed. None draws other partitions each time.
+    stratify : str, optional
+        A metadata column that is constant within each subject: each of its values gives its
+        share of subjects to each part, rounded down or up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bioeval.partition import SubjectShuffleSplit
+    >>> subject = np.array(["ann", "ann", "bob", "cem", "cem", "dan"])
+    >>> for train, test in SubjectShuffleSplit(2, test_size=1, random_state=0).split(y=subject):
+    ...     print(subject[train], subject[test])
+    ['ann' 'ann' 'bob' 'dan'] ['cem' 'cem']
+    ['bob' 'cem' 'cem' 'dan'] ['ann' 'ann']
+    """
+
+    _unit = "subject"
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        random_state: RandomState = None,
+        stratify: str | None = None,
+    ):
+        super().__init__(n_splits, test_size, train_size, random_state, stratify)
+
+
+class SampleShuffleSplit(_Shuffle):
+    """Random samples for the test and others for training, as often as wanted.
+
+    A subject may be on both sides, a sample never.
+
+    Parameters
+    ----------
+    n_splits : int
+        How often.
+    test_size, train_size : float, int or None
+        A share of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed. None draws other partitions each time.
+    stratify : str, optional
+        ``"subject"``, or a metadata column: each subject (or value) gives its share of samples
+        to each part, rounded down or up.
+
+    Examples
+    --------
+    >>> from bioeval.partition import SampleShuffleSplit
+    >>> splitter = SampleShuffleSplit(1, test_size=0.5, random_state=0, stratify="subject")
+    >>> next(splitter.split(y=["ann", "ann", "bob", "bob"]))
+    (array([0, 3]), array([1, 2]))
+    """
+
+    _unit = "sample"
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        random_state: RandomState = None,
+        stratify: str | None = None,
+    ):
+        super().__init__(n_splits, test_size, train_size, random_state, stratify)
+
+
+class TrainValidationTest(Parameters):
+    """Training, validation and test: fit on the first, choose on the second, report the third.
+
+    Unlike the other splitters it yields three index arrays, so that scikit-learn's
+    cross-validation, which expects two, cannot use it.
+
+    Parameters
+    ----------
+    validation_size, test_size : float or int
+        A share of the subjects (or samples) in (0, 1), rounded up, or their number.
+    train_size : float, int or None
+        A share, rounded down, or a number; None stands for all the others.
+    unit : {"subject", "sample"}
+        What is divided. By subject, nobody is in two parts; by sample, subjects may be, samples
+        never.
+    n_splits : int
+        How often.
+    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        The seed. None draws another partition each time.
+    stratify : str, optional
+        As for :class:`SubjectShuffleSplit` or :class:`SampleShuffleSplit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bioeval.partition import TrainValidationTest
+    >>> subject = np.repeat(["ann", "bob", "cem", "dan", "eve"], 2)
+    >>> parts = next(TrainValidationTest(1, 1, random_state=0).split(y=subject))
+    >>> for name, index in parts._asdict().items():
+    ...     print(name, np.unique(subject[index]))
+    train ['ann' 'cem' 'eve']
+    validation ['bob']
+    test ['dan']
+    """
+
+    def __init__(
+        self,
+        validation_size: float | int = 0.2,
+        test_size: float | int = 0.2,
+        *,
+        train_size: float | int | None = None,
+        unit: str = "subject",
+        n_splits: int = 1,
+        random_state: RandomState = None,
+        stratify: str | None = None,
+    ):
+        who = type(self).__name__
+        self.validation_size, self.test_size = validation_size, test_size
+        self.train_size, self.unit, self.n_splits = train_size, unit, n_splits
+        self.random_state, self.stratify = random_state, stratify
+        for name, size in (("validation_size", validation_size), ("test_size", test_size)):
+            lots.as_size(who, name, size)
+        _check_sizes(who, self._sizes)
+        require_choice(f"{who}: unit", unit, UNITS)
+        require_integer(f"{who}: n_splits", n_splits, low=1)
+        require_seed(random_state)
+        require_column(who, stratify)
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        return {
+            "test_size": self.test_size,
+            "validation_size": self.validation_size,
+            "train_size": self.train_size,
+        }
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits; the arguments are not needed."""
+        return self.n_splits
+
+    def split(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
+    ) -> Iterator[ThreeParts]:
+        """Divide the samples.
+
+        Parameters
+        ----------
+        X, y, groups, meta
+            As for the other splitters: `y`, or `groups` in its place, names the subjects.
+
+        Returns
+        -------
+        iterator of ThreeParts
+            Index arrays ``(train, validation, test)``.
+        """
+        splits = self._splits(Samples(type(self).__name__, X, y, groups, meta))
+        first = next(splits)
+        return itertools.chain([first], splits)
+
+    def _splits(self, samples: Samples) -> Iterator[ThreeParts]:
+        seed = seed_sequence(self.random_state)
+        for repeat in range(self.n_splits):
+            draws = _stream_of(seed, self.unit, repeat)
+            part = _parts(samples, self.unit, self.stratify, self._sizes, draws)
+            yield ThreeParts(*(np.flatnonzero(part == k) for k in (2, 1, 0)))
+
+
+def _stream_of(seed: np.random.SeedSequence, unit: str, repeat: int) -> Stream:
+    purpose = lots.SUBJECT_PARTS if unit == "subject" else lots.SAMPLE_PARTS
+    return lots.stream(seed, purpose, repeat)
+
+
+def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
+    known = [lots.as_size(who, k, v) for k, v in sizes.items() if v is not None]
+    shares = sum(size for size in known if isinstance(size, float))
+    if shares > 1 + 1e-12:
+        listed = ", ".join(f"{k}={v!r}" for k, v in sizes.items() if v is not None)
+        raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
+
+
+def _parts(
+    samples: Samples, unit: str, stratify: str | None, sizes: Mapping[str, Any], draws: Stream
+) -> np.ndarray:
+    """Return the part of each sample by the position of its size, -1 where it is in none."""
+    if unit == "subject":
+        total, strata = len(samples.subjects), samples.subject_strata(stratify)
+    else:
+        total, strata = samples.n, samples.strata(stratify)
+    counts = _count_units(samples.who, sizes, total, f"{unit}s")
+    part = lots.into_parts(lots.arrange(total, strata, draws), strata, counts)
+    return part[samples.subjects.codes] if unit == "subject" else part
+
+
+def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
+    """Return the number of units in each part; the part whose size is None takes the rest."""
+    counts = {
+        name: lots.units_of(lots.as_size(who, name, size), total, up=name != "train_size")
+        for name, size in sizes.items()
+        if size is not None
+    }
+    rest = total - sum(counts.values())
+    for name, size in sizes.items():
+        if size is None:
+            counts[name] = rest
+            rest = 0
+    if rest < 0 or min(counts.values()) < 1:
+        listed = ", ".join(f"{name.removesuffix('_size')} {counts[name]}" for name in sizes)
+        raise DataError(
+            f"{who}: the sizes ask for {listed} of {total} {units}; each part needs at least "
+            "one, and all together no more than there are"
+        )
+    return [counts[name] for name in sizes]

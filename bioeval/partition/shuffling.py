@@ -1,0 +1,139 @@
+"""Random order, and how it becomes folds and parts; the same on every platform.
+
+Units (subjects or samples) are numbered in an order that does not depend on chance; a stream of
+portable random numbers permutes them; whole-number arithmetic does the rest.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import numbers
+import operator
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.random import Stream
+
+# Streams of partitions are kept apart from those of simulated populations: with the same seed,
+# a partition that follows the population it divides would be no random partition.
+_PARTITION = 0x50415254
+# And what is drawn for one purpose from what is drawn for another.
+SUBJECT_FOLDS, SAMPLE_FOLDS, SUBJECT_PARTS, SAMPLE_PARTS, GALLERY, UNENROLLED = range(6)
+
+
+def stream(seed: np.random.SeedSequence, purpose: int, key: int) -> Stream:
+    """Return the random numbers for one repeat of one purpose."""
+    inner = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _PARTITION, purpose))
+    return Stream(inner, key)
+
+
+def permutation(draws: Stream, n: int) -> np.ndarray:
+    """Return 0 to n - 1 in random order: the order of n random numbers of 70 bits."""
+    low = draws.uniforms(n)
+    return np.lexsort((low, draws.uniforms(n)))
+
+
+def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarray:
+    """Return the units in the order in which they are given out.
+
+    Parameters
+    ----------
+    n : int
+        How many units.
+    strata : ndarray of int64, shape (n,), optional
+        The units of one stratum stand together.
+    draws : Stream, optional
+        Makes the order random, of the strata and within each; the order of units of different
+        strata has no influence. Without it, the order is ascending.
+
+    Returns
+    -------
+    ndarray of intp, shape (n,)
+    """
+    if strata is None:
+        return np.arange(n) if draws is None else permutation(draws, n)
+    grouped = np.argsort(strata, kind="stable")
+    if draws is None:
+        return grouped
+    place = permutation(draws, n)
+    block = permutation(draws, int(strata.max()) + 1)
+    return grouped[np.lexsort((place, block[strata[grouped]]))]
+
+
+def into_folds(order: np.ndarray, strata: np.ndarray | None, folds: int) -> np.ndarray:
+    """Return the fold of each unit.
+
+    The folds differ by at most one unit, and with strata also within each stratum: the units
+    are dealt like cards, stratum after stratum.
+    """
+    n = len(order)
+    fold = np.empty(n, dtype=np.int64)
+    if strata is None:
+        sizes = n // folds + (np.arange(folds) < n % folds)
+        fold[order] = np.repeat(np.arange(folds), sizes)
+    else:
+        dealt = np.arange(n) % folds
+        stratum = strata[order]
+        block = np.cumsum(np.append(False, stratum[1:] != stratum[:-1]))
+        # The same number of each stratum to each fold, but neighbours stay together.
+        fold[order] = dealt[np.lexsort((dealt, block))]
+    return fold
+
+
+def into_even_folds(order: np.ndarray, weights: np.ndarray, folds: int) -> np.ndarray:
+    """Return the fold of each unit: one after the other goes into the lightest fold.
+
+    So the folds differ by at most the heaviest unit, and by less if the heaviest come first.
+    """
+    fold = np.empty(len(order), dtype=np.int64)
+    heap = [(0, k) for k in range(folds)]
+    for unit in order.tolist():
+        weight, k = heap[0]
+        fold[unit] = k
+        heapq.heapreplace(heap, (weight + int(weights[unit]), k))
+    return fold
+
+
+def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -> np.ndarray:
+    """Return the part of each unit, -1 where it is in none.
+
+    With strata, each stratum gives its share of each part: rounded down or up, by turns.
+    """
+    part = np.full(len(order), -1, dtype=np.int64)
+    left = order
+    for number, size in enumerate(sizes):
+        at = np.arange(len(left))
+        if strata is None:
+            taken = at < size
+        else:
+            taken = (at + 1) * size // len(left) > at * size // len(left)
+        part[left[taken]] = number
+        left = left[~taken]
+    return part
+
+
+def as_size(who: str, name: str, size: Any) -> int | float:
+    """Return a size as a number of units (int) or as a share of them (float in (0, 1))."""
+    try:
+        whole = 0 if isinstance(size, bool | np.bool_) else operator.index(size)
+    except TypeError:
+        whole = 0
+    if whole >= 1:
+        return whole
+    if isinstance(size, numbers.Real) and 0.0 < float(size) < 1.0:
+        return float(size)
+    raise DataError(
+        f"{who}: {name} is {size!r}; expected a share between 0 and 1 (both excluded) or a "
+        "number >= 1"
+    )
+
+
+def units_of(size: int | float, total: int, *, up: bool) -> int:
+    """Return how many of `total` units a size means; shares are rounded up or down."""
+    if isinstance(size, int):
+        return size
+    exact, dust = size * total, 1e-12 * total  # 0.07 of 100 is 7, not 7.000000000000001
+    return math.ceil(exact - dust) if up else math.floor(exact + dust)

@@ -1,0 +1,156 @@
+"""Protocol cards: list, read, check and explain them.
+
+A protocol says who is enrolled, who claims what, how ties and missing mates are treated, and what
+is reported. A card is a TOML file with one protocol. The cards that ship with bioeval are in its
+``protocols`` folder, and anybody can write another: ``docs/protocol-cards.md`` tells how.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING
+
+from bioeval.base.errors import CardError, bad_choice
+from bioeval.protocol.card import Protocol, rebuild
+from bioeval.protocol.check import check
+from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE
+from bioeval.protocol.schema import SECTIONS
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+__all__ = ["Protocol", "available", "explain", "for_layout", "load", "parse"]
+
+MAX_BYTES = 1 << 20
+"""A card has some dozens of lines; a file beyond this size is something else."""
+
+CARD_OF_LAYOUT = {
+    SQUARE: "course-all-vs-all",
+    RECTANGULAR: "course-probe-vs-gallery",
+    PAIRS: "pairs",
+}
+
+
+def available() -> list[str]:
+    """Return the names of the cards that ship with bioeval."""
+    return sorted(_shipped_cards())
+
+
+def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
+    """Return a protocol by the name of a shipped card, or by the path of a card.
+
+    A text is a path if it ends in ``.toml`` or holds a path separator. A `Protocol` is returned
+    as it is.
+
+    Raises
+    ------
+    CardError
+        If there is no such card, or if it is not valid: then the message has a line for each
+        problem.
+
+    Examples
+    --------
+    >>> load("course-all-vs-all").tasks["open_set"]["ties"]
+    'pessimistic'
+    """
+    if isinstance(name_or_path, Protocol):
+        return name_or_path
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise CardError(f"a protocol is the name or the path of a card, not {name_or_path!r}")
+    path = os.fspath(name_or_path)
+    separators = [separator for separator in (os.sep, os.altsep) if separator]
+    if (
+        isinstance(name_or_path, os.PathLike)
+        or path.endswith(".toml")
+        or any(separator in path for separator in separators)
+    ):
+        return _protocol(_read_file(path), path, path)
+    if path not in available():
+        raise CardError(
+            f"{bad_choice('the protocol', path, available())} The path of a card ends in .toml."
+        )
+    return _load_shipped(path)
+
+
+def for_layout(layout: str) -> Protocol:
+    """Return the card that ``protocol="auto"`` stands for, by the layout of the scores."""
+    if layout not in CARD_OF_LAYOUT:
+        raise CardError(bad_choice("the layout", layout, CARD_OF_LAYOUT))
+    return _load_shipped(CARD_OF_LAYOUT[layout])
+
+
+def parse(text: str, where: str = "card") -> Protocol:
+    """Return the protocol of a card's text; `where` names the text in error messages."""
+    return _protocol(text, where, None)
+
+
+def explain(protocol: Protocol, width: int | None = None) -> str:
+    """Say in plain words what a protocol counts, what it divides by, and what it leaves open.
+
+    Lines have at most `width` columns, 92 unless given.
+    """
+    from bioeval.protocol.explanation import WIDTH, explain
+
+    return explain(protocol, width or WIDTH)
+
+
+def _shipped_cards() -> dict[str, Traversable]:
+    from importlib.resources import files  # slow to import, and seldom needed
+
+    folder = files("bioeval.protocol") / "cards"
+    if not folder.is_dir():
+        raise CardError(
+            f"{folder} is not a folder, so the protocol cards that ship with bioeval cannot be "
+            "read; in a checkout it is a symbolic link (git config core.symlinks true)"
+        )
+    return {
+        item.name.removesuffix(".toml"): item
+        for item in folder.iterdir()
+        if item.name.endswith(".toml")
+    }
+
+
+@functools.cache
+def _load_shipped(name: str) -> Protocol:
+    card = _shipped_cards()[name]
+    return _protocol(card.read_text(encoding="utf-8"), card.name, str(card))
+
+
+def _read_file(path: str) -> str:
+    from pathlib import Path
+
+    file = Path(path)
+    try:
+        if not file.exists():
+            raise CardError(f"{path}: there is no such file; expected a protocol card (.toml)")
+        if not file.is_file():
+            kind = "a folder" if file.is_dir() else "not a regular file"
+            raise CardError(f"{path} is {kind}; expected a protocol card (a .toml file)")
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CardError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(raw) > MAX_BYTES:
+        raise CardError(f"{path} is not a protocol card: it is larger than {MAX_BYTES // 1024} KiB")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        byte = raw[error.start]
+        raise CardError(
+            f"{path}, line {line}: the byte {byte:#04x} is not UTF-8; expected a text in UTF-8"
+        ) from error
+
+
+def _protocol(text: str, where: str, path: str | None) -> Protocol:
+    values = check(text.replace("\r\n", "\n"), where)
+    head = values.pop("")
+    return rebuild(
+        {
+            **{key: value for key, value in head.items() if key != "schema"},
+            "tasks": {name: given for name, given in values.items() if SECTIONS[name].task},
+            "settings": {name: given for name, given in values.items() if not SECTIONS[name].task},
+            "path": path,
+        }
+    )

@@ -1,0 +1,120 @@
+"""Say in plain words what a protocol does. The words come from the table of cards."""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from bioeval.protocol.schema import LAYOUTS, SECTIONS
+
+if TYPE_CHECKING:
+    from bioeval.protocol.card import Protocol
+
+WIDTH = 92
+_LABEL = 18
+_LEAST = 24  # columns for a text beside its label; below, the label begins the text
+
+_Wrap = Callable[..., list[str]]
+
+
+def explain(protocol: Protocol, width: int = WIDTH) -> str:
+    """Say in plain words, in lines of so many columns, what a protocol counts and leaves open."""
+    layout = protocol.layout
+    wrap = functools.partial(_paragraph, width)
+    head = [
+        *wrap(f"{layout}: {LAYOUTS[layout]}", "Layout"),
+        *wrap(_source_line(protocol.source), "Source"),
+    ]
+    title = [*wrap(protocol.name), *wrap(protocol.title)]
+    blocks = [title, wrap(protocol.summary), head]
+    for name, values in protocol.tasks.items():
+        blocks.append(_task(name, values, layout, wrap))
+    rule = (
+        "Each rate divides by the attempts of its own class, never by all attempts. A rate whose "
+        "class had no attempt is NaN, and its attempts say 0."
+    )
+    blocks.append(wrap(rule))
+    for name, values in protocol.settings.items():
+        if name != "source":
+            blocks.append([*wrap(SECTIONS[name].doc), *_fields(name, values, layout, wrap)])
+    if protocol.not_said:
+        said = [line for text in protocol.not_said for line in _item(text, width)]
+        blocks.append([*wrap("What this card does not say:"), *said])
+    if protocol.not_expressed:
+        said = [line for text in protocol.not_expressed for line in _item(text, width)]
+        lead = "What the source fixes beyond this card, and whoever prepares the data has to do:"
+        blocks.append([*wrap(lead), *said])
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _source_line(source: Mapping[str, object]) -> str:
+    text = str(source["text"])
+    if source["year"] is not None:
+        text += f" ({source['year']})"
+    others = [str(source[key]) for key in ("section", "url") if source[key] is not None]
+    return ". ".join([text, *others])
+
+
+def _task(name: str, values: Mapping[str, object], layout: str, wrap: _Wrap) -> list[str]:
+    section = SECTIONS[name]
+    lines = wrap(section.doc)
+    for label, sentence in section.says.get(layout, {}).items():
+        lines += wrap(sentence, label, 2)
+    for key, value in values.items():
+        for word in value if isinstance(value, tuple) else (value,):
+            choice = section.fields[key].choice(word)
+            if choice is not None and layout in choice.says:
+                lines += wrap(f"{word}: {choice.doc}", indent=2)
+                for label, sentence in choice.says[layout].items():
+                    lines += wrap(sentence, label, 4)
+    for label, sentence in section.rates.items():
+        lines += wrap(sentence, label, 2)
+    return lines + _fields(name, values, layout, wrap)
+
+
+def _fields(name: str, values: Mapping[str, object], layout: str, wrap: _Wrap) -> list[str]:
+    section = SECTIONS[name]
+    lines = []
+    for key, field in section.fields.items():
+        value = values[key]
+        told = any(choice.says for choice in field.choices.values())
+        dropped = value is None and key in section.only_one_of
+        if told or dropped or layout not in field.layouts:
+            continue
+        choice = field.choice(value)
+        if field.only_if is not None and not _holds(values[field.only_if[0]], field.only_if[1]):
+            text = f'not used here (only with {field.only_if[0]} = "{field.only_if[1]}")'
+        elif value is None:
+            text = f"not fixed: {field.doc}"
+        elif choice is not None:
+            text = f"{value}: {choice.doc}"
+        else:
+            listed = (", ".join(map(str, value)) or "none") if isinstance(value, tuple) else value
+            text = f"{listed}: {field.doc}"
+        lines += wrap(text, key, 2)
+    return lines
+
+
+def _holds(value: object, word: str) -> bool:
+    return word in value if isinstance(value, tuple) else value == word
+
+
+def _item(text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split()), width, initial_indent="  - ", subsequent_indent="    "
+    )
+
+
+def _paragraph(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
+    hanging = _LABEL + indent if label else indent
+    if label and width - hanging < _LEAST:
+        text, label, hanging = f"{label}: {text}", "", indent + 2
+    return textwrap.wrap(
+        " ".join(text.split()),
+        width,
+        initial_indent=f"{' ' * indent}{label}".ljust(hanging if label else indent),
+        subsequent_indent=" " * hanging,
+        break_on_hyphens=False,
+    )

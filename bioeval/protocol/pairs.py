@@ -1,0 +1,85 @@
+"""Which comparisons of an all-against-all matrix are attempts: all, or each pair once.
+
+In a square matrix (i, j) and (j, i) are two attempts. Protocols that compare each pair of
+templates once, and those that take impostors from the first template of each subject alone, leave
+the other cells out; here they are masked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.matrix import Scores
+
+PAIRS_RULES = ("ordered", "unordered", "first-impostors")
+
+
+def with_pairs(scores: Scores, rule: str) -> Scores:
+    """Leave out the cells that a rule does not compare.
+
+    Parameters
+    ----------
+    scores : Scores
+        All-against-all, with labels.
+    rule : {"ordered", "unordered", "first-impostors"}
+        ``"ordered"``: every cell off the diagonal. ``"unordered"``: each pair of templates once;
+        the later one is the probe and the earlier one is enrolled. ``"first-impostors"``: the
+        same, and impostors only between the first templates of two subjects (FVC).
+
+    Returns
+    -------
+    Scores
+        The same scores with a mask of one byte a cell.
+
+    Raises
+    ------
+    ProtocolError
+        If the scores are not all-against-all, or have no labels.
+
+    Notes
+    -----
+    With N subjects of S templates each, first-impostors makes N S (S - 1) / 2 genuine and
+    N (N - 1) / 2 impostor attempts: 2,800 and 4,950 for the 100 fingers and 8 impressions of a
+    database of FVC2004 (Maio et al., ICBA 2004; Cappelli et al., IEEE TPAMI 28(1), 2006).
+
+    Examples
+    --------
+    >>> import numpy as np, bioeval as be
+    >>> from bioeval.protocol.pairs import with_pairs
+    >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+    >>> found = be.verification(with_pairs(scores, "first-impostors"))
+    >>> int(found.genuine_attempts), int(found.impostor_attempts)
+    (2, 1)
+    """
+    require_choice("pairs", rule, PAIRS_RULES)
+    if rule == "ordered":
+        return scores
+    scores.require_matrix()
+    if scores.layout != "all-against-all" or not np.array_equal(
+        scores.probe_ids, scores.gallery_ids
+    ):
+        raise ProtocolError(
+            f'pairs = "{rule}" compares each pair of one set of templates once; these scores are '
+            f"{scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
+        )
+    if not scores.labelled:
+        raise ProtocolError(f'pairs = "{rule}" needs labels: a mask alone does not say who is who')
+    codes = scores.codes.gallery
+    n = len(codes)
+    first = np.zeros(n, dtype=bool)
+    first[np.unique(codes, return_index=True)[1]] = True
+    before = scores.mask
+    mask = np.full(scores.base.shape, IGNORE, dtype=np.uint8)
+    places = np.arange(n)
+    rows, columns = scores.base_rows(places), scores.base_columns(places)
+    for i in range(1, n):
+        own = codes[:i] == codes[i]
+        line = np.where(own, GENUINE, IMPOSTOR).astype(np.uint8)
+        if rule == "first-impostors":
+            line[~own & ~(first[i] & first[:i])] = IGNORE
+        if before is not None:
+            line[before[i, :i] == IGNORE] = IGNORE
+        mask[rows[i], columns[:i]] = line
+    return scores.masked(mask)

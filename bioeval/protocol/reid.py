@@ -1,0 +1,222 @@
+"""Re-identification conventions: the ``[reid]`` section of a card, as options that can be changed.
+
+A convention says what a query sees of the gallery, what a CMC counts, who is left out of the means
+and which form average precision has. All that is said in cards; nothing here knows a data set.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import CardError, DataError, ProtocolError, bad_choice, require_choice
+from bioeval.protocol import available, load
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.schema import SECTIONS
+from bioeval.scores.labels import missing_values
+
+FIELDS = SECTIONS["reid"].fields
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a card's ``[reid]`` section says; the fields are explained there.
+
+    Attributes
+    ----------
+    name : str
+        Of the card.
+    changed : tuple of str
+        Options that were given in place of the card's.
+    """
+
+    name: str
+    removed: str = "same-id-same-camera"
+    removed_for_ap: str = "as-above"
+    junk: str = "remove"
+    junk_ids: tuple[int, ...] = (-1,)
+    distractor_ids: tuple[int, ...] = (0,)
+    cmc: str = "first-match"
+    unmatched: str = "skip"
+    ap: str = "sum"
+    rank_k: int | None = None
+    rank_k_over: str = "positives"
+    max_rank: int = 50
+    ties: str = "stable"
+    changed: tuple[str, ...] = ()
+
+    @property
+    def ap_removed(self) -> str:
+        """What is removed for average precision and INP."""
+        return self.removed if self.removed_for_ap == "as-above" else self.removed_for_ap
+
+    def result_options(self) -> dict[str, Any]:
+        """Return the options that turn a tally into a result."""
+        names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def junk_in_words(self) -> str:
+        """What happens to junk, in the words of an attribute."""
+        ids = ", ".join(map(str, self.junk_ids))
+        return f"removed ({ids})" if self.junk == "remove" and ids else "kept"
+
+    @property
+    def needs_cameras(self) -> bool:
+        """Whether any rule speaks of cameras."""
+        return self.removed != "none" or self.ap_removed != "none"
+
+
+def convention_of(
+    convention: str | os.PathLike[str] | Protocol | Convention, **options: Any
+) -> Convention:
+    """Return a convention by the name or path of its card, with some options changed.
+
+    Parameters
+    ----------
+    convention : str, path, Protocol or Convention
+    **options
+        Fields of the card, or open-reid's flags ``single_gallery_shot``,
+        ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
+
+    Raises
+    ------
+    CardError
+        If there is no such card, or it has no ``[reid]`` section.
+    DataError
+        If an option has another value than the card's field could have.
+    """
+    found = convention if isinstance(convention, Convention) else _of_card(convention)
+    flags = {k: options.pop(k, None) for k in _FLAGS}
+    given = {k: _checked(k, v) for k, v in options.items() if v is not None}
+    given = {**_of_flags(found, given, flags), **given}
+    changed = tuple(k for k, v in given.items() if v != getattr(found, k))
+    return replace(found, **given, changed=found.changed + changed)
+
+
+_FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
+
+
+def _of_card(convention: str | os.PathLike[str] | Protocol) -> Convention:
+    if isinstance(convention, str) and not _is_path(convention) and convention not in available():
+        raise CardError(bad_choice("the convention", convention, conventions()))
+    card = load(convention)
+    if "reid" not in card.tasks:
+        raise CardError(
+            f"the card {card.name} has no [reid] section; expected one of "
+            f"{', '.join(conventions())}, or a card of your own with that section"
+        )
+    names = {f.name for f in fields(Convention)}
+    return Convention(card.name, **{k: v for k, v in card.tasks["reid"].items() if k in names})
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(".toml") or "/" in name or os.sep in name
+
+
+def conventions() -> list[str]:
+    """Return the names of the shipped cards that have a ``[reid]`` section."""
+    return [name for name in available() if "reid" in load(name).tasks]
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return an option as the card's field would hold it."""
+    if name not in FIELDS:
+        raise DataError(bad_choice("the option", name, FIELDS))
+    field = FIELDS[name]
+    if field.choices:
+        require_choice(name, value, field.words())
+        return value
+    if not field.many:
+        return require_integer(name, value, low=1)
+    try:
+        return tuple(require_integer(name, x, low=-(2**62)) for x in value)
+    except TypeError:
+        raise DataError(f"{name} is {value!r}; expected a list of whole numbers") from None
+
+
+def _of_flags(
+    found: Convention, given: Mapping[str, Any], flags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Turn open-reid's flags into the fields that they mean."""
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_, type(None))):
+            raise DataError(f"{name} is {value!r}; expected True, False or None")
+    meant: dict[str, Any] = {}
+    shot, other, first = (flags[name] for name in _FLAGS)
+    if (shot is not None or first is not None) and "cmc" in given:
+        raise DataError("cmc is given beside a flag that says the same; give one of them")
+    if other is not None and "removed" in given:
+        raise DataError("removed is given beside separate_camera_set; give one of them")
+    single = found.cmc == "single-gallery-shot" if shot is None else shot
+    if single and shot is not None:
+        meant["cmc"] = "single-gallery-shot"
+    elif not single and (shot is not None or first is not None):
+        every = found.cmc == "allshots" if first is None else not first
+        meant["cmc"] = "allshots" if every else "first-match"
+    if other:
+        # The flag is the CMC's; average precision stays over the card's own list.
+        meant["removed"] = "same-camera"
+        if found.removed != "same-camera":
+            meant["removed_for_ap"] = found.ap_removed
+    elif other is not None and found.removed == "same-camera":
+        meant["removed"] = "same-id-same-camera"
+    return meant
+
+
+#: Names of the column of cameras, the first that is there wins.
+CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
+
+
+def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the camera column of queries and gallery.
+
+    Raises
+    ------
+    ProtocolError
+        If either side has none.
+    DataError
+        If a camera is missing, or one side has text and the other numbers.
+    """
+    sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
+    names = {side: _camera_column(meta) for side, meta in sides.items()}
+    missing = [side for side, name in names.items() if name is None]
+    if missing:
+        there = " and ".join(
+            f"{side} has {', '.join(map(repr, sides[side]))}" for side in missing if sides[side]
+        )
+        raise ProtocolError(
+            f"the convention removes gallery entries by camera, but there is no column 'camera' in "
+            f"{' and '.join(missing)}{f' ({there})' if there else ''}; give the cameras "
+            "of both sides (on the command line --meta probe_camera=KEY --meta "
+            "gallery_camera=KEY), or choose a convention that removes none"
+        )
+    columns = []
+    for side, meta in sides.items():
+        column = meta[names[side] or ""]
+        absent = missing_values(column)
+        if absent.any():
+            raise DataError(
+                f"{side}[{names[side]!r}] lacks {int(absent.sum())} cameras (None or NaN), the "
+                f"first at position {int(np.argmax(absent))}; every template needs one"
+            )
+        columns.append(column)
+    kinds = [{isinstance(x, (str, bytes)) for x in column.tolist()} for column in columns]
+    if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
+        shown = [repr(column.tolist()[0]) for column in columns]
+        raise DataError(
+            f"cameras are of two types, such as {shown[0]} of a query and {shown[1]} in the "
+            "gallery, which are never equal, so that nothing would be removed; make both numbers, "
+            "or both text"
+        )
+    return columns[0], columns[1]
+
+
+def _camera_column(meta: Mapping[str, Any]) -> str | None:
+    folded = {name.casefold(): name for name in reversed(list(meta))}
+    return next((folded[name] for name in CAMERA_COLUMNS if name in folded), None)

@@ -1,0 +1,117 @@
+"""Measures that follow from where the matches of each query stand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.tallies.reid_counts import MatchLists
+from bioeval.tallies.tie_policies import place_weights
+
+AP_FORMS = ("sum", "trapezoid", "tied-once")
+
+
+def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return the rank of each match under pessimistic, optimistic or stable ties."""
+    behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
+    return lists.order + lists.closer + behind
+
+
+def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
+    """Return the sum over the matches of each query; NaN where it has none."""
+    sums = np.bincount(lists.query, values, minlength=len(lists.counts))
+    return np.where(lists.counts > 0, sums, np.nan)
+
+
+def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
+    """Return the average precision of each query; NaN where it has no match.
+
+    Parameters
+    ----------
+    lists : MatchLists
+    ties : {"pessimistic", "optimistic", "stable"}
+        Without meaning for ``"tied-once"``, which takes equal scores as one threshold.
+    form : {"sum", "trapezoid", "tied-once"}
+        With ``P(k)`` the precision at rank ``k``: the mean of ``P`` at the matches; the mean of
+        ``(P(k - 1) + P(k)) / 2`` there, with ``P(0) = 1``; or the mean of the precision of all
+        that is not farther than the match.
+    """
+    order = lists.order
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if form == "tied-once":
+            within = _last_of_equal(lists)
+            precision = within / (within + lists.closer + lists.tied)
+        else:
+            rank = ranks_of(lists, ties)
+            precision = order / rank
+            if form == "trapezoid":
+                earlier = np.where(rank > 1, (order - 1) / np.maximum(rank - 1, 1), 1.0)
+                precision = (earlier + precision) / 2
+        return per_query(lists, precision) / lists.counts
+
+
+def _last_of_equal(lists: MatchLists) -> np.ndarray:
+    """Return for each match how many matches of its query are not farther."""
+    count = len(lists.distance)
+    if not count:
+        return np.zeros(0, dtype=np.int64)
+    ends = np.append(lists.distance[1:] != lists.distance[:-1], True)
+    ends[lists.starts[1:][lists.counts > 0] - 1] = True
+    last = np.flatnonzero(ends)
+    return lists.order[last[np.searchsorted(last, np.arange(count))]]
+
+
+def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) -> np.ndarray:
+    """Return the average precision of lists cut at a rank.
+
+    ``over`` is ``"positives"``, all matches of the query, or ``"smaller"``, the smaller one of
+    their number and the cut.
+    """
+    rank = ranks_of(lists, ties)
+    inside = np.where(rank <= rank_k, lists.order / rank, 0.0)
+    counts = lists.counts if over == "positives" else np.minimum(lists.counts, rank_k)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return per_query(lists, inside) / counts
+
+
+def inverse_negative_penalty(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return matches over the rank of the last one, of each query; NaN where it has none."""
+    rank = ranks_of(lists, ties)
+    found = lists.counts > 0
+    out = np.full(len(found), np.nan)
+    out[found] = lists.counts[found] / rank[lists.starts[1:][found] - 1]
+    return out
+
+
+def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, weight) of the first match of each query that has one."""
+    chosen = np.flatnonzero(lists.counts > 0)
+    first = lists.starts[chosen]
+    best = np.repeat(lists.distance[first], lists.counts[chosen])
+    mates_tied = np.bincount(lists.query[lists.distance == best], minlength=len(lists.counts))
+    index, rank, weight = place_weights(
+        lists.closer[first],
+        lists.tied[first],
+        lists.before[first],
+        mates_tied[chosen],
+        ties,
+    )
+    return chosen[index], rank, weight
+
+
+def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank among non-matches, weight ``1 / h``) of all ``h`` matches of a query.
+
+    Under expected ties a match stands with equal chance before or between the non-matches that
+    are exactly as close.
+    """
+    weight = 1.0 / np.repeat(lists.counts, lists.counts)
+    if ties != "expected":
+        behind = {"pessimistic": lists.tied, "optimistic": 0, "stable": lists.before}[ties]
+        return lists.query, 1 + lists.closer + behind, weight
+    times = lists.tied + 1
+    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return (
+        np.repeat(lists.query, times),
+        np.repeat(1 + lists.closer, times) + place,
+        np.repeat(weight / times, times),
+    )

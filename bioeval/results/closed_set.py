@@ -1,0 +1,82 @@
+"""Closed-set identification: CMS(k) and the recognition rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.variables import CLOSED_SET
+from bioeval.results.dataset import about_attrs, build, max_ranks, rate
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.tie_policies import check_max_rank, rank_weights
+
+UNMATED = ("auto", "raise", "skip")
+
+# Without thresholds, every rank of a gallery of this size is reported.
+RANK_LIMIT = 1_000_000
+
+
+def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: int) -> None:
+    """Raise :class:`ProtocolError` where probes without a mate break the closed set's promise."""
+    require_choice("unmated", unmated, UNMATED)
+    all_against_all = layout == "all-against-all"
+    if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
+        raise ProtocolError(
+            f"closed-set identification promises that every probe is enrolled, but {skipped} of "
+            f"{probes} probes have no usable mate, the first is probe {first}; "
+            'unmated="skip" leaves them out and counts them, or use open_set'
+        )
+
+
+def closed_set_dataset(
+    tally: IdentificationTally,
+    *,
+    max_rank: int | None = None,
+    ties: str = "pessimistic",
+    unmated: str = "auto",
+) -> xr.Dataset:
+    """Return CMS over the ranks.
+
+    Raises
+    ------
+    ProtocolError
+        If a probe has no usable mate, unless such probes are to be skipped.
+    """
+    check_max_rank(max_rank)
+    has_mate = tally.mates > 0
+    skipped = int((~has_mate).sum())
+    first = int(np.argmin(has_mate)) if skipped else -1
+    require_mated(tally.about.layout, unmated, skipped, len(has_mate), first)
+    chosen = np.nonzero(has_mate)[0]
+    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    longest = int((tally.mates + tally.others).max(initial=0))
+    count, note = max_ranks(longest, 1, max_rank, RANK_LIMIT)
+    kept = ranks <= count
+    at = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
+    if ties != "expected":
+        at = at.astype(np.int64)
+    cumulative = np.cumsum(at)
+    attempts = len(chosen)
+    cms = rate(cumulative, attempts)
+    variables = {
+        "cms": (("rank",), cms),
+        "cms_count": (("rank",), cumulative),
+        "recognition_rate": ((), cms[0]),
+        "attempts": ((), np.int64(attempts)),
+        "skipped": ((), np.int64(skipped)),
+        "tied": ((), np.int64((tally.tied[chosen] > 0).sum())),
+    }
+    warnings = [note] if note else []
+    if skipped:
+        warnings.append(f"{skipped} probes without a usable mate were left out")
+    if not attempts:
+        warnings.append("no probe has a mate: CMS is not defined (NaN)")
+    attrs = about_attrs(tally.about, "closed-set identification", warnings)
+    attrs |= {
+        "rank_unit": tally.rank_unit,
+        "fusion": tally.fusion,
+        "ties": ties,
+        "unmated": unmated,
+    }
+    return build(variables, CLOSED_SET, {"rank": np.arange(1, count + 1)}, attrs)

@@ -1,0 +1,172 @@
+"""GOM: how well what is returned within a threshold answers a query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.variables import GOM
+from bioeval.results.average_precision import (
+    average_precision,
+    first_places,
+    inverse_negative_penalty,
+    ranks_of,
+)
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.tallies.reid_counts import ReturnedTally
+
+VARIANTS = ("paper", "reference")
+
+
+def gom_dataset(
+    tally: ReturnedTally,
+    *,
+    budget: int = 3000,
+    variant: str = "paper",
+    ties: str = "stable",
+    max_rank: int = 10,
+    per_query: bool = False,
+) -> xr.Dataset:
+    """Return the measures of GOM; see :func:`bioeval.gom`."""
+    tau, matches = tally.thresholds, tally.matches
+    found = matches.counts > 0
+    absent = ~tally.enrolled
+    total = len(found)
+    every = variant == "reference"
+    queries = total if every else int(found.sum())
+    opened = int(absent.sum())
+    rp, vp, precision, recall = _per_threshold(tally, ties, capped=every)
+    rep = np.sqrt(rp * vp)
+    fr = np.minimum(tally.returned / budget, 1.0)
+    something = tally.returned > 0
+    own = _own_within(tally)
+    means = {
+        name: rate(values[found].sum(axis=0), queries)
+        for name, values in (
+            ("mrp", rp), ("mvp", vp), ("mrep", rep), ("precision", precision), ("recall", recall)
+        )
+    }  # fmt: skip
+    means["mfr"] = rate(fr[absent].sum(axis=0), opened)
+    first = first_places(matches, ties)
+    cmc = np.cumsum(np.bincount(first[1][first[1] <= max_rank] - 1, minlength=max_rank))
+    within = np.searchsorted(tau, matches.distance[matches.starts[first[0]]])
+    kept = (within < len(tau)) & (first[1] <= max_rank)
+    flat = within[kept] * max_rank + first[1][kept] - 1
+    identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
+    identified = identified.cumsum(axis=0).cumsum(axis=1)
+    false_targets = rate(something[absent].sum(axis=0), opened)
+    valid = int(found.sum())
+    over: tuple[str, ...] = ("threshold",)
+    variables: dict[str, Any] = {
+        **{name: (over, values) for name, values in means.items()},
+        "dir": (("threshold", "rank"), rate(identified, valid)),
+        "far": (over, false_targets),
+        "ttr": (over, rate(something[found].sum(axis=0), valid)),
+        "ttr_identity": (over, rate(own[found].sum(axis=0), valid)),
+        "ftr": (over, false_targets),
+        **{name: ((), value) for name, value in summary(tau, means).items()},
+        "mean_ap": ((), _mean(average_precision(matches, ties), found, queries)),
+        "mean_inp": ((), _mean(inverse_negative_penalty(matches, ties), found, queries)),
+        "cmc": (("rank",), rate(cmc, valid)),
+        "queries": ((), np.int64(queries)),
+        "open_queries": ((), np.int64(opened)),
+        "skipped": ((), np.int64((~found & ~absent).sum())),
+        "removed": ((), np.int64(tally.removed_entries.sum())),
+    }
+    coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
+    if per_query:
+        both = ("probe", "threshold")
+        for name, values, who in (
+            ("rp", rp, found), ("vp", vp, found), ("rep", rep, found), ("fr", fr, absent)
+        ):  # fmt: skip
+            variables[name] = (both, np.where(who[:, None], values, np.nan))
+        coordinates["probe"] = np.arange(total)
+    attrs = about_attrs(tally.about, "GOM", _warnings(found, absent, variant))
+    attrs |= {
+        "variant": variant,
+        "budget": int(budget),
+        "ties": ties,
+        "normalised_low": float(tally.low),
+        "normalised_span": float(tally.span),
+    }
+    return build(variables, GOM, coordinates, attrs)
+
+
+def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
+    """Return what is read off the curves: areas, largest values, and where they are.
+
+    Parameters
+    ----------
+    tau : float64 array, shape (t,)
+    means : dict of str to float64 array, shape (t,)
+        ``mvp``, ``mrep`` and ``mfr``; NaN where there are no queries.
+    """
+    nan = np.float64(np.nan)
+    mrep, mfr = means["mrep"], means["mfr"]
+    ranked, opened = not np.isnan(mrep).any(), not np.isnan(mfr).any()
+    bounded = bool(np.isfinite(tau).all())
+    return {
+        "mrep_area": np.float64(np.trapezoid(mrep, tau)) if bounded else nan,
+        "mfr_area": np.float64(np.trapezoid(mfr, tau)) if bounded else nan,
+        "tau_max": tau[int(np.argmax(mrep))] if ranked else nan,
+        "tau_nz": tau[int(np.argmax(mfr > 0))] if opened and (mfr > 0).any() else nan,
+        "max_mrep": mrep.max() if ranked else nan,
+        "max_mvp": means["mvp"].max() if ranked else nan,
+    }
+
+
+def _per_threshold(
+    tally: ReturnedTally, ties: str, *, capped: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return RP, VP, precision and recall of each query at each threshold."""
+    matches, returned = tally.matches, tally.returned
+    shape = returned.shape
+    within = np.searchsorted(tally.thresholds, matches.distance)
+    inside = within < shape[1]
+    flat = matches.query[inside] * shape[1] + within[inside]
+    size = shape[0] * shape[1]
+
+    def up_to(weights: np.ndarray) -> np.ndarray:
+        return np.bincount(flat, weights[inside], minlength=size).reshape(shape).cumsum(axis=1)
+
+    ranks = ranks_of(matches, ties)
+    hits = np.rint(up_to(np.ones(len(ranks))))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rp = np.where(hits > 0, up_to(matches.order / ranks) / hits, 0.0)
+        listed = returned.astype(np.float64)
+        if capped:
+            last = np.zeros(shape[0])
+            some = matches.counts > 0
+            last[some] = ranks[matches.starts[1:][some] - 1]
+            listed = np.minimum(listed, last[:, None])
+        positives = matches.counts[:, None].astype(np.float64)
+        vp = hits / (listed - hits + positives)
+        precision = np.where(returned > 0, hits / returned, 0.0)
+        return rp, vp, precision, hits / positives
+
+
+def _own_within(tally: ReturnedTally) -> np.ndarray:
+    """Say for each query and threshold whether a match is within it."""
+    matches = tally.matches
+    nearest = np.full(len(matches.counts), np.inf)
+    found = matches.counts > 0
+    nearest[found] = matches.distance[matches.starts[:-1][found]]
+    return found[:, None] & (nearest[:, None] <= tally.thresholds[None])
+
+
+def _mean(values: np.ndarray, found: np.ndarray, queries: int) -> float:
+    return float(values[found].sum() / queries) if queries else float("nan")
+
+
+def _warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:
+    said = []
+    lost = int((~found & ~absent).sum())
+    if lost and variant == "paper":
+        said.append(f"{lost} queries whose every match is removed are in neither set of queries")
+    if not found.any():
+        said.append("no query has a match: mRP, mVP and mReP are not defined (NaN)")
+    if not absent.any():
+        said.append("every query's identity is in the gallery: mFR is not defined (NaN)")
+    return said

@@ -1,0 +1,182 @@
+"""Datasets of exact means over random galleries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.results.closed_set import require_mated
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.open_set import impostor_gallery, role_of
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.random_galleries.counts import ENROLLED, OWN, TARGET, UNENROLLED, GalleryTally
+from bioeval.tallies.random_galleries.options import Drawn
+from bioeval.tallies.thresholds import to_user
+
+NO_POINTS = (
+    "operating points of expected rates are known between the thresholds of the result only: "
+    "EER and DIR at a FAR lie within the bounds ..._at_least and ..._at_most"
+)
+
+
+def closed_set_expected(
+    tally: GalleryTally, *, unmated: str = "auto", note: str = ""
+) -> xr.Dataset:
+    """Return the expected CMS over the ranks.
+
+    Raises
+    ------
+    ProtocolError
+        If a probe has no usable mate, unless such probes are to be skipped.
+    """
+    probes = tally.genuine + tally.unmated
+    require_mated(tally.about.layout, unmated, tally.unmated, probes, tally.first_unmated)
+    counts = expected_ranks(tally)[-1]
+    cms = rate(counts, tally.genuine)
+    variables = {
+        "cms": (("rank",), cms),
+        "cms_count": (("rank",), counts),
+        "recognition_rate": ((), cms[0]),
+        "attempts": ((), np.int64(tally.genuine)),
+        "skipped": ((), np.int64(tally.unmated)),
+        "tied": ((), tally.tied.values()[0, 0]),
+    }
+    warnings = [note] if note else []
+    if tally.unmated:
+        warnings.append(f"{tally.unmated} probes without a usable mate were left out")
+    if not tally.genuine:
+        warnings.append("no probe has a mate: CMS is not defined (NaN)")
+    attrs = about_attrs(tally.about, "closed-set identification", warnings)
+    attrs |= drawn_attrs(Drawn(tally.size))
+    attrs |= {"ties": tally.ties, "unmated": unmated}
+    ranks = np.arange(1, len(counts) + 1)
+    return build(variables, CLOSED_SET, {"rank": ranks}, attrs)
+
+
+def open_set_expected(
+    tally: GalleryTally,
+    *,
+    impostors: str = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    note: str = "",
+) -> xr.Dataset:
+    """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
+    about, kind = tally.about, tally.about.kind
+    role = role_of(about.layout, impostors, not tally.non_targets)
+    di = tally.di[:-1].accumulated(axis=0)
+    found = expected_ranks(tally)
+    identified, every = found[:-1], found[-1]
+    within = tally.within
+    accepted = {
+        "leave-subject-out": within[ENROLLED],
+        "unenrolled": within[UNENROLLED],
+        "both": within[ENROLLED].merge(within[UNENROLLED]),
+    }[role].values()
+    impostor = {
+        "leave-subject-out": tally.impostors_enrolled,
+        "unenrolled": tally.impostors_unenrolled,
+        "both": tally.impostors_enrolled + tally.impostors_unenrolled,
+    }[role]
+    fa = np.minimum(accepted, impostor)
+    genuine = tally.genuine
+    targets = check_far_targets(far_targets)
+    far, dir_ = rate(fa, impostor), rate(identified, genuine)
+    bounds = _bounds(far, dir_, rate(every, genuine), targets)
+    over, both, per_target = ("threshold",), ("threshold", "rank"), ("far_target", "rank")
+    rates = {
+        "dir": (both, dir_),
+        "di": (both, di.values()),
+        "far": (over, far),
+        "grr": (over, rate(impostor - fa, impostor)),
+        "frr": (over, rate(genuine - identified[:, 0], genuine)),
+        "fa": (over, fa),
+        "gr": (over, impostor - fa),
+        "ttr": (over, rate(within[TARGET].values(), tally.targets)),
+        "ttr_identity": (over, rate(within[OWN].values(), tally.targets)),
+        "ftr": (over, rate(within[UNENROLLED].values(), tally.non_targets)),
+    }
+    grid = to_user(tally.thresholds, kind)
+    if kind == "similarity":
+        grid = grid[::-1]
+        rates = {name: (dims, values[::-1]) for name, (dims, values) in rates.items()}
+    eer_low, eer_high, dir_low, dir_high = bounds
+    variables = {
+        **rates,
+        "genuine_attempts": ((), np.int64(genuine)),
+        "impostor_attempts": ((), np.int64(impostor)),
+        "tied": ((), tally.tied.values()[0, 0]),
+        "target_probes": ((), np.int64(tally.targets)),
+        "non_target_probes": ((), np.int64(tally.non_targets)),
+        "eer_at_least": ((), eer_low),
+        "eer_at_most": ((), eer_high),
+        "dir_at_far_at_least": (per_target, dir_low),
+        "dir_at_far_at_most": (per_target, dir_high),
+        "expected_false_accepts": (("far_target",), targets * impostor),
+    }
+    warnings = [note] if note else []
+    if not genuine:
+        warnings.append("no genuine attempt: DIR and FRR are not defined (NaN)")
+    if not impostor:
+        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+    if genuine and impostor:
+        warnings.append(NO_POINTS)
+    if tally.unmated_targets:
+        warnings.append(
+            f"{tally.unmated_targets} enrolled probes without a usable mate make no genuine attempt"
+        )
+    attrs = about_attrs(about, "open-set identification", warnings)
+    attrs |= drawn_attrs(Drawn(tally.size))
+    attrs |= {
+        "ties": tally.ties,
+        "impostors": role,
+        "genuine_gallery_subjects": about.gallery_subjects,
+        "impostor_gallery_subjects": impostor_gallery(about.gallery_subjects, role),
+    }
+    coordinates = {
+        "threshold": grid,
+        "rank": np.arange(1, dir_.shape[1] + 1),
+        "far_target": targets,
+    }
+    return build(variables, OPEN_SET, coordinates, attrs)
+
+
+def expected_ranks(tally: GalleryTally) -> np.ndarray:
+    """Return the expected number at each rank or better, within each threshold and any."""
+    table = tally.di.accumulated(axis=0).accumulated(axis=1).values()
+    # The chances of a probe add up to 1 but for their rounding.
+    return np.minimum(table, tally.genuine)
+
+
+def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
+    """Return the attributes that say which galleries were drawn, and how."""
+    return {
+        "rank_unit": "subject",
+        "fusion": "min" if drawn.size > 1 else "none",
+        "gallery": drawn.gallery,
+        "sampling": str(drawn.repeats) if drawn.repeats else "exact",
+        "draw": "for each probe anew, uniformly, without replacement, each subject by itself",
+    }
+
+
+def _bounds(
+    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
+) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """Return what the rates at the thresholds say of EER and DIR at FAR targets, between them.
+
+    Both rates grow with the threshold. Before the first threshold nothing need be accepted, and
+    beyond the last one everything is.
+    """
+    shape = (len(targets), dir_.shape[1])
+    if np.isnan(far).any() or np.isnan(dir_).any():
+        return np.nan, np.nan, np.full(shape, np.nan), np.full(shape, np.nan)
+    far = np.concatenate([[0.0], far, [1.0]])
+    found = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
+    frr = 1.0 - found[:, 0]
+    crossed = int(np.argmax(far >= frr))
+    low = float(max(far[crossed - 1], frr[crossed]))
+    high = float(min(far[crossed], frr[crossed - 1]))
+    last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
+    return low, high, found[last], found[np.minimum(last + 1, len(far) - 1)]

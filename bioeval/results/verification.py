@@ -1,0 +1,135 @@
+"""Verification: GAR, FRR, FAR and GRR against the threshold."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.variables import VERIFICATION
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.second_pass.search import bin_bounds
+from bioeval.tallies.thresholds import (
+    DEFAULT_COUNT,
+    cell_exponent,
+    default_grid,
+    joint_exponent,
+    to_user,
+    with_infinities,
+)
+
+# What takes every impostor score, and is left out where it was not asked for.
+EVERY_SCORE = ("auc", "d_prime", "eer_hull")
+
+
+def grid_of(tally: VerificationTally) -> np.ndarray:
+    """Return the thresholds of a tally, as increasing distances."""
+    impostor, genuine = tally.impostor, tally.genuine
+    if tally.given is not None:
+        return tally.given.thresholds
+    finite = genuine[np.isfinite(genuine)].astype(np.float64)
+    ranges = [impostor.range]
+    exponents = [impostor.exponent] if len(impostor.counts) else []
+    if len(finite):
+        ranges.append((float(finite[0]), float(finite[-1])))
+        exponents.append(cell_exponent(*ranges[-1]))
+    exponent = joint_exponent(max(exponents, default=0), ranges)
+    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+    negative = impostor.negative_infinite > 0 or bool((genuine == -np.inf).any())
+    positive = impostor.positive_infinite > 0 or bool((genuine == np.inf).any())
+    return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
+
+
+def verification_dataset(tally: VerificationTally) -> xr.Dataset:
+    """Return counts and rates over the tally's thresholds.
+
+    Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
+    over the impostor attempts. A rate without attempts is NaN.
+    """
+    thresholds = grid_of(tally)
+    genuine, impostor = len(tally.genuine), tally.impostor.total
+    ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
+    fa = (tally.given or tally.impostor).at_most(thresholds)
+    kind = tally.about.kind
+    thresholds = to_user(thresholds, kind)
+    if kind == "similarity":
+        thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
+    over = ("threshold",)
+    gar, far = rate(ga, genuine), rate(fa, impostor)
+    variables = {
+        "gar": (over, gar),
+        "frr": (over, rate(genuine - ga, genuine)),
+        "far": (over, far),
+        "grr": (over, rate(impostor - fa, impostor)),
+        "ga": (over, ga),
+        "fr": (over, genuine - ga),
+        "fa": (over, fa),
+        "gr": (over, impostor - fa),
+        "genuine_attempts": ((), np.int64(genuine)),
+        "impostor_attempts": ((), np.int64(impostor)),
+        "skipped_claims": ((), np.int64(tally.skipped_claims)),
+    }
+    warnings = []
+    if not genuine:
+        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+    if not impostor:
+        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+    if tally.skipped_claims:
+        warnings.append(f"{tally.skipped_claims} claims of subjects not enrolled were left out")
+    coordinates = {"threshold": thresholds}
+    found, found_coordinates, remarks = _points(tally, kind)
+    variables |= found
+    coordinates |= found_coordinates
+    warnings += remarks
+    attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
+    attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    return build(variables, VERIFICATION, coordinates, attrs)
+
+
+def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]:
+    """Return the variables, coordinates and warnings of the operating points."""
+    points = tally.points
+    if points is None:
+        bounds = {name: ((), value) for name, value in bin_bounds(tally).items()}
+        return (
+            bounds,
+            {},
+            [
+                "operating points need the scores again; EER and AUC are known within the bounds "
+                "eer_at_least..eer_at_most and auc_at_least..auc_at_most"
+            ],
+        )
+    scalars = {
+        "eer_hull": points.eer_hull,
+        "auc": points.auc,
+        "d_prime": points.d_prime,
+        "zero_far": points.zero_far,
+        "zero_far_threshold": to_user(points.zero_far_threshold, kind),
+        "zero_frr": points.zero_frr,
+        "zero_frr_threshold": to_user(points.zero_frr_threshold, kind),
+    }
+    over, cost = ("far_target",), ("cost",)
+    impostor = tally.impostor.total
+    independent = impostor / 2 if points.symmetric else impostor
+    variables = {
+        **equal_error_variables(points.equal_error, kind),
+        **{name: ((), value) for name, value in scalars.items()},
+        "frr_at_far": (over, points.frr_at_far),
+        "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
+        "expected_false_accepts": (over, points.far_target * independent),
+        "min_cost": (cost, points.min_cost),
+        "min_cost_threshold": (cost, to_user(points.min_cost_threshold, kind)),
+        "cost_prior": (cost, points.costs[:, 0]),
+        "cost_miss": (cost, points.costs[:, 1]),
+        "cost_false_accept": (cost, points.costs[:, 2]),
+    }
+    coordinates = {"far_target": points.far_target}
+    if not len(points.costs) or not points.every_score:
+        variables = {k: v for k, v in variables.items() if v[0] != cost}
+    if not points.every_score:
+        variables = {k: v for k, v in variables.items() if k not in EVERY_SCORE}
+    remarks = []
+    if impostor:
+        remarks = support_warnings(points.far_target, independent, points.symmetric, "FRR")
+    return variables, coordinates, remarks

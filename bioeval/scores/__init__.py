@@ -1,0 +1,1 @@
+"""What was compared with what: scores, labels, embeddings, blocks of rows, and their files."""

@@ -1,0 +1,127 @@
+"""Where counts come from, in words and numbers: a part of every tally and result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bioeval.base.errors import MergeError
+from bioeval.scores.labels import digest
+from bioeval.scores.matrix import PairScores, Scores
+
+
+def describe(scores: Scores) -> About:
+    """Say where the counts of these scores come from."""
+    pairs = isinstance(scores, PairScores)
+    nobody = np.empty(0, dtype=np.int64)
+    known = not pairs and scores.labelled
+    probe_subjects = np.unique(scores.codes.probe) if known else nobody
+    gallery_subjects = np.unique(scores.codes.gallery) if known else nobody
+    names = {
+        code: repr(name)
+        for code, name in zip(
+            probe_subjects.tolist(),
+            scores.codes.values[probe_subjects].tolist() if known else [],
+            strict=True,
+        )
+    }
+    enrolled = np.intersect1d(probe_subjects, gallery_subjects)
+    return About(
+        name=scores.name or "",
+        layout=scores.layout,
+        kind=scores.kind,
+        nan=scores.nan,
+        probes=scores.shape[0],
+        gallery_templates=0 if pairs else scores.shape[1],
+        gallery_subjects=len(gallery_subjects),
+        probe_subjects=frozenset(names.values()),
+        enrolled_subjects=frozenset(names[code] for code in enrolled.tolist()),
+        fingerprints=(scores.fingerprint,),
+        notes=tuple(_notes(scores)),
+        origin=scores.origin,
+        exclude=", ".join(scores.exclude),
+        gallery="" if pairs or not scores.labelled else digest(scores.gallery_labels),
+    )
+
+
+def _notes(scores: Scores) -> list[str]:
+    """Remark on what is legal but often a mistake."""
+    notes: list[str] = []
+    if isinstance(scores, PairScores):
+        if scores.missing:
+            listed = scores.missing + scores.shape[0]
+            notes.append(
+                f"{scores.missing:,} of the {listed:,} pairs of the list are left out: a template "
+                "of theirs is missing"
+            )
+        return notes
+    if not scores.labelled:
+        return notes
+    probe, gallery = scores.codes.probe, scores.codes.gallery
+    if scores.layout == "probe-against-gallery":
+        if not np.isin(probe, gallery).any():
+            notes.append(
+                "no probe's subject is in the gallery; check that both sides use the same labels "
+                f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
+                f"{scores.gallery_labels.dtype})"
+            )
+        elif not np.isin(scores.probe_ids, scores.gallery_ids).any() and np.array_equal(
+            probe, gallery
+        ):
+            notes.append(
+                "probe and gallery labels are the same list; if these are the same templates, "
+                "leave gallery_labels out so that no template is compared with itself"
+            )
+    if scores.layout == "all-against-all":
+        sessions = scores.probe_meta.get("session")
+        several = sessions is not None and len(np.unique(sessions.astype(str))) > 1
+        if several and "session" not in scores.exclude:
+            notes.append(
+                "templates of several sessions: pairs of the same session are counted too, and "
+                'flatter the system; exclude="session" leaves them out'
+            )
+    return notes
+
+
+@dataclass(frozen=True)
+class About:
+    """Where counts come from; a part of every tally, and of every result's attributes."""
+
+    name: str
+    layout: str
+    kind: str
+    nan: str
+    probes: int
+    gallery_templates: int
+    gallery_subjects: int
+    probe_subjects: frozenset
+    enrolled_subjects: frozenset
+    fingerprints: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    origin: str = ""
+    gallery: str = ""
+    exclude: str = ""
+
+    def merge(self, other: About) -> About:
+        """Describe the data of both."""
+        for what in ("layout", "kind", "nan", "exclude"):
+            mine, theirs = getattr(self, what), getattr(other, what)
+            if mine != theirs:
+                raise MergeError(f"tallies of different {what}: {mine!r} and {theirs!r}")
+        pooled = self.gallery != other.gallery
+        notes = (*self.notes, "probes of different galleries are pooled") if pooled else self.notes
+        return replace(
+            self,
+            probes=self.probes + other.probes,
+            gallery_templates=max(self.gallery_templates, other.gallery_templates),
+            gallery_subjects=max(self.gallery_subjects, other.gallery_subjects),
+            probe_subjects=self.probe_subjects | other.probe_subjects,
+            enrolled_subjects=self.enrolled_subjects | other.enrolled_subjects,
+            fingerprints=_joined(self.fingerprints, other.fingerprints),
+            notes=_joined(notes, other.notes),
+        )
+
+
+def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+    return (*a, *(x for x in b if x not in a))

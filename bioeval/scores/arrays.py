@@ -1,0 +1,146 @@
+"""Checking what is given as scores, masks and indices, and reading rows of what was given."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.embeddings import EmbeddingSource
+
+IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
+
+
+def as_array(values: Any, what: str) -> np.ndarray:
+    """Return `values` as an array of real numbers."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(
+            f"{what} is a masked array; give its data and say with mask= what to leave out "
+            "(0 ignore, 1 impostor, 2 genuine)"
+        )
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{what} is not an array of numbers: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{what} has dtype {array.dtype}; expected an integer or float dtype")
+    return array
+
+
+def as_values(values: Any) -> Any:
+    """Return a matrix of scores; what is stored in chunks stays where it is."""
+    stored = isinstance(values, EmbeddingSource)
+    stored = stored or type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
+    base = values if stored else as_array(values, "the scores")
+    if np.dtype(base.dtype).kind not in "biuf":
+        raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")
+    if len(base.shape) != 2:
+        raise DataError(
+            f"the scores have shape {tuple(base.shape)}; expected two dimensions, "
+            "(probes, gallery). For a list of pairs use Scores.from_pairs"
+        )
+    if base.shape[1] == 0:
+        raise DataError(f"the gallery is empty: the scores have shape {tuple(base.shape)}")
+    if base.shape[0] == 0:
+        raise DataError(f"there are no probes: the scores have shape {tuple(base.shape)}")
+    return base
+
+
+def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return a mask as uint8, checked for its shape and values."""
+    array = np.asarray(mask)
+    if array.shape != shape:
+        raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores")
+    if array.dtype.kind not in "iu":
+        raise DataError(f"mask has dtype {array.dtype}; expected integers 0, 1 and 2")
+    if array.min() < 0 or array.max() > 2:
+        wrong = (array < 0) | (array > 2)
+        row, column = np.unravel_index(int(np.argmax(wrong)), shape)
+        raise DataError(
+            f"mask has {int(wrong.sum())} values other than 0 (ignore), 1 (impostor) and 2 "
+            f"(genuine), the first is {array[row, column]} at row {row}, column {column}"
+        )
+    return array.astype(np.uint8, copy=False)
+
+
+def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Give the two sides of every genuine cell one subject, and say if that is consistent.
+
+    It is not where two templates that genuine cells connect also meet in an impostor cell. In a
+    square matrix, row ``i`` and column ``i`` are the same template.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    m, n = mask.shape
+    i, j = np.nonzero(mask == GENUINE)
+    if square:
+        i, j = np.append(i, np.arange(m)), np.append(j, np.arange(m))
+    graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
+    _, subject = connected_components(graph, directed=False)
+    gallery = subject[m:].astype(np.int64)
+    probe = gallery if square else subject[:m].astype(np.int64)
+    consistent = True
+    for row in range(m):
+        same = gallery == probe[row]
+        if (mask[row, same] == IMPOSTOR).any():
+            consistent = False
+            break
+    return probe, gallery, consistent
+
+
+def as_index(index: Any, length: int, what: str) -> np.ndarray:
+    """Return indices, or a boolean choice, as int64 indices from 0."""
+    array = np.asarray(index)
+    if array.dtype == bool:
+        if array.shape != (length,):
+            raise DataError(
+                f"{what} is a boolean choice of shape {array.shape}; expected ({length},)"
+            )
+        array = np.nonzero(array)[0]
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise DataError(
+            f"{what} has shape {array.shape} and dtype {array.dtype}; expected a list of indices"
+        )
+    if array.size == 0:
+        raise DataError(f"{what} is empty; expected at least one index")
+    wrong = (array < -length) | (array >= length)
+    if wrong.any():
+        raise DataError(
+            f"{what} has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
+            f"{int(array[np.argmax(wrong)])}"
+        )
+    array = array.astype(np.int64)
+    return np.where(array < 0, array + length, array)
+
+
+def read_block(
+    base: Any, rows: np.ndarray | None, low: int, high: int, columns: np.ndarray | None
+) -> np.ndarray:
+    """Return some rows of an array, a stored array or embeddings, with some of the columns."""
+    if rows is None:
+        block = np.asarray(base[low:high])
+    elif isinstance(base, np.ndarray):
+        if columns is not None:
+            return base[np.ix_(rows[low:high], columns)]
+        block = base[rows[low:high]]
+    else:
+        # Stored arrays want increasing indices; each stored row is read once.
+        wanted, back = np.unique(rows[low:high], return_inverse=True)
+        source = getattr(base, "oindex", base)
+        block = np.asarray(source[wanted])[back.reshape(-1)]
+    return block if columns is None else np.take(block, columns, axis=1)
+
+
+def writable_alias(array: np.ndarray) -> np.ndarray:
+    """Return an array over the same memory that numba takes for writable.
+
+    Read-only arrays (memory maps) would make it compile every kernel once more. The kernels write
+    to none of them, and the original must be kept for as long as the alias is used.
+    """
+    if array.flags.writeable:
+        return array.view(np.ndarray)
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)

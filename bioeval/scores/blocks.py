@@ -1,0 +1,431 @@
+"""Scores as blocks of rows that the kernels can count.
+
+A block is C-contiguous, in float32 or float64 (whichever holds the values exactly), in
+distances, NaN where there is no attempt, with the gallery's subjects side by side. Where the
+matrix already is all that, a block is a view of it and nothing is copied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numba
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.kernels import count as kernel_count
+from bioeval.kernels import fuse as kernel_fuse
+from bioeval.kernels import refine as kernel_refine
+from bioeval.scores.about import About, describe
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.labels import Codes, _plain
+from bioeval.scores.matrix import Scores
+
+Progress = Callable[[int, int], None]
+
+# Values in one block of rows: large enough to keep all threads busy, small enough to be a
+# fraction of any matrix worth the name.
+BLOCK_VALUES = 1 << 19
+
+# Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
+STREAM_VALUES = 1 << 22
+STREAM_COPIES = 6
+
+# Fewer cells than this are counted on one thread: waking another costs more than it saves, and
+# on a busy machine much more.
+SERIAL_CELLS = 1 << 18
+
+FUSIONS = ("min", "mean", "max", "median", "kth:K")
+
+
+def parse_fusion(fusion: str) -> tuple[str, int]:
+    """Return the method and the order of a fusion: ``"kth:2"`` is ``("kth", 2)``."""
+    if isinstance(fusion, str) and fusion.startswith("kth:"):
+        order = fusion[4:]
+        if order.isdecimal() and 1 <= int(order) < 2**31:
+            return "kth", int(order)
+        raise DataError(f"fusion is {fusion!r}; expected kth:K with a whole number K >= 1")
+    require_choice("fusion", fusion, FUSIONS)
+    return fusion, 0
+
+
+@contextmanager
+def threads_for(scores: Scores) -> Iterator[None]:
+    """Count small matrices on one thread; the counts are the same on any number."""
+    before = numba.get_num_threads()
+    small = math.prod(scores.shape) < SERIAL_CELLS
+    numba.set_num_threads(1 if small else before)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+class Gallery:
+    """The gallery in the order the kernels want: the templates of a subject side by side.
+
+    Attributes
+    ----------
+    order : int64 array, shape (n,), or None
+        Column of each position; None where the columns already are in order.
+    columns : int64 array, shape (1, n)
+        The same, for stable ties.
+    starts : int64 array, shape (g + 1,)
+        Group ``g`` stands at positions ``starts[g]:starts[g + 1]``.
+    subjects : int64 array, shape (g,)
+        The subject code of each group.
+    """
+
+    def __init__(self, scores: Scores):
+        codes = scores.codes.gallery
+        n = len(codes)
+        changes = np.nonzero(codes[1:] != codes[:-1])[0] + 1
+        subjects = codes[np.concatenate([[0], changes])]
+        if len(np.unique(subjects)) == len(subjects):
+            self.order = None
+            self.columns = np.arange(n, dtype=np.int64)[None]
+        else:
+            # Subjects in the order in which they first stand in the gallery, so that what they
+            # are called changes nothing, not even the last digit of a sum.
+            _, first, back = np.unique(codes, return_index=True, return_inverse=True)
+            place = np.argsort(np.argsort(first))[back.reshape(-1)]
+            self.order = np.argsort(place, kind="stable")
+            self.columns = np.ascontiguousarray(self.order[None])
+            codes = codes[self.order]
+            changes = np.nonzero(codes[1:] != codes[:-1])[0] + 1
+            subjects = codes[np.concatenate([[0], changes])]
+        self.subjects = subjects
+        self.starts = np.concatenate([[0], changes, [n]]).astype(np.int64)
+        self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
+        self._group[subjects] = np.arange(len(subjects))
+        # The group of each probe's own subject, and the position of the probe itself.
+        self.own = self._group[scores.codes.probe]
+        self.own_start = np.where(self.own >= 0, self.starts[self.own], 0)
+        self.own_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
+        self.self_position = self._positions(scores)
+
+    def _positions(self, scores: Scores) -> np.ndarray:
+        ids = scores.gallery_ids if self.order is None else scores.gallery_ids[self.order]
+        largest = max(int(ids.max()), int(scores.probe_ids.max()))
+        position = np.full(largest + 1, -1, dtype=np.int64)
+        position[ids] = np.arange(len(ids))
+        return position[scores.probe_ids]
+
+    def group_of(self, subject: np.ndarray) -> np.ndarray:
+        """Return the group of each subject code, -1 where it is not enrolled."""
+        return np.where(subject >= 0, self._group[subject], -1)
+
+
+@dataclass
+class Block:
+    """Some rows of distances, ready to be counted; `starts` is None for fused rows."""
+
+    low: int
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    own: np.ndarray
+    own_start: np.ndarray
+    own_stop: np.ndarray
+    self_position: np.ndarray
+    mask: np.ndarray | None = None
+    _fused: dict[str, Block] = field(default_factory=dict)
+
+    def fused(self, fusion: str) -> Block:
+        """Return the rows of subjects: one score a group; made once a block and fusion."""
+        if fusion not in self._fused:
+            self._fused[fusion] = self._fuse(*parse_fusion(fusion))
+        return self._fused[fusion]
+
+    def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows fused by the nearest template, and where the own subject stands."""
+        fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
+        kernel_refine.fuse_nearest(self.values, self.starts, self.self_position, fused)
+        enrolled = self.own >= 0
+        return fused, np.where(enrolled, self.own, 0), np.where(enrolled, self.own + 1, 0)
+
+    def _fuse(self, method: str, kth: int) -> Block:
+        shape = (len(self.values), len(self.starts) - 1)
+        place = np.empty(shape, dtype=np.int64)
+        given = (self.values, self.columns, self.starts, self.self_position)
+        if method in ("min", "max"):
+            fused = np.empty(shape, dtype=self.values.dtype)
+            kernel_fuse.fuse_extreme(*given, 1 if method == "min" else -1, fused, place)
+        else:
+            fused = np.empty(shape)
+            if method == "mean":
+                kernel_fuse.fuse_mean(*given, fused, place)
+            else:
+                kernel_fuse.fuse_order(*given, kth, fused, place)
+        enrolled = self.own >= 0
+        return Block(
+            low=self.low,
+            values=fused,
+            columns=place,
+            starts=np.arange(shape[1] + 1, dtype=np.int64),
+            own=self.own,
+            own_start=np.where(enrolled, self.own, 0),
+            own_stop=np.where(enrolled, self.own + 1, 0),
+            self_position=np.full(len(self.values), -1, dtype=np.int64),
+        )
+
+
+class BlockReader:
+    """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
+
+    def __init__(self, scores: Scores):
+        if not isinstance(scores, Scores):
+            raise DataError(
+                f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
+                "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
+            )
+        scores.require_matrix()
+        self.scores = scores
+
+    @cached_property
+    def about(self) -> About:
+        """Where the counts come from."""
+        return describe(self.scores)
+
+    @cached_property
+    def gallery(self) -> Gallery:
+        """The gallery's order."""
+        return Gallery(self.scores)
+
+    def rows_per_block(self) -> int:
+        """Return the number of rows that are read together."""
+        n = self.scores.shape[1]
+        if self.scores.streams:
+            # The rows of one matrix product: enough for it to be quick, and few enough for what
+            # is made of them to stay below the limit.
+            most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
+            return int(max(1, min(1024, max(64, STREAM_VALUES // n), most)))
+        rows = max(1, BLOCK_VALUES // n)
+        chunk = self.scores.row_chunk
+        return max(chunk, rows // chunk * chunk)
+
+    def __iter__(self) -> Iterator[Block]:
+        return self.blocks(None)
+
+    def blocks(self, progress: Progress | None) -> Iterator[Block]:
+        """Yield the blocks in order, telling `progress` the rows done and their number."""
+        m = self.scores.shape[0]
+        step = self.rows_per_block()
+        for low in range(0, m, step):
+            yield self.block(low, min(low + step, m))
+            if progress is not None:
+                progress(min(low + step, m), m)
+
+    def block(self, low: int, high: int) -> Block:
+        """Return rows ``low:high`` ready to be counted."""
+        scores, gallery = self.scores, self.gallery
+        position = gallery.self_position[low:high]
+        raw = scores.read_rows(low, high, gallery.order)
+        mask = None
+        if scores._mask is not None:
+            mask = scores.read_mask(low, high, gallery.order)
+            self._check_mask(mask, low)
+        values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
+        cells = self._excluded_cells(low, high)
+        if cells is not None:  # out of sight of the NaN policy, then no attempt
+            values = _own_copy(values, raw)
+            values[cells] = 0
+        values = self._without_nan(values, raw, position, mask, low)
+        if cells is not None:
+            values[cells] = np.nan
+        if mask is not None and (mask == IGNORE).any():
+            values = _own_copy(values, raw)
+            values[mask == IGNORE] = np.nan
+        return Block(
+            low=low,
+            values=values,
+            columns=gallery.columns,
+            starts=gallery.starts,
+            own=gallery.own[low:high],
+            own_start=gallery.own_start[low:high],
+            own_stop=gallery.own_stop[low:high],
+            self_position=position,
+            mask=mask,
+        )
+
+    @cached_property
+    def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Codes of probes, and of the gallery in its order, for each column that excludes."""
+        scores, order = self.scores, self.gallery.order
+        found = []
+        for name in scores.exclude:
+            codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
+            found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
+        return found
+
+    def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return rows of the block and positions of what `exclude` leaves out, if anything."""
+        if not self.scores.exclude:
+            return None
+        start, stop = self.gallery.own_start[low:high], self.gallery.own_stop[low:high]
+        size = stop - start
+        row = np.repeat(np.arange(high - low), size)
+        position = np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
+        same = np.zeros(len(row), dtype=bool)
+        for probe, gallery in self._excluding:
+            same |= probe[low + row] == gallery[position]
+        return row[same], position[same]
+
+    def _check_mask(self, mask: np.ndarray, low: int) -> None:
+        """With labels, a mask may leave cells out but not contradict the labels."""
+        if not self.scores.labelled:
+            return
+        genuine = self.gallery.own[low : low + len(mask), None] == np.repeat(
+            np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
+        )
+        wrong = (mask != IGNORE) & (mask != np.where(genuine, GENUINE, IMPOSTOR))
+        wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
+        if wrong.any():
+            row, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            column = int(self.gallery.columns[0, position])
+            probe, gallery = self.scores.probe_labels, self.scores.gallery_labels
+            raise DataError(
+                f"the mask contradicts the labels, first at row {low + row}, column {column} "
+                f"(mask {mask[row, position]}, labels {_plain(probe[low + row])!r} and "
+                f"{_plain(gallery[column])!r}); mark what to leave out with 0, or give the mask "
+                "without labels"
+            )
+
+    def _without_nan(
+        self,
+        values: np.ndarray,
+        raw: np.ndarray,
+        position: np.ndarray,
+        mask: np.ndarray | None,
+        low: int,
+    ) -> np.ndarray:
+        """Apply the NaN policy; afterwards NaN means "no attempt"."""
+        if values.dtype.kind == "f" and raw.dtype.kind != "f":
+            return values
+        counts = np.empty(len(values), dtype=np.int64)
+        kernel_count.nan_per_row(values, position, counts)
+        if not counts.any() or self.scores.nan == "exclude":
+            return values
+        failed = np.isnan(values) & ~_unread(values.shape, position, None)
+        if self.scores.nan == "raise":
+            if mask is None or (failed & (mask != IGNORE)).any():
+                self._raise_nan()
+            return values
+        values = _own_copy(values, raw)
+        values[failed] = np.inf
+        return values
+
+    def _raise_nan(self) -> None:
+        """Count all NaN that an evaluation would have read, and say where the first one is."""
+        scores = self.scores
+        count, first = 0, None
+        step = self.rows_per_block()
+        for low in range(0, scores.shape[0], step):
+            high = min(low + step, scores.shape[0])
+            failed = np.isnan(scores.read_rows(low, high))
+            failed &= scores.probe_ids[low:high, None] != scores.gallery_ids[None, :]
+            if scores._mask is not None:
+                failed &= scores.read_mask(low, high) != IGNORE
+            if scores.exclude:
+                rows, columns = np.nonzero(failed)
+                failed[rows, columns] = ~scores.excluded(low + rows, columns)
+            if first is None and failed.any():
+                row, column = np.unravel_index(int(np.argmax(failed)), failed.shape)
+                first = (low + int(row), int(column))
+            count += int(failed.sum())
+        assert first is not None  # the caller has seen one
+        raise DataError(
+            f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; say "
+            'what a failed comparison means: nan="reject" (an attempt at an infinite distance) '
+            'or nan="exclude" (no attempt)'
+        )
+
+
+def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
+    """Return the cells that are never read: a template against itself, and ignored ones."""
+    unread = np.zeros(shape, dtype=bool) if mask is None else mask == IGNORE
+    rows = np.nonzero(position >= 0)[0]
+    unread[rows, position[rows]] = True
+    return unread
+
+
+def as_distances(
+    raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
+) -> np.ndarray:
+    """Return values as C-contiguous float32 or float64 distances, exactly.
+
+    Parameters
+    ----------
+    raw : ndarray, shape (b, n)
+    kind : str
+        Similarities are negated.
+    unread : callable, optional
+        Returns the cells that need not be exact; it is asked only where a value is not.
+
+    Raises
+    ------
+    DataError
+        If an integer or an extended float cannot be held exactly.
+    """
+    small = raw.dtype.kind in "biuf" and raw.dtype.itemsize <= 2
+    target = np.float32 if small or raw.dtype == np.float32 else np.float64
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(raw, dtype=target)
+    if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
+        inexact = _inexact(raw, values)
+        if inexact.any() and unread is not None:
+            inexact &= ~unread()
+        if inexact.any():
+            row, column = np.unravel_index(int(np.argmax(inexact)), inexact.shape)
+            raise DataError(
+                f"{int(inexact.sum())} {raw.dtype} scores of one block of rows cannot be counted "
+                f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
+                "numbers up to 2**53 are exact)"
+            )
+    if kind == "similarity":
+        values = np.negative(values)
+    return values
+
+
+def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if raw.dtype.kind == "f":
+        return (values != raw) & (raw == raw)
+    return raw > 2**53 if raw.dtype.kind == "u" else (raw > 2**53) | (raw < -(2**53))
+
+
+def _own_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
+    """Return `values`, copied if they may still be the user's memory."""
+    return values.copy() if np.may_share_memory(values, raw) else values
+
+
+def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
+    """Return a list of scores (a pair list) as distances under a NaN policy, in one row."""
+    row = as_distances(values[None], kind)
+    failed = np.isnan(row)
+    if not failed.any() or nan == "exclude":
+        return row
+    if nan == "raise":
+        raise DataError(
+            f"the scores hold {int(failed.sum())} NaN, the first at position "
+            f"{int(np.argmax(failed))}; say what a failed comparison means: "
+            'nan="reject" or nan="exclude"'
+        )
+    return np.where(failed, row.dtype.type(np.inf), row)
+
+
+def require_subjects(scores: Scores, what: str) -> None:
+    """Raise :class:`ProtocolError` where scores have no subjects that a task needs."""
+    if scores.layout == "pairs":
+        raise ProtocolError(
+            f"{what} needs a matrix of scores with labels; these are fixed pairs, which support "
+            "verification alone"
+        )
+    if not scores.labelled:
+        raise ProtocolError(
+            f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
+            "templates belong together. Give labels"
+        )

@@ -1,0 +1,255 @@
+"""Distances between embeddings.
+
+Distances are computed in blocks of rows, in float64 unless float32 is asked for, and the whole
+matrix is never needed: :class:`EmbeddingSource` computes the rows that are read, and forgets them.
+Distances of nearly equal vectors are computed from their difference, where the expanded form
+``|a|^2 + |b|^2 - 2ab`` would lose them: equal embeddings are at distance 0 exactly (but for
+``bhattacharyya``, where they may be a rounding away).
+
+All distances of a probe, to mates and non-mates, come from the same matrix product, so that its
+ranks are consistent. The last digits of a product depend on the linear algebra library and on the
+size of the block: templates with equal embeddings may differ there from each other, and a streamed
+matrix from one that was made whole. In float32 a distance is good to about 1e-6 of the lengths of
+its vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, bad_choice, require_choice
+
+METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
+
+Metric = str | Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+# Values in one block of rows: 32 MiB of float64.
+_BLOCK = 1 << 22
+
+
+def as_embeddings(values: Any, what: str) -> np.ndarray:
+    """Return embeddings as a 2-D real array, one row a template."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{what} has dtype {array.dtype}; expected real numbers")
+    if array.ndim != 2 or 0 in array.shape:
+        raise DataError(
+            f"{what} has shape {array.shape}; expected (templates, features), neither of them 0"
+        )
+    return array
+
+
+class EmbeddingSource:
+    """The matrix of distances between embeddings, computed row by row as it is read.
+
+    Parameters
+    ----------
+    probe : ndarray, shape (m, f)
+    gallery : ndarray, shape (n, f)
+    metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
+        A callable gets two blocks, ``(b, f)`` and ``(n, f)``, and returns ``(b, n)`` distances.
+    dtype : {"float64", "float32"}
+        In which distances are computed and given.
+
+    Attributes
+    ----------
+    shape, dtype, ndim
+        As of an array.
+    """
+
+    ndim = 2
+
+    def __init__(
+        self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
+    ):
+        check_metric(metric)
+        require_choice("dtype", dtype, ("float64", "float32"))
+        if probe.shape[1] != gallery.shape[1]:
+            raise DataError(
+                f"probe embeddings have {probe.shape[1]} features and gallery embeddings "
+                f"{gallery.shape[1]}; expected the same number"
+            )
+        self.metric, self.dtype = metric, np.dtype(dtype)
+        self._left = _prepare(probe, metric, "probe embeddings", self.dtype)
+        self._right = (
+            self._left
+            if probe is gallery
+            else _prepare(gallery, metric, "gallery embeddings", self.dtype)
+        )
+        self.shape = (len(probe), len(gallery))
+        self._scale = 1.0
+        if metric == "l2":
+            self._scale = _scale_of(self._left, self._right)
+            self._left = _scaled(self._left, self._scale)
+            self._right = self._left if probe is gallery else _scaled(self._right, self._scale)
+        if metric in ("cosine", "l2"):
+            self._lengths = np.einsum("ij,ij->i", self._right, self._right)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the distances of some probes (a slice or indices) to the whole gallery."""
+        x = self._left[rows]
+        if x.ndim == 1:
+            return self._block(x[None])[0]
+        return self._block(x)
+
+    def whole(self) -> np.ndarray:
+        """Return all rows."""
+        m, n = self.shape
+        out = np.empty((m, n), dtype=self.dtype)
+        step = max(1, _BLOCK // n)
+        for low in range(0, m, step):
+            out[low : low + step] = self[low : low + step]
+        return out
+
+    def _block(self, x: np.ndarray) -> np.ndarray:
+        y, metric = self._right, self.metric
+        if callable(metric):
+            out = np.asarray(metric(x, y))
+            if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
+                raise DataError(
+                    f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
+                    f"distances of shape {(len(x), len(y))}"
+                )
+            return out.astype(self.dtype, copy=False)
+        if metric in ("l1", "linf"):
+            from scipy.spatial.distance import cdist
+
+            name = "cityblock" if metric == "l1" else "chebyshev"
+            out = cdist(x, y, name).astype(self.dtype, copy=False)
+            # The largest difference leaves NaN out, and with it a failed template.
+            out[np.isnan(x).any(axis=1)] = np.nan
+            out[:, np.isnan(y).any(axis=1)] = np.nan
+            return out
+        products = x @ y.T
+        if metric == "bhattacharyya":
+            with np.errstate(divide="ignore"):
+                return np.maximum(-np.log(products), 0.0)
+        from bioeval.kernels.distance import finish_euclidean
+
+        x = np.ascontiguousarray(x)
+        lengths = np.einsum("ij,ij->i", x, x)
+        near = self.dtype.type(NEAR[self.dtype.name])
+        finish_euclidean(products, x, y, lengths, self._lengths, near, metric == "cosine")
+        if self._scale != 1.0:
+            products /= self.dtype.type(self._scale)
+        return products
+
+
+def _scale_of(left: np.ndarray, right: np.ndarray) -> float:
+    """Return a power of two that keeps squares in range; 1 where they are."""
+    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in (left, right))
+    info = np.finfo(left.dtype)
+    exponent = math.frexp(largest)[1]
+    inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
+    return 1.0 if largest == 0 or inside else 2.0**-exponent
+
+
+def _scaled(x: np.ndarray, scale: float) -> np.ndarray:
+    return x if scale == 1.0 else x * x.dtype.type(scale)
+
+
+# Share of the squared lengths below which a squared distance is summed from the differences.
+NEAR = {"float64": 1e-6, "float32": 1e-3}
+
+
+def distance_matrix(
+    probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
+) -> np.ndarray:
+    """Return the distance of every probe to every gallery template.
+
+    Parameters
+    ----------
+    probe, gallery, metric, dtype
+        As for :class:`EmbeddingSource`.
+
+    Returns
+    -------
+    ndarray, shape (m, n)
+        NaN in the rows and columns of a template that has a NaN, or whose distance the metric
+        does not define (cosine of a zero vector).
+    """
+    return EmbeddingSource(probe, gallery, metric, dtype).whole()
+
+
+def pair_distances(
+    probe: np.ndarray, gallery: np.ndarray, a: np.ndarray, b: np.ndarray, metric: Metric
+) -> np.ndarray:
+    """Return the distances of the pairs ``(probe[a[i]], gallery[b[i]])`` alone, in float64."""
+    check_metric(metric)
+    left = _prepare(probe, metric, "probe embeddings")
+    right = left if probe is gallery else _prepare(gallery, metric, "gallery embeddings")
+    scale = 1.0
+    if metric == "l2":
+        scale = _scale_of(left, right)
+        left, right = _scaled(left, scale), _scaled(right, scale)
+    out = np.empty(len(a))
+    step = max(1, _BLOCK // left.shape[1])
+    for low in range(0, len(a), step):
+        x, y = left[a[low : low + step]], right[b[low : low + step]]
+        if callable(metric):
+            rows = zip(x, y, strict=True)
+            out[low : low + step] = [float(metric(u[None], v[None])[0, 0]) for u, v in rows]
+        else:
+            out[low : low + step] = _aligned(x, y, metric)
+    return out / scale if scale != 1.0 else out
+
+
+def check_metric(metric: Metric) -> None:
+    """Raise :class:`DataError` unless `metric` is a known name or a callable."""
+    if not callable(metric) and metric not in METRICS:
+        raise DataError(bad_choice("metric", metric, METRICS))
+
+
+def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
+    """Say in words how scores were made of embeddings."""
+    name = getattr(metric, "__name__", "a callable") if callable(metric) else metric
+    return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, metric {name}"
+
+
+def _prepare(
+    values: np.ndarray, metric: Metric, what: str, dtype: np.dtype | type = np.float64
+) -> np.ndarray:
+    """Return what the blocks of a metric work on: unit vectors, square roots, or plain floats."""
+    if callable(metric):
+        return values
+    x = np.ascontiguousarray(values, dtype=dtype)
+    infinite = np.isinf(x).any(axis=1)
+    if infinite.any():
+        raise DataError(
+            f"{what}: {int(infinite.sum())} rows hold infinite values, the first is row "
+            f"{int(np.argmax(infinite))}; mark failed templates with NaN"
+        )
+    if metric == "cosine":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scale = np.abs(x).max(axis=1, keepdims=True)  # keeps the squares in range
+            x = x / scale
+            return x / np.sqrt(np.einsum("ij,ij->i", x, x))[:, None]
+    if metric == "bhattacharyya":
+        if (x < 0).any():
+            row = int(np.argmax((x < 0).any(axis=1)))
+            raise DataError(
+                f"{what}: row {row} has negative values; the Bhattacharyya distance is defined "
+                "for non-negative features (histograms)"
+            )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.sqrt(x / x.sum(axis=1, keepdims=True))
+    return x
+
+
+def _aligned(x: np.ndarray, y: np.ndarray, metric: str) -> np.ndarray:
+    if metric == "bhattacharyya":
+        with np.errstate(divide="ignore"):
+            return np.maximum(-np.log(np.einsum("ij,ij->i", x, y)), 0.0)
+    difference = np.abs(x - y)
+    if metric == "l1":
+        return difference.sum(axis=1)
+    if metric == "linf":
+        return difference.max(axis=1)
+    squared = np.einsum("ij,ij->i", difference, difference)
+    return squared / 2.0 if metric == "cosine" else np.sqrt(squared)

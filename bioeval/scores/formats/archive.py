@@ -1,0 +1,186 @@
+"""Access to the arrays in a .npz file, one at a time and never unpickled."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.formats.options import say
+
+#: What reading a damaged archive may raise.
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)
+
+#: Names listed in a message before it says how many more there are.
+LISTED = 12
+
+_BLOCK_BYTES = 1 << 25
+
+
+@dataclass(frozen=True)
+class Header:
+    """The shape and the dtype of an array in the file."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def is_pickled(self) -> bool:
+        """Whether the array holds Python objects."""
+        return self.dtype.hasobject
+
+
+class Arrays:
+    """Arrays by name in a file: their headers, and their values when they are asked for."""
+
+    path: Path
+    headers: dict[str, Header]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.headers
+
+    def listing(self) -> str:
+        """Return the arrays with shape and dtype; those in folders are only counted."""
+        keys = [key for key in self.headers if "/" not in key] or list(self.headers)
+        listed = [f"{k} {self.headers[k].shape} {self.headers[k].dtype}" for k in keys[:LISTED]]
+        more = len(self.headers) - len(listed)
+        return "; ".join(listed) + (f"; and {more} more" if more > 0 else "")
+
+    def require(self, option: str, key: str) -> None:
+        """Raise unless the array that `option` names is in the file."""
+        if key not in self.headers:
+            raise DataError(
+                f"{self.path}: no array {key!r}, which {say(option)} asks for."
+                f"{nearest_name(key, self.headers)} It holds: {self.listing()}"
+            )
+
+    def read(self, key: str) -> np.ndarray:
+        """Read one array."""
+        raise NotImplementedError
+
+    def text(self, key: str) -> str:
+        """Read one word, stored as a 0-d array of text."""
+        header = self.headers[key]
+        if header.shape not in ((), (1,)) or header.dtype.kind not in "SU":
+            raise DataError(
+                f"{self.path}: {key!r} is {header.shape} {header.dtype}; expected one word of text"
+            )
+        word = self.read(key).reshape(-1)[0]
+        return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
+
+
+class Archive(Arrays):
+    """A .npz file whose headers have been read, and whose arrays are read when asked for."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.headers: dict[str, Header] = {}
+        try:
+            with zipfile.ZipFile(path) as archive:
+                for member in archive.namelist():
+                    if member.endswith(".npy"):
+                        with archive.open(member) as file:
+                            self.headers[member.removesuffix(".npy")] = read_header(file)
+                others = len(archive.namelist()) - len(self.headers)
+        except DAMAGE as error:
+            raise DataError(
+                f"{path}: is truncated or damaged ({error}); expected a .npz file, write it again"
+            ) from None
+        if not self.headers:
+            raise DataError(
+                f"{path}: is a zip file of {others} files, none of them an array; expected a .npz "
+                "file as numpy.savez writes it"
+            )
+
+    def read(self, key: str) -> np.ndarray:
+        """Read one array."""
+        header = self.headers[key]
+        if header.is_pickled:
+            raise DataError(
+                f"{self.path}: the array {key!r} is of dtype object, a Python pickle, and bioeval "
+                "never unpickles; save it as numbers or as text (numpy.array(x, dtype=str))"
+            )
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(f"{key}.npy") as file:
+                array = npy_format.read_array(file, allow_pickle=False)
+                rest = file.read(1)  # the checksum is verified at the end
+        except MemoryError:
+            raise DataError(
+                f"{self.path}: the array {key!r}, {header.shape} of {header.dtype}, does not fit "
+                "into memory; save it as .npy, which is memory-mapped"
+            ) from None
+        except DAMAGE as error:
+            raise DataError(
+                f"{self.path}: the array {key!r} is truncated or damaged ({error})"
+            ) from None
+        if rest:
+            raise DataError(f"{self.path}: the array {key!r} is followed by more than it says")
+        return array
+
+
+def read_header(file: Any) -> Header:
+    """Read the header of an array in .npy form."""
+    version = npy_format.read_magic(file)
+    read = (
+        npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+    )
+    shape, _, dtype = read(file)
+    return Header(tuple(shape), dtype)
+
+
+def write_npy(
+    file: Any, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterable[np.ndarray]
+) -> None:
+    """Write an array in .npy form, a block of rows at a time."""
+    npy_format.write_array_header_1_0(
+        file,
+        {
+            "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
+            "fortran_order": False,
+            "shape": tuple(int(length) for length in shape),
+        },
+    )
+    for block in blocks:
+        file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
+
+
+def row_blocks(read: Callable[[int, int], np.ndarray], rows: int, row_bytes: int) -> Iterable:
+    """Read blocks of rows, each some tens of megabytes."""
+    step = max(1, _BLOCK_BYTES // max(1, row_bytes))
+    for low in range(0, rows, step):
+        yield read(low, min(rows, low + step))
+
+
+class ArchiveWriter:
+    """Writes a .npz file array by array, so that none has to be in memory as a whole."""
+
+    def __init__(self, file: BinaryIO | os.PathLike[str]):
+        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
+
+    def __enter__(self) -> ArchiveWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._zip.close()
+
+    def add(self, key: str, array: Any) -> None:
+        """Write a whole array."""
+        array = np.asarray(array)
+        self.add_blocks(key, array.shape, array.dtype, [array])
+
+    def add_blocks(
+        self, key: str, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterable[np.ndarray]
+    ) -> None:
+        """Write an array whose rows come in blocks."""
+        # A fixed date, so that equal scores give equal files.
+        member = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+        with self._zip.open(member, "w", force_zip64=True) as file:
+            write_npy(file, shape, dtype, blocks)

@@ -1,0 +1,224 @@
+"""CSV files: labels with metadata, and what they share with pair lists.
+
+Cells stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other. Only blanks
+around a cell are dropped, since two subjects never differ by these alone.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.formats.files import content, existing_file
+
+#: Names under which the column of identities is recognised, the first that is there wins.
+LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id")
+
+_FIRST_LINE = 1 << 16  # characters to look at
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a CSV file as columns of text."""
+
+    path: Path
+    columns: dict[str, list[str]]
+    lines: list[int] = field(repr=False)
+
+    def find(self, *names: str) -> str | None:
+        """Return the column whose name, whatever its case, is the first of `names` found."""
+        folded = {column.casefold(): column for column in self.columns}
+        return next((folded[name] for name in names if name in folded), None)
+
+    def at(self, row: int) -> str:
+        """Say where a row stands: file and line."""
+        return f"{self.path}: line {self.lines[row]}"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Identities and metadata of templates, as a CSV file gives them."""
+
+    path: Path
+    label: np.ndarray
+    meta: dict[str, np.ndarray]
+    has_header: bool
+
+    def expect(self, count: int, what: str) -> None:
+        """Raise unless there are `count` labels."""
+        if len(self.label) == count:
+            return
+        hint = ""
+        if not self.has_header and len(self.label) == count + 1:
+            hint = (
+                f" Its first line, {str(self.label[0])!r}, was read as a label: call that column "
+                "'label'"
+            )
+        raise DataError(f"{self.path}: {len(self.label)} labels for {count} {what}.{hint}")
+
+
+def read_table(path: str | Path, headerless: str | None = None) -> Table:
+    """Read a CSV file with a header.
+
+    Parameters
+    ----------
+    path
+        The file: UTF-8, with or without a byte-order mark; cells parted by commas, or by
+        semicolons or tabs where the first line has no comma.
+    headerless
+        Name to give the only column of a file without a header. A single column has a header
+        when its first cell is one of `LABEL_COLUMNS`.
+    """
+    path = existing_file(path, "the CSV file")
+    found = content(path)
+    if found != "text":
+        what = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(found, found)
+        raise DataError(f"{path}: is {what}; expected CSV text in UTF-8")
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            delimiter = _delimiter(file.readline())
+            file.seek(0)
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            rows = []
+            while True:
+                first_line = reader.line_num + 1
+                try:
+                    cells = next(reader)
+                except StopIteration:
+                    break
+                rows.append((first_line, [cell.strip() for cell in cells]))
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise DataError(
+            f"{path}: near line {line}: is not UTF-8 text ({error.reason}); save it as UTF-8"
+        ) from None
+    except csv.Error as error:
+        raise DataError(f"{path}: line {reader.line_num}: {error}; expected CSV") from None
+    while rows and not any(rows[-1][1]):
+        rows.pop()
+    if not rows:
+        raise DataError(f"{path}: holds nothing but blank lines")
+    return _as_columns(path, rows, headerless)
+
+
+def matrix_advice(path: Path) -> str:
+    """Say what to do where a text begins like a matrix of numbers, not like a list; else ``""``."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            line = file.readline(_FIRST_LINE)
+    except UnicodeDecodeError:
+        return ""
+    mark = next((mark for mark in ",;\t" if mark in line), None)
+    cells = line.split(mark)
+    if len(line) == _FIRST_LINE:
+        cells.pop()  # cut off
+    try:
+        numbers = [float(cell) for cell in cells]
+    except ValueError:
+        return ""
+    if len(numbers) < 3:
+        return ""  # a list without its header, more likely
+    part = "" if mark is None else f", delimiter={mark!r}"
+    target = str(path.with_suffix(".npy"))
+    return (
+        "begins with a line of numbers, as a matrix does; a matrix of scores must be a .npy or "
+        '.npz file. To make one: python -c "import numpy as np; '
+        f'np.save({target!r}, np.loadtxt({str(path)!r}{part}))"'
+    )
+
+
+def _delimiter(first_line: str) -> str:
+    """Tell what parts the cells: a comma unless the first line has none."""
+    return next((mark for mark in ",;\t" if mark in first_line), ",")
+
+
+def _as_columns(path: Path, rows: list[tuple[int, list[str]]], headerless: str | None) -> Table:
+    """Check the shape of the rows and turn them into columns."""
+    line, header = rows[0]
+    if headerless is not None and len(header) == 1 and header[0].casefold() not in LABEL_COLUMNS:
+        header = [headerless]
+    else:
+        rows = rows[1:]
+        for number, name in enumerate(header, 1):
+            if not name:
+                raise DataError(f"{path}: line {line}: column {number} has no name in the header")
+            if name in header[: number - 1]:
+                raise DataError(f"{path}: line {line}: two columns are called {name!r}")
+    if not rows:
+        raise DataError(f"{path}: has a header but no rows")
+    for line, cells in rows:
+        if not any(cells):
+            raise DataError(f"{path}: line {line}: is blank")
+        if len(cells) != len(header):
+            raise DataError(
+                f"{path}: line {line}: {len(cells)} cells; expected {len(header)} "
+                f"({', '.join(header)})"
+            )
+        if "" in cells:
+            raise DataError(f"{path}: line {line}: the cell {header[cells.index('')]!r} is blank")
+    columns = {name: [cells[i] for _, cells in rows] for i, name in enumerate(header)}
+    return Table(path, columns, [line for line, _ in rows])
+
+
+def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labels:
+    """Read the labels, and every further column as metadata, of a CSV file.
+
+    Parameters
+    ----------
+    path
+        A CSV file whose header has a column of `LABEL_COLUMNS`, or one column without a header.
+    meta
+        Columns to rename: ``{"camera": "cam_id"}`` gives the column ``cam_id`` as ``camera``.
+    """
+    table = read_table(path, headerless="")
+    has_header = "" not in table.columns
+    key = table.find(*LABEL_COLUMNS) if has_header else ""
+    if key is None:
+        names = ", ".join(repr(name) for name in LABEL_COLUMNS)
+        raise DataError(
+            f"{table.path}: no column of labels; its columns are "
+            f"{', '.join(map(repr, table.columns))}, expected one called {names}"
+        )
+    columns = {name: np.array(cells) for name, cells in table.columns.items() if name != key}
+    for name, column in (meta or {}).items():
+        if column not in columns:
+            raise DataError(
+                f"{table.path}: no column {column!r} (asked for as {name!r}); the others are "
+                f"{', '.join(map(repr, columns)) or 'none'}.{nearest_name(column, columns)}"
+            )
+    renamed = {column: name for name, column in (meta or {}).items()}
+    columns = {renamed.get(column, column): values for column, values in columns.items()}
+    return Labels(table.path, np.array(table.columns[key]), columns, has_header)
+
+
+def check_cells(values: np.ndarray, what: str, named: Path) -> None:
+    """Raise where a cell of CSV would not be read back as the text it is."""
+    for row, value in enumerate(np.asarray(values).tolist()):
+        text = str(value)
+        if not text or text != text.strip() or "\x00" in text or "\r" in text:
+            raise DataError(
+                f"{named}: {what} {row} is {text!r}, which CSV would not give back as it is; "
+                "save to a .npz file"
+            )
+
+
+def write_labels(
+    target: Path, label: np.ndarray, meta: Mapping[str, np.ndarray], *, named: Path | None = None
+) -> None:
+    """Write labels and metadata as CSV; refuse text that would not be read back the same.
+
+    `named` is the final name of the file, for messages, where `target` is a temporary one.
+    """
+    named = named or target
+    columns = {"label": label, **meta}
+    for name, values in columns.items():
+        check_cells(values, name, named)
+    with open(target, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(np.asarray(v).tolist() for v in columns.values()), strict=True))

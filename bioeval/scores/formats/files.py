@@ -1,0 +1,131 @@
+"""Opening a file with a clear word when it is not what it should be, and writing one whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bioeval.base.errors import DataError, nearest_name
+
+#: How HDF5 files are called.
+HDF5 = "an HDF5 file (also netCDF 4)"
+
+#: What the first bytes of a file that bioeval does not read say it is.
+FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89HDF\r\n\x1a\n", HDF5),
+    (b"CDF\x01", "a netCDF 3 file"),
+    (b"CDF\x02", "a netCDF 3 file"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ\x00", "an xz file"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-zip file"),
+    (b"\x28\xb5\x2f\xfd", "a zstandard file"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow (Feather) file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"%PDF", "a PDF file"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+)
+
+NPY_MAGIC = b"\x93NUMPY"
+MAT_MAGIC = b"MATLAB "
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
+    """Return `path` when it is a file with something in it; say clearly what it is when not."""
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected {what}")
+    if not path.exists():
+        folder = path.parent
+        if not folder.is_dir():
+            raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
+        raise DataError(f"{path}: no such file.{nearest_name(path.name, os.listdir(folder))}")
+    if path.is_file() and path.stat().st_size == 0:
+        raise DataError(f"{path}: is empty (0 bytes); write the file again")
+    return path
+
+
+def no_folder(folder: Path, advice: str = "; make it first") -> str:
+    """Say why a folder is not one: nothing is there, or a file stands in its place."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            return f"{place} is a file, not a folder"
+    return f"there is no folder {folder}{advice}"
+
+
+def content(path: Path) -> str:
+    """Tell ``"npy"``, ``"zip"``, ``"mat"``, ``"text"`` or, in words, what else it looks like."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(512)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if head.startswith(NPY_MAGIC):
+        return "npy"
+    if head.startswith(ZIP_MAGIC):
+        return "zip"
+    if head.startswith(MAT_MAGIC) and b"MAT-file" in head[:116]:
+        return "mat"
+    for magic, name in FOREIGN_MAGIC:
+        if head.startswith(magic):
+            return name
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return "a Python pickle, which bioeval never unpickles"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16 text"
+    return "an unknown binary file" if b"\x00" in head else "text"
+
+
+def decoded_lines(path: Path) -> list[str]:
+    """Return the lines of a text in UTF-8, without the blank ones at its end."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8 text ({error.reason}); save it as UTF-8") from None
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if a file can be written there; raise before anything is computed if not."""
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected the name of a file to write")
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: is not a regular file; expected the name of a file to write")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: {no_folder(path.parent)}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise DataError(f"{path}: the folder {path.parent} may not be written to")
+    return path
+
+
+def part_of(path: Path) -> Path:
+    """Return a new name beside `path` for what is not yet whole."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside `path` that takes its place when the block ends well.
+
+    When the block fails, or is interrupted, the temporary file is removed and whatever was at
+    `path` stays as it was.
+    """
+    path = check_target(path).resolve()
+    part = part_of(path)
+    try:
+        part.touch(exist_ok=False)
+        yield part
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

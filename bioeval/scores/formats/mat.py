@@ -1,0 +1,234 @@
+"""MATLAB files (.mat), versions 5 to 7.3, as archives of arrays.
+
+An array of one row or one column is a list: MATLAB has no other. Version 7.3 is HDF5 with its
+dimensions turned round and its characters as numbers; what is read here is as MATLAB shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.formats import mat5
+from bioeval.scores.formats.archive import Arrays, Header
+from bioeval.scores.formats.npz import Reader
+from bioeval.scores.formats.options import Options
+from bioeval.scores.formats.reid_arrays import reid_layout
+from bioeval.scores.matrix import Scores
+
+# What reading a damaged HDF5 file raises.
+_HDF_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
+
+
+class MatArchive(Arrays):
+    """A MATLAB file whose arrays are described, and read when they are asked for."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.headers: dict[str, Header] = {}
+        self._turned: set[str] = set()
+        with open(path, "rb") as file:
+            head = file.read(128)
+        is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
+        self._file: _Mat5 | _Mat73 = _Mat73(path) if is_hdf5 else _Mat5(path)
+        for name, (shape, dtype) in self._file.described().items():
+            self.headers[name] = Header(as_list(shape), dtype)
+        if not self.headers:
+            raise DataError(
+                f"{path}: holds no matrix; expected features, labels and cameras, or scores"
+            )
+
+    def matrix(self, key: str) -> None:
+        """Take an array for a matrix, even where it has one row or one column."""
+        self.headers[key] = Header(self._file.described()[key][0], self.headers[key].dtype)
+
+    def turn(self, key: str) -> None:
+        """Swap rows and columns of a matrix."""
+        header = self.headers[key]
+        self.headers[key] = Header(header.shape[::-1], header.dtype)
+        self._turned ^= {key}
+
+    def read(self, key: str) -> np.ndarray:
+        """Read one array, whole numbers in a list as integers."""
+        array = self._file.read(key)
+        shape = self.headers[key].shape
+        if key in self._turned:
+            return array.T
+        array = array.reshape(shape)
+        if array.ndim == 1 and array.dtype.kind == "f":
+            return array.astype(np.int64) if _whole(array) else array
+        return array
+
+
+def as_list(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape without MATLAB's second dimension where only one of two is not 1."""
+    return (math.prod(shape),) if len(shape) == 2 and 1 in shape else shape
+
+
+def _whole(array: np.ndarray) -> bool:
+    """Say whether all values are whole numbers that float64 holds exactly."""
+    return bool(
+        array.size
+        and np.isfinite(array).all()
+        and (np.abs(array) <= 2.0**53).all()
+        and (array == np.floor(array)).all()
+    )
+
+
+class _Mat5:
+    """A MATLAB 5 to 7 file."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.variables = mat5.variables(path)
+
+    def described(self) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+        found = {}
+        for name, variable in self.variables.items():
+            shape = variable.shape
+            plain = None if variable.is_complex else mat5.NUMERIC.get(variable.kind)
+            dtype = np.dtype(plain or object)
+            if variable.kind == "char":
+                shape, dtype = shape[:1], _text(math.prod(shape[1:]))
+            found[name] = (shape, np.dtype(bool) if variable.is_logical else dtype)
+        return found
+
+    def read(self, key: str) -> np.ndarray:
+        return mat5.read(self.path, self.variables[key])
+
+
+class _Mat73:
+    """A MATLAB 7.3 file, which is HDF5; also plain HDF5, whose dimensions are as they are."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._found: dict[str, tuple[tuple[int, ...], np.dtype]] = {}
+        self._refused: dict[str, str] = {}
+        with self._open() as file:
+            for name in file:
+                if not name.startswith("#"):  # what cells and objects refer to
+                    self._look(file, name)
+
+    def _look(self, file: Any, name: str) -> None:
+        import h5py
+
+        link = file.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            self._refuse(name, "is a link to another place, which bioeval does not follow")
+            return
+        item = file[name]
+        kind = _class_of(item)
+        if not isinstance(item, h5py.Dataset):
+            self._refuse(
+                name, mat5.refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct")
+            )
+        elif item.is_virtual or item.external:
+            self._refuse(name, "is stored in another file, which bioeval does not follow")
+        elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
+            self._refuse(name, mat5.refusal(kind or "struct"), item.shape[::-1])
+        elif item.attrs.get("MATLAB_empty", 0):
+            self._found[name] = ((0, 0), item.dtype)
+        else:
+            shape = item.shape[::-1] if kind else item.shape
+            dtype = item.dtype
+            if kind == "char":
+                shape, dtype = shape[:1], _text(math.prod(shape[1:]))
+            self._found[name] = (shape, np.dtype(bool) if kind == "logical" else dtype)
+
+    def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
+        self._refused[name] = why
+        self._found[name] = (shape, np.dtype(object))
+
+    def described(self) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+        return self._found
+
+    def read(self, key: str) -> np.ndarray:
+        if key in self._refused:
+            raise DataError(f"{self.path}: {key!r} {self._refused[key]}")
+        shape, dtype = self._found[key]
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        with self._open() as file:
+            array = np.asarray(file[key][()])
+            kind = _class_of(file[key])
+        if kind:
+            array = array.T
+        if kind == "char":
+            return mat5.char_rows(array)
+        return array.astype(bool) if kind == "logical" else array
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        import h5py
+
+        try:
+            with h5py.File(self.path, "r") as file:
+                yield file
+        except MemoryError:
+            raise DataError(f"{self.path}: an array does not fit into memory") from None
+        except DataError:
+            raise
+        except _HDF_DAMAGE as error:
+            raise DataError(
+                f"{self.path}: is truncated or damaged ({' '.join(str(error).split())}); expected "
+                "a MATLAB 7.3 file, write it again"
+            ) from None
+
+
+def _text(width: int) -> np.dtype:
+    """Return the dtype to describe text by; a damaged file may claim any width."""
+    return np.dtype(f"U{min(width, 1 << 16)}")
+
+
+def _class_of(item: Any) -> str:
+    """Return MATLAB's class of an HDF5 item; ``""`` where MATLAB did not write it."""
+    found = item.attrs.get("MATLAB_class", b"")
+    return found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
+
+
+def read_mat(path: Path, options: Options) -> Scores:
+    """Read a MATLAB file; see :func:`bioeval.load` for the options."""
+    archive = MatArchive(path)
+    options = reid_layout(archive, options)
+    wide = [options.embeddings_key or "embeddings"]
+    wide.append(options.gallery_embeddings_key or "gallery_embeddings")
+    wide.append(options.indices_key or "indices")
+    if options.genuine_key is None and "genuine" not in archive:
+        wide.append(options.scores_key or "scores")  # without it, one row is one probe
+    for key in wide:
+        if key in archive:
+            if archive.headers[key].dtype.hasobject:
+                archive.read(key)  # says why it is refused
+            archive.matrix(key)
+    _orient(archive, options)
+    return Reader(archive, options).scores()
+
+
+def _orient(archive: MatArchive, options: Options) -> None:
+    """Turn matrices that stand with features or gallery as rows, where the labels tell.
+
+    Programs disagree on which dimension is the templates'. The number of labels tells, and where
+    it fits both ways (as many features as templates) the other side's matrix does.
+    """
+    keys = (options.probe_labels_key or "", options.gallery_labels_key or "")
+    labels = [archive.headers[key].shape for key in keys if key in archive]
+    if [len(shape) for shape in labels] != [1, 1]:
+        return
+    counts = [shape[0] for shape in labels]
+    features = (options.embeddings_key or "", options.gallery_embeddings_key or "")
+    if all(key in archive for key in features):
+        shapes = [archive.headers[key].shape for key in features]
+        as_is = all(s[:1] == (n,) for s, n in zip(shapes, counts, strict=True))
+        turned = all(len(s) == 2 and s[1] == n for s, n in zip(shapes, counts, strict=True))
+        if turned and not as_is:
+            for key in features:
+                archive.turn(key)
+    key = options.scores_key or ""
+    if key in archive and archive.headers[key].shape == (counts[1], counts[0]) != tuple(counts):
+        archive.turn(key)

@@ -1,0 +1,198 @@
+"""A .npy matrix of scores, memory-mapped, with its labels in CSV files beside it.
+
+Beside ``x.npy`` stand ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and
+``x.gallery.csv``; ``x.mask.npy`` where there is a mask. :func:`bioeval.save` adds ``x.json``, which
+says the kind of the scores and which of these files belong to them.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, require_choice
+from bioeval.scores.formats.archive import DAMAGE, row_blocks, write_npy
+from bioeval.scores.formats.csv import Labels, write_labels
+from bioeval.scores.formats.files import existing_file, replacing
+from bioeval.scores.formats.image_lists import read_side
+from bioeval.scores.formats.npz_write import is_square
+from bioeval.scores.formats.options import Options, say, side_meta
+from bioeval.scores.matrix import KINDS, NAN_POLICIES, PairScores, Scores
+from bioeval.scores.top_k import TopKScores
+
+SCHEMA = 1
+_SCHEMA_KEY = "bioeval_schema"
+
+
+def read_npy(path: Path, options: Options) -> Scores:
+    """Read a .npy matrix; see :func:`bioeval.load` for the options."""
+    allowed = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
+    options.allow("a .npy matrix (its labels are in CSV files)", *allowed)
+    values = open_matrix(path)
+    m, n = values.shape
+    said = _sidecar(path)
+    probe, gallery = _labels(path, options, said, m, n)
+    mask = sibling(path, "mask.npy")
+    masked = "mask" in said.get("files", []) if said else mask.exists()
+    for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
+        if word in said:
+            require_choice(f"{sibling(path, 'json')}: {word}", said[word], accepted)
+    return Scores(
+        values,
+        probe.label if probe else None,
+        gallery.label if gallery else None,
+        mask=open_matrix(existing_file(mask)) if masked else None,
+        probe_meta=probe.meta if probe else None,
+        gallery_meta=gallery.meta if gallery else None,
+        kind=options.kind or said.get("kind", "distance"),
+        nan=options.nan or said.get("nan", "raise"),
+        name=path.stem,
+        exclude=said.get("exclude", ()),
+    )
+
+
+def open_matrix(path: Path) -> np.ndarray:
+    """Memory-map a .npy matrix."""
+    try:
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+    except DAMAGE as error:
+        if "allow_pickle" in str(error) or "Python objects" in str(error):
+            raise DataError(
+                f"{path}: holds Python objects, a pickle, and bioeval never unpickles; save it "
+                "as numbers (numpy.asarray(x, dtype=float))"
+            ) from None
+        raise DataError(
+            f"{path}: is truncated or damaged ({error}); expected a .npy matrix, write it again"
+        ) from None
+    if values.ndim != 2:
+        hint = (
+            "; for a list of pairs write a .npz file with scores and genuine, or a CSV file with "
+            "the columns score and genuine"
+        )
+        raise DataError(
+            f"{path}: has shape {values.shape}; expected a matrix (probes, gallery)"
+            + (hint if values.ndim == 1 else "")
+        )
+    return values
+
+
+def sibling(path: Path, ending: str) -> Path:
+    """Return ``x.<ending>`` for ``x.npy``."""
+    return path.with_name(f"{path.stem}.{ending}")
+
+
+def _labels(
+    path: Path, options: Options, said: dict[str, Any], m: int, n: int
+) -> tuple[Labels | None, Labels | None]:
+    """Find the labels of both sides: as given, or beside the matrix."""
+    square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
+    if square and (probe or gallery):
+        raise DataError(
+            f"{say('labels')} labels both sides, so it goes without "
+            f"{say('probe_labels' if probe else 'gallery_labels')}"
+        )
+    if bool(probe) != bool(gallery):
+        missing = "gallery_labels" if probe else "probe_labels"
+        raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
+    if not (square or probe):
+        both, one, other = (sibling(path, f"{x}.csv") for x in ("labels", "probe", "gallery"))
+        found = [x for x in (both, one, other) if x.exists()]
+        if said:
+            found = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
+        if both in found and len(found) > 1:
+            raise DataError(
+                f"{path}: there are {' and '.join(x.name for x in found)}; choose by "
+                f"{say('labels')}, or by {say('probe_labels')} and {say('gallery_labels')}"
+            )
+        if found == [both]:
+            square = both
+        elif found == [one, other]:
+            probe, gallery = one, other
+        elif said and not found:
+            return None, None
+        else:
+            raise DataError(
+                f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
+                f"{both.name} beside it, or {one.name} and {other.name}"
+                f"{f' (only {found[0].name} is there)' if found else ''}, or CSV files given by "
+                f"{say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
+            )
+    if square:
+        if m != n:
+            raise DataError(
+                f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not "
+                f"do; give {say('probe_labels')} and {say('gallery_labels')}"
+            )
+        labels = read_side(square, options, options.meta)
+        labels.expect(m, "rows")
+        return labels, None
+    rows = read_side(probe or "", options, side_meta(options, "probe_"))
+    columns = read_side(gallery or "", options, side_meta(options, "gallery_"))
+    rows.expect(m, "rows")
+    columns.expect(n, "columns")
+    return rows, columns
+
+
+def _sidecar(path: Path) -> dict[str, Any]:
+    """Read ``x.json``, if it is bioeval's."""
+    place = sibling(path, "json")
+    if not place.is_file():
+        return {}
+    try:
+        said = json.loads(place.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        return {}  # somebody else's
+    if not isinstance(said, dict) or _SCHEMA_KEY not in said:
+        return {}
+    schema = said[_SCHEMA_KEY]
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+        raise DataError(
+            f"{place}: has version {schema!r} of the layout; this bioeval reads versions 1 to "
+            f"{SCHEMA}. Use a newer bioeval"
+        )
+    files = said.get("files")
+    if not isinstance(files, list) or not set(files) <= {"labels", "probe", "gallery", "mask"}:
+        raise DataError(f"{place}: files is {files!r}; expected labels, or probe and gallery")
+    return said
+
+
+def write_npy_with_csv(scores: Scores, path: Path) -> None:
+    """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
+    if isinstance(scores, PairScores):
+        raise DataError(f"{path}: a list of pairs is no matrix; save it as .npz")
+    if isinstance(scores, TopKScores):
+        raise DataError(f"{path}: top-K lists are no matrix; save them as .npz")
+    square = is_square(scores)
+    if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
+        raise DataError(
+            f"{path}: some templates of this selection stand on both sides, which CSV labels "
+            "cannot say; save it as .npz"
+        )
+    m, n = scores.shape
+    files: list[str] = []
+    with ExitStack() as stack:
+        part = stack.enter_context(replacing(path))
+        sides = [("labels" if square else "probe", scores.probe_labels, scores.probe_meta)]
+        if not square:
+            sides.append(("gallery", scores.gallery_labels, scores.gallery_meta))
+        for name, label, meta in sides if scores.labelled else ():
+            place = sibling(path, f"{name}.csv")
+            write_labels(stack.enter_context(replacing(place)), label, meta, named=place)
+            files.append(name)
+        if scores.mask is not None:
+            files.append("mask")
+            target = stack.enter_context(replacing(sibling(path, "mask.npy")))
+            with open(target, "wb") as file:
+                write_npy(file, (m, n), np.dtype(np.uint8), row_blocks(scores.read_mask, m, n))
+        about = {_SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan, "files": files}
+        if scores.exclude:
+            about["exclude"] = list(scores.exclude)
+        target = stack.enter_context(replacing(sibling(path, "json")))
+        target.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        with open(part, "wb") as file:
+            blocks = row_blocks(scores.read_rows, m, n * scores.dtype.itemsize)
+            write_npy(file, (m, n), scores.dtype, blocks)

@@ -1,0 +1,98 @@
+"""Top-K lists as text: on each line the gallery entries nearest to one query, nearest first.
+
+This is the form that challenge servers take. Whether the entries are numbered from 0 or from 1
+is taken from the numbers where they tell, and has to be said where they do not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.formats.csv import matrix_advice
+from bioeval.scores.formats.files import decoded_lines
+from bioeval.scores.formats.image_lists import read_side
+from bioeval.scores.formats.options import Options, say, side_meta
+from bioeval.scores.top_k import TopKScores
+
+
+def read_text_lists(path: Path, options: Options) -> TopKScores:
+    """Read lists of gallery numbers; see :func:`bioeval.load` for the options."""
+    what = "a text file, which is read as top-K lists"
+    options.allow(what, "probe_labels", "gallery_labels", "names_of", "first_index", "meta")
+    sides = {}
+    for side in ("probe", "gallery"):
+        named = getattr(options, f"{side}_labels")
+        if named is None:
+            raise DataError(f"{path}: {say(f'{side}_labels')} is missing; top-K lists need both")
+        sides[side] = read_side(named, options, side_meta(options, f"{side}_"))
+    lists = _parse(path)
+    sides["probe"].expect(len(lists), "lists, one a query")
+    return TopKScores(
+        from_zero(lists, len(sides["gallery"].label), options.first_index, f"{path}", guess=True),
+        sides["probe"].label,
+        sides["gallery"].label,
+        probe_meta=sides["probe"].meta,
+        gallery_meta=sides["gallery"].meta,
+        name=path.stem,
+    )
+
+
+def _parse(path: Path) -> np.ndarray:
+    """Return the numbers, shape (queries, K), with -1 where a line is shorter."""
+    rows = []
+    for number, line in enumerate(decoded_lines(path), 1):
+        words = line.replace(",", " ").split()
+        try:
+            rows.append(list(map(_whole, words)))
+        except ValueError:
+            advice = matrix_advice(path)
+            raise DataError(
+                f"{path}: line {number}: expected whole numbers, the gallery entries nearest to "
+                f"query {number}{f'. It {advice}' if advice else ''}"
+            ) from None
+        if not words:
+            raise DataError(f"{path}: line {number}: is blank; expected the list of a query")
+        wrong = next((entry for entry in rows[-1] if not 0 <= entry < 2**62), None)
+        if wrong is not None:
+            raise DataError(f"{path}: line {number}: holds {wrong}; expected entries from 0")
+    if not rows:
+        raise DataError(f"{path}: holds nothing but blank lines")
+    lists = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int64)
+    for row, entries in enumerate(rows):
+        lists[row, : len(entries)] = entries
+    return lists
+
+
+def _whole(word: str) -> int:
+    """Return a whole number in plain digits; Python itself takes others, and 1_0 for 10."""
+    if "_" in word or not word.isascii():
+        raise ValueError(word)
+    return int(word)
+
+
+def from_zero(
+    lists: np.ndarray, size: int, first_index: int | None, where: str, guess: bool = False
+) -> np.ndarray:
+    """Return gallery numbers as indices from 0, -1 where there are none.
+
+    With `guess`, `first_index` has to be said unless the numbers 0 or `size` occur.
+    """
+    if first_index not in (None, 0, 1):
+        raise DataError(f"first_index is {first_index!r}; expected 0 or 1")
+    listed = lists[lists >= 0]
+    if first_index is None:
+        from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())
+        if guess and not (from_0 or from_1):
+            raise DataError(
+                f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
+                "gallery entries do not tell whether the first entry is 0 or 1; say "
+                f"{say('first_index', 0)} or {say('first_index', 1)}"
+            )
+        first_index = int(guess and from_1 and not from_0)
+    if first_index and (listed == 0).any():
+        row = int(np.argmax((lists == 0).any(axis=1)))
+        raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
+    return np.where(lists >= 0, lists - first_index, lists) if first_index else lists

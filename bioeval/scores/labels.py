@@ -1,0 +1,199 @@
+"""Identities and metadata as integer codes.
+
+Labels may be any hashable values. Everything below this layer sees only codes: equal codes mean
+the same subject. Codes number the distinct labels from 0, gallery first, in order of appearance
+or sorted order; no result depends on which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, nearest_name
+
+# Python types of labels that numpy holds as they are, and its kinds of dtype for them.
+_NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
+
+
+def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
+    """Return `labels` as a 1-D array, checked for length and for missing values.
+
+    Parameters
+    ----------
+    labels : sequence of hashable
+        One label for each template.
+    what : str
+        The argument's name, for the error message.
+    length : int, optional
+        The number of templates that must be labelled.
+
+    Raises
+    ------
+    DataError
+        If the labels are not one-dimensional, not hashable, missing (None or NaN) or of another
+        number than `length`.
+    """
+    array = _one_dimensional(labels, what)
+    if length is not None and len(array) != length:
+        raise DataError(
+            f"{what} has {len(array)} labels, but the scores have {length} "
+            f"{'rows' if 'probe' in what else 'columns'}; expected one label for each"
+        )
+    missing = missing_values(array)
+    if missing.any():
+        raise DataError(
+            f"{what} has {int(missing.sum())} missing labels (None or NaN), the first at position "
+            f"{int(np.argmax(missing))}; every template needs a subject"
+        )
+    return array
+
+
+def _one_dimensional(labels: Any, what: str) -> np.ndarray:
+    if isinstance(labels, (str, bytes)) or not (
+        hasattr(labels, "__array__") or isinstance(labels, Sequence)
+    ):
+        raise DataError(f"{what} is {type(labels).__name__}; expected a sequence of labels")
+    if hasattr(labels, "__array__"):
+        array = np.asarray(labels)
+    else:
+        # A list of mixed types (1, "1") must not be turned into strings, nor tuples into rows.
+        array = np.empty(len(labels), dtype=object)
+        for i, label in enumerate(labels):
+            array[i] = label
+        kinds = {type(x) for x in array}
+        if len(kinds) == 1 and next(iter(kinds)) in _NARROW:
+            array = _narrow(array)
+    if array.ndim != 1:
+        raise DataError(f"{what} has shape {array.shape}; expected one dimension")
+    if array.dtype.kind not in "biufcSUOMm":
+        raise DataError(f"{what} has dtype {array.dtype}; expected hashable labels")
+    return array
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """Give a homogeneous list numpy's own dtype where that changes no label."""
+    plain = np.array(list(array))
+    if plain.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
+        return array  # numpy strips trailing NULs, which would join different labels
+    # Whole numbers that only float64 could hold together would be rounded.
+    return plain if plain.dtype.kind in _NARROW[type(array[0])] else array
+
+
+def missing_values(array: np.ndarray) -> np.ndarray:
+    """Say of each label whether it is None or NaN."""
+    if array.dtype.kind in "fcMm":
+        return np.isnan(array) if array.dtype.kind in "fc" else np.isnat(array)
+    if array.dtype.kind == "O":
+        return np.array([x is None or _is_nan(x) for x in array], dtype=bool)
+    return np.zeros(len(array), dtype=bool)
+
+
+def _is_nan(value: Any) -> bool:
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return True
+    scalar = isinstance(value, (float, complex, np.generic))
+    return scalar and bool(value != value)
+
+
+class Codes:
+    """The distinct labels of a set of templates, and the integer code of each template.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_subjects,)
+        The distinct labels; ``values[code]`` is the label of a code.
+    probe, gallery : ndarray of int64
+        The code of each probe and of each gallery template.
+    """
+
+    def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
+        same = probe is gallery
+        if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
+            both = gallery if same else np.concatenate([gallery, probe])
+            self.values, codes = np.unique(both, return_inverse=True)
+            codes = codes.reshape(-1).astype(np.int64)
+        else:
+            self.values, codes = _factorize(
+                gallery.tolist() if same else [*gallery.tolist(), *probe.tolist()], what
+            )
+        self.gallery = codes[: len(gallery)]
+        self.probe = self.gallery if same else codes[len(gallery) :]
+
+    def code(self, label: Any) -> int:
+        """Return the code of a label, or -1 if no template bears it."""
+        return self.lookup.get(_plain(label), -1)
+
+    @property
+    def lookup(self) -> Mapping[Any, int]:
+        """The code of each label."""
+        if not hasattr(self, "_lookup"):
+            self._lookup = {_plain(v): i for i, v in enumerate(self.values.tolist())}
+        return self._lookup
+
+    def codes_of(self, labels: np.ndarray) -> np.ndarray:
+        """Return the codes of `labels`, -1 where no template bears the label."""
+        lookup = self.lookup
+        return np.array([lookup.get(_plain(x), -1) for x in labels.tolist()], dtype=np.int64)
+
+    def nearest(self, label: Any) -> str:
+        """Return a hint that names the label nearest to an unknown one."""
+        return nearest_name(label, self.values.tolist()[:10_000])
+
+
+def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
+    """Say whether numpy can join two label arrays without changing any label."""
+    if a.dtype.kind in "iub" and b.dtype.kind in "iub":
+        return np.result_type(a, b).kind in "iub"
+    return a.dtype.kind == b.dtype.kind
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
+    numbers: dict[Any, int] = {}
+    codes = np.empty(len(labels), dtype=np.int64)
+    for i, label in enumerate(labels):
+        try:
+            codes[i] = numbers.setdefault(_plain(label), len(numbers))
+        except TypeError:
+            raise DataError(
+                f"{what}: the label {label!r} is a {type(label).__name__}, which is not hashable"
+            ) from None
+    values = np.empty(len(numbers), dtype=object)
+    values[:] = list(numbers)
+    return values, codes
+
+
+def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str, np.ndarray]:
+    """Return metadata columns as arrays of the right length."""
+    if meta is None:
+        return {}
+    if not isinstance(meta, Mapping):
+        raise DataError(f"{what} is {type(meta).__name__}; expected a mapping of name to column")
+    columns = {}
+    for name, column in meta.items():
+        array = _one_dimensional(column, f"{what}[{name!r}]")
+        if len(array) != length:
+            raise DataError(
+                f"{what}[{name!r}] has {len(array)} values; expected {length}, one a template"
+            )
+        columns[str(name)] = array
+    return columns
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """Return a short digest of label arrays that is the same on every platform and dtype width."""
+    sha = hashlib.sha256()
+    for array in arrays:
+        sha.update(f"{len(array)}\n".encode())
+        if array.dtype.kind in "iu":
+            sha.update(b"i" + array.astype("<i8").tobytes())
+        else:
+            sha.update("\0".join(map(repr, array.tolist())).encode("utf-8", "backslashreplace"))
+    return sha.hexdigest()[:16]

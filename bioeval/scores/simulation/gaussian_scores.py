@@ -1,0 +1,259 @@
+"""Closed forms where every score is an independent Gaussian number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer, require_number, require_probability
+from bioeval.base.errors import DataError, require_choice
+
+
+@dataclass(frozen=True)
+class GaussianScores:
+    r"""Independent Gaussian genuine and impostor scores, the model of signal detection.
+
+    Impostor scores are N(0, 1). Genuine scores are normal with standard deviation `genuine_sd`
+    :math:`= \sigma` and lie :math:`\Delta = d' \sqrt{(1 + \sigma^2) / 2}` nearer: their mean is
+    :math:`-\Delta` for distances, :math:`\Delta` for similarities. Every cell of the matrix is
+    independent of every other.
+
+    Parameters
+    ----------
+    d_prime : float
+        Decidability: the distance of the two means, over the root of the mean variance.
+    genuine_sd : float
+        Standard deviation of genuine scores, where that of impostor scores is 1.
+    kind : {"distance", "similarity"}
+        The two are exact mirror images: only the sign of scores and thresholds differs.
+
+    Notes
+    -----
+    Written for distances, with :math:`\Phi` the standard normal distribution function, a claim
+    is accepted iff :math:`d \le t`, so that
+
+    .. math:: FAR(t) = \Phi(t), \qquad GAR(t) = \Phi((t + \Delta) / \sigma).
+
+    FAR = FRR where :math:`t = -(t + \Delta) / \sigma`, that is :math:`t = -\Delta/(1+\sigma)`.
+    A genuine minus an impostor distance is normal with mean :math:`-\Delta` and variance
+    :math:`1 + \sigma^2`, so that it is negative with probability
+    :math:`\Phi(\Delta/\sqrt{1+\sigma^2}) = \Phi(d'/\sqrt2)`: the AUC [1]_ [2]_.
+
+    **Several templates.** The nearest of `S` independent distances is within `t` with
+    probability :math:`1 - (1 - F(t))^S`: multi-template verification with ``min`` fusion, and the
+    open-set FAR against `S` templates of each of `N` subjects, :math:`1 - (1 - FAR(t))^{NS}`.
+
+    **Ranks.** Given the distance `x` of the best mate, each of `n` candidates is closer with the
+    same probability `p`, independently, so that their number is binomial and
+
+    .. math:: DIR(t, k) = \int_{-\infty}^{t} g(x) \sum_{j<k} \binom{n}{j} p^j (1-p)^{n-j} \, dx
+
+    with `g` the density of the best mate. With one template a subject, `n = N - 1` and
+    :math:`p = \Phi(x)`; substituting :math:`x = z - \Delta`, :math:`\sigma = 1`, gives
+    :math:`p = \Phi(z - d')` with `z` standard normal. CMS is the case of :math:`t = \infty`: the
+    CMC follows from the distributions behind the ROC [3]_ [4]_. Scores are continuous: ties have
+    probability 0.
+
+    References
+    ----------
+    .. [1] Green, D. M., Swets, J. A. (1966). Signal detection theory and psychophysics. Wiley.
+    .. [2] Macmillan, N. A., Creelman, C. D. (2005). Detection theory: a user's guide, 2nd
+       edition. Erlbaum.
+    .. [3] Grother, P., Phillips, P. J. (2004). Models of large population recognition
+       performance. CVPR 2004.
+    .. [4] Bolle, R. M., Connell, J. H., Pankanti, S., Ratha, N. K., Senior, A. W. (2005). The
+       relation between the ROC curve and the CMC. AutoID 2005.
+
+    Examples
+    --------
+    >>> from bioeval.closed_forms import GaussianScores
+    >>> truth = GaussianScores(d_prime=2.0)
+    >>> round(truth.eer, 4), round(truth.auc, 4)
+    (0.1587, 0.9214)
+    >>> truth.cms([1, 5, 100], subjects=100).round(3)
+    array([0.323, 0.622, 1.   ])
+    """
+
+    d_prime: float = 2.0
+    genuine_sd: float = 1.0
+    kind: str = "distance"
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a model."""
+        require_number("d_prime", self.d_prime, low=0.0)
+        require_number("genuine_sd", self.genuine_sd, above=0.0)
+        require_choice("kind", self.kind, ("distance", "similarity"))
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.kind == "distance" else -1.0
+
+    @property
+    def shift(self) -> float:
+        r"""The distance :math:`\Delta` of the two means."""
+        return self.d_prime * float(np.sqrt((1.0 + self.genuine_sd * self.genuine_sd) / 2.0))
+
+    @property
+    def genuine_mean(self) -> float:
+        """The mean of genuine scores; that of impostor scores is 0."""
+        return -self._sign * self.shift
+
+    def far(self, threshold: Any, templates: int = 1) -> np.ndarray:
+        """Return FAR at each threshold; of a claim against `templates`, the nearest counts."""
+        count = require_integer("templates", templates, low=1)
+        return _any_within(self._distance(threshold), count)
+
+    def grr(self, threshold: Any, templates: int = 1) -> np.ndarray:
+        """Return GRR = 1 - FAR at each threshold."""
+        return 1.0 - self.far(threshold, templates)
+
+    def gar(self, threshold: Any, templates: int = 1) -> np.ndarray:
+        """Return GAR at each threshold; of a claim against `templates` mates, the nearest counts.
+
+        In an all-against-all matrix of `S` templates a subject there are ``S - 1`` mates.
+        """
+        z = (self._distance(threshold) + self.shift) / self.genuine_sd
+        return _any_within(z, require_integer("templates", templates, low=1))
+
+    def frr(self, threshold: Any, templates: int = 1) -> np.ndarray:
+        """Return FRR = 1 - GAR at each threshold."""
+        return 1.0 - self.gar(threshold, templates)
+
+    def threshold_at_far(self, far: Any) -> np.ndarray:
+        """Return the threshold at which single-template FAR has each value, from 0 to 1."""
+        from scipy.special import ndtri
+
+        return self._sign * ndtri(require_probability("far", far))
+
+    @property
+    def eer_threshold(self) -> float:
+        """The threshold at which single-template FAR and FRR are equal."""
+        return -self._sign * self.shift / (1.0 + self.genuine_sd)
+
+    @property
+    def eer(self) -> float:
+        r""":math:`\Phi(-\Delta / (1 + \sigma))`; :math:`\Phi(-d'/2)` with equal variances."""
+        return float(self.far(self.eer_threshold))
+
+    @property
+    def auc(self) -> float:
+        r""":math:`\Phi(d' / \sqrt 2)`, whatever the variances."""
+        from scipy.special import ndtr
+
+        return float(ndtr(self.d_prime / np.sqrt(2.0)))
+
+    def cms(
+        self,
+        rank: Any,
+        subjects: int,
+        *,
+        templates: int = 1,
+        mates: int | None = None,
+        rank_unit: str = "template",
+    ) -> np.ndarray:
+        """Return the cumulative match score at each rank, which is DIR without a threshold.
+
+        Parameters
+        ----------
+        rank : int or array_like of int
+        subjects : int
+            Subjects in the gallery, the probe's own among them.
+        templates : int
+            Templates of each of the other subjects.
+        mates : int, optional
+            Templates of the probe's own subject, itself excluded: `templates` unless given,
+            ``templates - 1`` in an all-against-all matrix.
+        rank_unit : {"template", "subject"}
+
+        Returns
+        -------
+        ndarray, shaped as `rank`
+        """
+        infinity = self._sign * np.inf
+        return self.dir(
+            infinity, rank, subjects, templates=templates, mates=mates, rank_unit=rank_unit
+        )
+
+    def dir(
+        self,
+        threshold: Any,
+        rank: Any,
+        subjects: int,
+        *,
+        templates: int = 1,
+        mates: int | None = None,
+        rank_unit: str = "template",
+    ) -> np.ndarray:
+        """Return the detection and identification rate at each threshold and rank.
+
+        Parameters
+        ----------
+        threshold : float or array_like
+        rank, subjects, templates, mates, rank_unit
+            As for :meth:`cms`.
+
+        Returns
+        -------
+        ndarray, shaped as `threshold` and then `rank`
+        """
+        from scipy.integrate import quad_vec
+        from scipy.special import log_ndtr
+        from scipy.stats import binom
+
+        require_choice("rank_unit", rank_unit, ("template", "subject"))
+        others = require_integer("subjects", subjects, low=1) - 1
+        group = require_integer("templates", templates, low=1)
+        best_of = group if mates is None else require_integer("mates", mates, low=1)
+        candidates, within = (others * group, 1) if rank_unit == "template" else (others, group)
+        ranks = np.asarray(rank)
+        if ranks.dtype.kind not in "iu" or (ranks < 1).any():
+            raise DataError(f"rank is {rank!r}; expected integers >= 1")
+
+        def of_best_mate(z: float) -> np.ndarray:
+            # z is the best mate's place among its mates' distances, in standard deviations.
+            log_density = -z * z / 2 - np.log(2 * np.pi) / 2 + (best_of - 1) * log_ndtr(-z)
+            closer = _any_within(self.genuine_sd * z - self.shift, within)
+            return best_of * np.exp(log_density) * binom.cdf(ranks - 1, candidates, closer)
+
+        # Beyond 12 standard deviations no density is left (1e-32).
+        z = (self._distance(threshold) + self.shift) / self.genuine_sd
+        out = np.full(z.shape + ranks.shape, np.nan)
+        for place, end in np.ndenumerate(np.clip(z, -12.0, 12.0)):
+            if not np.isnan(end):
+                out[place] = quad_vec(of_best_mate, -12.0, end, epsabs=1e-12, epsrel=1e-12)[0]
+        return np.clip(out, 0.0, 1.0)
+
+    def open_set_far(self, threshold: Any, subjects: int, templates: int = 1) -> np.ndarray:
+        """Return open-set FAR at each threshold: how often any template is within it.
+
+        Parameters
+        ----------
+        threshold : float or array_like
+        subjects : int
+            Subjects in the impostor's gallery: all `N` for probes that are not enrolled,
+            ``N - 1`` where the probe's own subject is left out.
+        templates : int
+            Templates of each subject.
+
+        Returns
+        -------
+        ndarray, shaped as `threshold`
+        """
+        group = require_integer("templates", templates, low=1)
+        count = require_integer("subjects", subjects, low=0) * group
+        return _any_within(self._distance(threshold), count)
+
+    def _distance(self, threshold: Any) -> np.ndarray:
+        return self._sign * np.asarray(threshold, dtype=np.float64)
+
+
+def _any_within(z: Any, count: int) -> np.ndarray:
+    """Return the probability that any of `count` standard normal numbers is at most `z`."""
+    from scipy.special import log_ndtr, ndtr
+
+    z = np.asarray(z, dtype=np.float64)
+    if count == 0:
+        return np.zeros_like(z)
+    return ndtr(z) if count == 1 else -np.expm1(count * log_ndtr(-z))

@@ -1,0 +1,299 @@
+"""Who is in a simulated population, and what their embeddings are.
+
+People are enrolled subjects first, then those that are not enrolled. Every part of a population
+has its own stream of random numbers, so that two populations of the same seed differ only where
+their arguments do: more templates, more noise or another camera leave the persons as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import DataError, require_choice
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.scores.matrix import Scores
+
+LAYOUTS = ("all-against-all", "probe-against-gallery")
+
+# An int, a range (low, high), or a count for each person.
+Counts = int | tuple[int, int] | Sequence[int] | np.ndarray
+
+# Keys of the streams. A number, once given, is never given to something else: that would change
+# every population already made.
+_TEMPLATE_COUNTS, _PROBE_COUNTS, _CENTRES, _SESSIONS, _CAMERAS = 0, 1, 2, 3, 4
+_TEMPLATE_NOISE, _PROBE_NOISE, SCORES = 5, 6, 7
+
+# Random numbers turned into float32 at a time: 8 MiB of float64.
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """One side of a comparison: a row a template, sorted by person.
+
+    Attributes
+    ----------
+    person : ndarray of int64
+        0, 1, ...; enrolled subjects first.
+    meta : dict of str to ndarray of int64
+        ``session`` and ``camera``, numbered from 1, where they were asked for.
+    """
+
+    person: np.ndarray
+    meta: dict[str, np.ndarray]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Subject numbers from 1: in re-identification 0 and -1 are distractors and junk."""
+        return self.person + 1
+
+    def __len__(self) -> int:
+        return len(self.person)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Who has how many templates and probes, seen when and by which camera."""
+
+    people: int
+    gallery: Samples
+    probes: Samples | None  # None: all against all
+    sessions: int
+    cameras: int
+    seed: np.random.SeedSequence
+
+    @classmethod
+    def draw(
+        cls,
+        subjects: int,
+        templates: Counts,
+        layout: str,
+        probes: Counts | None,
+        unenrolled: int | float,
+        sessions: int | None,
+        cameras: int | None,
+        random_state: RandomState,
+    ) -> Design:
+        """Check the arguments of the same names and draw what is random in them."""
+        seed = seed_sequence(random_state)
+        subjects = require_integer("subjects", subjects, low=1)
+        require_choice("layout", layout, LAYOUTS)
+        for name, value in (("sessions", sessions), ("cameras", cameras)):
+            if value is not None:
+                require_integer(name, value, low=1)
+        strangers = _unenrolled(unenrolled, subjects)
+        stream = Stream(seed, _TEMPLATE_COUNTS)
+        template_counts = _counts("templates", templates, subjects, 1, stream)
+        if layout == "all-against-all":
+            if probes is not None:
+                raise DataError(
+                    f"probes is {probes!r}; in layout 'all-against-all' every template is a "
+                    "probe. Expected layout='probe-against-gallery' with it"
+                )
+            if strangers:
+                raise DataError(
+                    f"unenrolled is {unenrolled!r}; in layout 'all-against-all' everyone is "
+                    "enrolled. Expected 0, or layout='probe-against-gallery'"
+                )
+            gallery = _samples(template_counts, sessions, cameras)
+            return cls(subjects, gallery, None, sessions or 1, cameras or 1, seed)
+        people = subjects + strangers
+        stream = Stream(seed, _PROBE_COUNTS)
+        probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
+        if not probe_counts.any():
+            raise DataError("probes is 0 for everyone; expected at least one probe")
+        first = np.zeros(people, dtype=np.int64)
+        first[:subjects] = template_counts
+        return cls(
+            people,
+            _samples(template_counts, sessions, cameras, part="enrolment"),
+            _samples(probe_counts, sessions, cameras, part="later", first=first),
+            sessions or 1,
+            cameras or 1,
+            seed,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Embeddings of a population whose truth is known.
+
+    Attributes
+    ----------
+    embeddings : ndarray of float32, shape (n, dimensions)
+        One row a template: the gallery's first, then the probes', each sorted by person.
+    labels : ndarray of int64, shape (n,)
+        The person of each row, numbered from 1, enrolled subjects first.
+    enrolled : ndarray of bool, shape (n,)
+        Whether the row is a gallery template; all are in an all-against-all layout.
+    meta : dict of str to ndarray of int64
+        ``session`` and ``camera`` of each row, where they were asked for.
+    centres : ndarray of float64, shape (people, dimensions)
+        Where each person's templates scatter around, without sessions and cameras.
+    layout : str
+    """
+
+    embeddings: np.ndarray
+    labels: np.ndarray
+    enrolled: np.ndarray
+    meta: dict[str, np.ndarray]
+    centres: np.ndarray
+    layout: str
+
+    def scores(self, metric: Any = "l2") -> Scores:
+        """Compare the embeddings.
+
+        Parameters
+        ----------
+        metric : str or callable
+            As for :meth:`bioeval.Scores.from_embeddings`; the closed forms hold for ``"l2"``.
+
+        Returns
+        -------
+        Scores
+            Distances of each template to all, or of each probe to the gallery.
+        """
+        if self.layout == "all-against-all":
+            return Scores.from_embeddings(
+                self.embeddings, self.labels, metric=metric, probe_meta=self.meta, name="simulated"
+            )
+        gallery, probe = self.enrolled, ~self.enrolled
+        return Scores.from_embeddings(
+            self.embeddings[probe],
+            self.labels[probe],
+            self.embeddings[gallery],
+            self.labels[gallery],
+            metric=metric,
+            probe_meta={name: column[probe] for name, column in self.meta.items()},
+            gallery_meta={name: column[gallery] for name, column in self.meta.items()},
+            name="simulated",
+        )
+
+
+def draw_embeddings(
+    design: Design,
+    dimensions: int,
+    between: float,
+    within: Any,
+    session_sd: float,
+    camera_sd: float,
+) -> Population:
+    """Draw person, session and camera offsets and noise, and add them up."""
+    dimensions = require_integer("dimensions", dimensions, low=1)
+    between = require_number("between", between, low=0.0)
+    session_sd = require_number("session_sd", session_sd, low=0.0)
+    camera_sd = require_number("camera_sd", camera_sd, low=0.0)
+    spread = _within(within, design.people)
+    people, sessions, cameras = design.people, design.sessions, design.cameras
+    centres = between * Stream(design.seed, _CENTRES).normals(people, dimensions)
+    days = Stream(design.seed, _SESSIONS).normals(people, sessions, dimensions) * session_sd
+    views = Stream(design.seed, _CAMERAS).normals(cameras, dimensions) * camera_sd
+
+    def embed(samples: Samples, noise: Stream) -> np.ndarray:
+        out = np.empty((len(samples), dimensions), dtype=np.float32)
+        session = samples.meta.get("session", np.ones(len(samples), dtype=np.int64)) - 1
+        camera = samples.meta.get("camera", np.ones(len(samples), dtype=np.int64)) - 1
+        step = max(1, BLOCK // dimensions)
+        for low in range(0, len(samples), step):
+            rows = slice(low, low + step)
+            who = samples.person[rows]
+            block = spread[who, None] * noise.normals(len(who), dimensions)
+            # Added one after the other: the order is part of what makes the numbers the same.
+            block += centres[who]
+            block += days[who, session[rows]]
+            block += views[camera[rows]]
+            out[rows] = block
+        return out
+
+    sides = [(design.gallery, Stream(design.seed, _TEMPLATE_NOISE))]
+    if design.probes is not None:
+        sides.append((design.probes, Stream(design.seed, _PROBE_NOISE)))
+    parts = [samples for samples, _ in sides]
+    return Population(
+        embeddings=np.concatenate([embed(samples, noise) for samples, noise in sides]),
+        labels=np.concatenate([samples.labels for samples in parts]),
+        enrolled=np.concatenate([np.full(len(part), part is design.gallery) for part in parts]),
+        meta={
+            name: np.concatenate([part.meta[name] for part in parts])
+            for name in design.gallery.meta
+        },
+        centres=centres,
+        layout=LAYOUTS[0] if design.probes is None else LAYOUTS[1],
+    )
+
+
+def _samples(
+    counts: np.ndarray,
+    sessions: int | None,
+    cameras: int | None,
+    *,
+    part: str = "all",
+    first: np.ndarray | None = None,
+) -> Samples:
+    """Lay out a person's samples over sessions and cameras, crossed as evenly as they go.
+
+    `part` says which sessions they come from: all of them, the first one (enrolment), or the
+    later ones. `first` is how many samples each person has on the other side already.
+    """
+    person = np.repeat(np.arange(len(counts)), counts)
+    start = np.cumsum(counts) - counts
+    index = np.arange(len(person)) - start[person]
+    meta = {}
+    low, high = {"all": (1, sessions or 1), "enrolment": (1, 1), "later": (2, sessions or 1)}[part]
+    low = min(low, high)
+    each = high - low + 1
+    if sessions is not None:
+        meta["session"] = low + index % each
+    if cameras is not None:
+        before = 0 if first is None else first[person]
+        meta["camera"] = 1 + (before + index // each) % cameras
+    return Samples(person, meta)
+
+
+def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:
+    """Return how many samples each person has, from an int, a (low, high) range or a list."""
+    expected = (
+        f"expected an integer >= {low}, a range (low, high) of them, or a list of {people} counts"
+    )
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
+        raise DataError(f"{name} is {value!r}; {expected}")
+    if array.ndim == 0:
+        return np.full(people, array, dtype=np.int64)
+    if isinstance(value, tuple) and len(value) == 2:
+        if value[0] > value[1]:
+            raise DataError(f"{name} is {value!r}, a range that runs backwards; {expected}")
+        return stream.integers(int(value[0]), int(value[1]), people)
+    if len(array) != people:
+        raise DataError(f"{name} has {len(array)} counts; {expected}")
+    return array.astype(np.int64)
+
+
+def _unenrolled(value: Any, subjects: int) -> int:
+    if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
+        return max(1, round(float(value) * subjects))
+    whole = int(value) if isinstance(value, float) and value == 0.0 else value
+    try:
+        return require_integer("unenrolled", whole, low=0)
+    except DataError:
+        raise DataError(
+            f"unenrolled is {value!r}; expected an integer >= 0, or a fraction of the subjects "
+            "in (0, 1)"
+        ) from None
+
+
+def _within(value: Any, people: int) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim > 1 or not (np.isfinite(array) & (array >= 0.0)).all():
+        raise DataError(f"within is {value!r}; expected numbers in [0, inf)")
+    if array.ndim == 1 and len(array) != people:
+        raise DataError(f"within has {len(array)} values; expected 1, or {people}, one a person")
+    return np.broadcast_to(array, (people,))

@@ -1,0 +1,256 @@
+"""Top-K lists: for each query, its nearest gallery entries and no others.
+
+Challenge servers take such lists in place of a matrix. A list says all about its first K ranks,
+and nothing about the entries below them but that they are no nearer; what needs those is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.scores.arrays import as_array, as_index
+from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.matrix import Scores
+
+
+class TopKScores(Scores):
+    """For each query the indices of its K nearest gallery entries, nearest first.
+
+    Parameters
+    ----------
+    indices : array_like of int, shape (q, k)
+        Columns of the gallery, from 0, nearest first, none of them twice in a row; -1 at the end
+        of a row where a list is shorter.
+    probe_labels : sequence, shape (q,)
+        The identity of each query.
+    gallery_labels : sequence, shape (n,)
+        The identity of every gallery entry, listed or not: average precision divides by all
+        matches in the gallery.
+    distances : array_like, shape (q, k), optional
+        The scores of the entries, in the order of the list.
+    kind : {"distance", "similarity"}
+        What `distances` are.
+    probe_meta, gallery_meta, name
+        As for :class:`Scores`.
+
+    Attributes
+    ----------
+    indices : ndarray of int64, shape (q, k)
+    distances : ndarray, shape (q, k), or None
+        NaN or anything else where the index is -1.
+    depth : int
+        K, the length of the lists.
+    gallery_size : int
+        n, the number of gallery entries.
+
+    Raises
+    ------
+    DataError
+        If indices are outside of the gallery or repeated, or distances are not in the order of
+        the list.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> lists = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+    >>> lists
+    <TopKScores 2 queries, the nearest 2 of 3 gallery entries, 2 subjects>
+    >>> be.verification(lists)
+    Traceback (most recent call last):
+    bioeval.base.errors.ProtocolError: ... the 2 nearest ...
+    """
+
+    def __init__(
+        self,
+        indices: Any,
+        probe_labels: Any,
+        gallery_labels: Any,
+        *,
+        distances: Any = None,
+        kind: str = "distance",
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ):
+        require_choice("kind", kind, ("distance", "similarity"))
+        self.kind, self.nan, self.name = kind, "raise", name
+        self.origin = ""
+        self.labelled = True
+        self._mask = None
+        self.exclude = ()
+        self.gallery_labels = as_labels(gallery_labels, "gallery_labels")
+        n = len(self.gallery_labels)
+        if n == 0:
+            raise DataError("the gallery is empty: gallery_labels has no entries")
+        self.indices = _as_lists(indices, n)
+        q = len(self.indices)
+        if np.ndim(probe_labels) == 1 and len(probe_labels) != q:
+            raise DataError(
+                f"probe_labels has {len(probe_labels)} labels for {q} lists; expected one a query"
+            )
+        self.probe_labels = as_labels(probe_labels, "probe_labels", q)
+        self.distances = None if distances is None else self._as_distances(distances)
+        self.probe_ids = np.arange(n, n + q, dtype=np.int64)
+        self.gallery_ids = np.arange(n, dtype=np.int64)
+        self.probe_meta = as_meta(probe_meta, q, "probe_meta")
+        self.gallery_meta = as_meta(gallery_meta, n, "gallery_meta")
+        self.codes = Codes(self.probe_labels, self.gallery_labels)
+
+    def _as_distances(self, distances: Any) -> np.ndarray:
+        values = as_array(distances, "distances")
+        if values.shape != self.indices.shape:
+            raise DataError(
+                f"distances have shape {values.shape}; expected {self.indices.shape}, as indices"
+            )
+        listed = self.indices >= 0
+        if (np.isnan(values) & listed).any():
+            row = int(np.argmax((np.isnan(values) & listed).any(axis=1)))
+            raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
+        before, after = values[:, :-1], values[:, 1:]
+        wrong = (after > before if self.kind == "similarity" else after < before) & listed[:, 1:]
+        if wrong.any():
+            row = int(np.argmax(wrong.any(axis=1)))
+            word = "increase" if self.kind == "similarity" else "decrease"
+            other = "distance" if self.kind == "similarity" else "similarity"
+            raise DataError(
+                f"{self.kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
+                f"{word} along the list, the first is query {row}; a list has its nearest entry "
+                f"first (or these are of kind={other!r})"
+            )
+        return values
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def layout(self) -> str:
+        """Always ``"top-k"``."""
+        return "top-k"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of queries and of gallery entries, listed or not."""
+        return len(self.indices), self.gallery_size
+
+    @property
+    def depth(self) -> int:
+        """The length of the lists."""
+        return self.indices.shape[1]
+
+    @property
+    def gallery_size(self) -> int:
+        """The number of gallery entries."""
+        return len(self.gallery_labels)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the distances; float64 where there are none."""
+        return np.dtype(float) if self.distances is None else self.distances.dtype
+
+    def __repr__(self) -> str:
+        q, n = self.shape
+        return (
+            f"<TopKScores {q} queries, the nearest {self.depth} of {n} gallery entries, "
+            f"{len(self.subjects)} subjects>"
+        )
+
+    def select(self, probes: Any = None, gallery: Any = None) -> TopKScores:
+        """Take some queries; a part of the gallery would need entries that are not listed."""
+        if gallery is not None:
+            self._refuse()
+        if probes is None:
+            return self
+        index = as_index(probes, len(self.indices), "probes")
+        return TopKScores(
+            self.indices[index],
+            self.probe_labels[index],
+            self.gallery_labels,
+            distances=None if self.distances is None else self.distances[index],
+            kind=self.kind,
+            probe_meta={k: v[index] for k, v in self.probe_meta.items()},
+            gallery_meta=self.gallery_meta,
+            name=self.name,
+        )
+
+    def excluding(self, *columns: str) -> NoReturn:
+        """Refuse: :func:`bioeval.top_k` says with ``removed=`` what a query does not see."""
+        raise ProtocolError(
+            "exclude has no meaning for top-K lists; bioeval.top_k says with removed= what a query "
+            "does not see"
+        )
+
+    # ---------------------------------------------------------------- what it is not
+
+    def require_matrix(self) -> NoReturn:
+        """Say that the scores below the lists are missing, and what can be had without them."""
+        self._refuse()
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise ProtocolError(
+            f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
+            f"has the {self.depth} nearest alone; bioeval.top_k and the protocols of "
+            "re-identification (such as cityflow) give the measures that a list supports (CMC and "
+            "mean average precision up to its length), a matrix all others"
+        )
+
+    @property
+    def values(self) -> np.ndarray:
+        """Not there: a list is no matrix."""
+        self._refuse()
+
+    @property
+    def base(self) -> Any:
+        """Not there: a list is no matrix."""
+        self._refuse()
+
+    @property
+    def streams(self) -> bool:
+        """Never."""
+        return False
+
+    def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Refuse: a list is no matrix."""
+        self._refuse()
+
+    def at_pairs(
+        self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
+    ) -> NoReturn:
+        """Refuse: a list is no matrix."""
+        self._refuse()
+
+
+def _as_lists(indices: Any, n: int) -> np.ndarray:
+    """Return lists as int64, each with distinct entries of the gallery and -1 only at its end."""
+    array = np.asarray(indices)
+    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
+        raise DataError(
+            f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "
+            "(queries, K)"
+        )
+    outside = (array < -1) | (array >= n)
+    if outside.any():
+        row = int(np.argmax(outside.any(axis=1)))
+        found = int(array[row][np.argmax(outside[row])])
+        hint = "; these begin with 1, as it seems: subtract 1" if found == n else ""
+        raise DataError(
+            f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {found} in list "
+            f"{row}{hint}"
+        )
+    lists = array.astype(np.int64)
+    ended = lists[:, :-1] < 0
+    if (ended & (lists[:, 1:] >= 0)).any():
+        row = int(np.argmax((ended & (lists[:, 1:] >= 0)).any(axis=1)))
+        raise DataError(f"list {row} goes on after a -1, which ends a list")
+    ordered = np.sort(lists, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if twice.any():
+        row = int(np.argmax(twice.any(axis=1)))
+        entry = int(ordered[row, 1:][np.argmax(twice[row])])
+        raise DataError(
+            f"{int(twice.any(axis=1).sum())} lists hold an entry twice, the first is list {row} "
+            f"with {entry}"
+        )
+    return lists

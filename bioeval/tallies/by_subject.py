@@ -1,0 +1,231 @@
+"""Verification attempts by subject: one sweep that knows who is compared with whom."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.kernels import subject_counts as kernel
+from bioeval.scores.blocks import Block, BlockReader, as_row
+from bioeval.scores.labels import Codes, as_labels
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.attempts import VerificationJob
+
+# Counts of a part of a block: subjects of probes x subjects of the gallery x bins.
+_ROOM = 1 << 24
+
+
+class Sink(Protocol):
+    """What impostor attempts are counted into: a layer between each two thresholds."""
+
+    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """Add attempts between all subjects of two lists."""
+
+    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
+        """Add attempts between listed pairs of subjects."""
+
+
+def require_people(scores: Scores, method: str | None = None) -> None:
+    """Raise :class:`ProtocolError` where it is not known whose attempts the scores are.
+
+    Parameters
+    ----------
+    scores : Scores
+    method : str, optional
+        The interval that was asked for; without it, two systems are compared.
+    """
+    what = "comparing two systems" if method is None else f'interval="{method}"'
+
+    def instead(attempts: str) -> str:
+        taking = f'; or take interval="wilson", which takes all {attempts} for independent'
+        return "" if method is None else taking
+
+    if isinstance(scores, PairScores):
+        if scores.pair_subjects is None:
+            raise ProtocolError(
+                f"{what} needs the subjects of both sides of each pair: in a file, the columns "
+                "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
+                f"subjects= to Scores.from_pairs{instead('pairs')}"
+            )
+    elif not scores.labelled:
+        raise ProtocolError(
+            f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
+            f"templates belong together. Give labels{instead('attempts')}"
+        )
+
+
+class SubjectAttempts:
+    """The attempts of a verification job, by subject.
+
+    Parameters
+    ----------
+    scores : Scores
+        With labels, or pairs with subjects (:func:`require_people`).
+    job : VerificationJob
+        Which says what an attempt is.
+    reader : BlockReader
+        Of these scores.
+
+    Attributes
+    ----------
+    people : int
+        Subjects who take part, numbered from 0.
+    probes, enrolled : int
+        How many of them claim, and how many are claimed.
+    sides : pair of int64 arrays
+        Who claims, and who is claimed.
+    names : list
+        Their labels.
+    """
+
+    def __init__(self, scores: Scores, job: VerificationJob, reader: BlockReader):
+        self.scores, self.job, self.reader = scores, job, reader
+        self._pairs: tuple[np.ndarray, np.ndarray] | None = None
+        known = self._codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
+        if isinstance(scores, PairScores):
+            self._pairs = codes = known.probe, known.gallery
+        elif job.claims is not None:
+            probes, groups = job.claims
+            codes = scores.codes.probe[probes], reader.gallery.subjects[groups]
+        else:
+            codes = known.probe, known.gallery
+        who = np.unique(np.concatenate(codes))
+        self.people = len(who)
+        self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
+        self._person[who] = np.arange(len(who))
+        self.sides = tuple(self._person[np.unique(c)] for c in codes)
+        self.probes, self.enrolled = map(len, self.sides)
+        self.names = known.values[who].tolist()
+
+    @staticmethod
+    def _codes_of_pairs(scores: PairScores) -> Codes:
+        assert scores.pair_subjects is not None
+        left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
+        codes = Codes(left, right)
+        wrong = (codes.probe == codes.gallery) != scores.genuine
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            a, b = left.tolist()[i], right.tolist()[i]
+            raise DataError(
+                f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
+                f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
+            )
+        return codes
+
+    def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        """Count all impostor attempts; return the genuine ones as scores and subjects.
+
+        Parameters
+        ----------
+        thresholds : float64 array, shape (t,)
+            Increasing distances. Layer ``k`` of the sink gets the attempts above
+            ``thresholds[k - 1]`` and not above ``thresholds[k]``; the last one all others.
+        sink : Sink
+
+        Returns
+        -------
+        values : float64 array, shape (g,)
+        people : int64 array, shape (g,)
+        """
+        if self._pairs is not None:
+            return self._of_pairs(thresholds, sink)
+        if self.job.claims is not None:
+            return self._of_claims(thresholds, sink)
+        return self._of_all(thresholds, sink)
+
+    def _of_all(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        scores = self.scores
+        codes = scores.codes.probe
+        changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
+        reader = self.reader
+        if changes > len(np.unique(codes)):  # the probes of each subject side by side
+            scores = scores.select(probes=np.argsort(codes, kind="stable"))
+            reader = BlockReader(scores)
+        enrolled = self._person[reader.gallery.subjects]
+        genuine, people = [], []
+        for block in reader:
+            if self.job.templates == "multi":
+                block = block.fused(self.job.fusion)
+            who = self._person[scores.codes.probe[block.low : block.low + len(block.values)]]
+            size = int((block.own_stop - block.own_start).sum())
+            value, row = np.empty(size, block.values.dtype), np.empty(size, dtype=np.int64)
+            filled = kernel.list_own(
+                block.values, block.own_start, block.own_stop, block.self_position, value, row
+            )
+            genuine.append(value[:filled].astype(np.float64))
+            people.append(who[row[:filled]])
+            self._count(block, who, enrolled, thresholds, sink)
+        return np.concatenate(genuine), np.concatenate(people)
+
+    def _count(
+        self,
+        block: Block,
+        who: np.ndarray,
+        enrolled: np.ndarray,
+        thresholds: np.ndarray,
+        sink: Sink,
+    ) -> None:
+        """Count the impostor attempts of a block, a few subjects at a time."""
+        first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
+        step = max(1, _ROOM // (len(enrolled) * (len(thresholds) + 1)))
+        for low in range(0, len(first) - 1, step):
+            ends = first[low : low + step + 1]
+            counts = np.zeros((len(ends) - 1, len(enrolled), len(thresholds) + 1), dtype=np.int32)
+            rows = slice(ends[0], ends[-1])
+            kernel.count_pairs(
+                block.values[rows], block.starts, block.own[rows], block.self_position[rows],
+                ends - ends[0], thresholds, counts,
+            )  # fmt: skip
+            layers = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
+            sink.add(layers, who[ends[:-1]], enrolled)
+
+    def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        assert self.job.claims is not None
+        probes, groups = self.job.claims
+        values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+        for block in self.reader:
+            if self.job.templates == "multi":
+                block = block.fused(self.job.fusion)
+            low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
+            rows, chosen = probes[low:high] - block.low, groups[low:high]
+            size = int(np.diff(block.starts)[chosen].sum())
+            value, claim = np.empty(size, block.values.dtype), np.empty(size, dtype=np.int64)
+            filled = kernel.list_claims(
+                block.values, block.starts, block.self_position, rows, chosen, value, claim
+            )
+            values.append(value[:filled].astype(np.float64))
+            claims.append(claim[:filled] + low)
+        claim = np.concatenate(claims)
+        left = self._person[self.scores.codes.probe[probes[claim]]]
+        right = self._person[self.reader.gallery.subjects[groups[claim]]]
+        return self._listed(np.concatenate(values), left, right, thresholds, sink)
+
+    def _of_pairs(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        assert self._pairs is not None
+        row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0].astype(np.float64)
+        there = ~np.isnan(row)
+        left, right = (self._person[codes[there]] for codes in self._pairs)
+        return self._listed(row[there], left, right, thresholds, sink)
+
+    def _listed(
+        self,
+        values: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+        thresholds: np.ndarray,
+        sink: Sink,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count a list of attempts."""
+        same = left == right
+        layer = np.searchsorted(thresholds, values[~same])
+        key = (layer * self.people + left[~same]) * self.people + right[~same]
+        key, counts = np.unique(key, return_counts=True)
+        pair, n = key % self.people**2, self.people
+        ends = np.searchsorted(key, np.arange(len(thresholds) + 2) * n**2)
+        for k in range(len(thresholds) + 1):
+            part = slice(ends[k], ends[k + 1])
+            if ends[k] < ends[k + 1]:
+                sink.add_pairs(k, pair[part] // n, pair[part] % n, counts[part])
+        return values[same], left[same]

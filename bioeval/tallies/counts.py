@@ -1,0 +1,231 @@
+"""Tallies: what was counted, in integers that merge.
+
+Evaluating two disjoint sets of probes and merging their tallies equals evaluating both at once.
+Everything here is in internal distances (see :mod:`bioeval.tallies.thresholds`).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import MergeError
+from bioeval.scores.about import About
+from bioeval.tallies.points import VerificationPoints
+from bioeval.tallies.thresholds import CELLS, cells_of, edge_of
+
+
+@dataclass
+class CellCounts:
+    """Scores counted into cells ``((k - 1) w, k w]``, ``w = 2 ** exponent``, from cell `first`.
+
+    The exponent is the least whose cells cover the scores (:func:`cell_exponent`); it follows
+    from the scores alone, so merged counts have the very cells that counting everything at once
+    would have had. The first and the last cell are not empty.
+    """
+
+    exponent: int = 0
+    first: int = 0
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    negative_infinite: int = 0
+    positive_infinite: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of scores counted."""
+        return int(self.counts.sum()) + self.negative_infinite + self.positive_infinite
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Upper edges of the first and the last cell; (inf, -inf) without finite scores."""
+        if not len(self.counts):
+            return math.inf, -math.inf
+        last = self.first + len(self.counts) - 1
+        # Past the largest float there is no finite edge, nor a finite score.
+        high = min(edge_of(last, self.exponent), sys.float_info.max)
+        return edge_of(self.first, self.exponent), high
+
+    def fitted(self) -> CellCounts:
+        """Return the same counts without empty cells at the ends, in as wide cells as it takes."""
+        filled = np.nonzero(self.counts)[0]
+        if not len(filled):
+            return replace(self, exponent=0, first=0, counts=self.counts[:0])
+        low, high = int(filled[0]), int(filled[-1]) + 1
+        found = replace(self, first=self.first + low, counts=self.counts[low:high])
+        while len(found.counts) > CELLS:
+            found = found.coarsened(found.exponent + 1)
+        return found
+
+    def coarsened(self, exponent: int) -> CellCounts:
+        """Return the same counts in cells of another exponent, not below the own."""
+        if exponent == self.exponent or not len(self.counts):
+            return replace(self)
+        k = self.first + np.nonzero(self.counts)[0]
+        # ceil(k / 2**shift): cells are closed above.
+        joined = -((-k) >> min(62, exponent - self.exponent))
+        first = int(joined[0])
+        counts = np.zeros(int(joined[-1]) - first + 1, dtype=np.int64)
+        np.add.at(counts, joined - first, self.counts[self.counts > 0])
+        return replace(self, exponent=exponent, first=first, counts=counts)
+
+    def merge(self, other: CellCounts) -> CellCounts:
+        """Count the scores of both."""
+        negative = self.negative_infinite + other.negative_infinite
+        positive = self.positive_infinite + other.positive_infinite
+        if not len(self.counts) or not len(other.counts):
+            kept = self if len(self.counts) else other
+            return replace(kept, negative_infinite=negative, positive_infinite=positive)
+        exponent = max(self.exponent, other.exponent)
+        first, last = _cover(exponent, self, other)
+        while last - first >= CELLS:
+            exponent += 1
+            first, last = _cover(exponent, self, other)
+        counts = np.zeros(last - first + 1, dtype=np.int64)
+        for part in (self.coarsened(exponent), other.coarsened(exponent)):
+            start = part.first - first
+            counts[start : start + len(part.counts)] += part.counts
+        return CellCounts(exponent, first, counts, negative, positive)
+
+    def at_most(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return how many scores are at most each threshold.
+
+        Exact at cell edges, at and beyond the ends of the range, and at the infinities.
+        """
+        before = np.concatenate([[0], np.cumsum(self.counts)])
+        cells = cells_of(thresholds, self.exponent) - self.first + 1
+        taken = np.clip(cells, 0, len(self.counts)).astype(np.int64)
+        out = before[taken] + self.negative_infinite
+        out[thresholds == -np.inf] = self.negative_infinite
+        out[thresholds == np.inf] = self.total
+        return out
+
+
+def _cover(exponent: int, *parts: CellCounts) -> tuple[int, int]:
+    """Return the first and the last cell of an exponent that hold the cells of all parts."""
+    ends = []
+    for part in parts:
+        shift = exponent - part.exponent
+        last = part.first + len(part.counts) - 1
+        ends += [-((-part.first) >> shift), -((-last) >> shift)]
+    return min(ends), max(ends)
+
+
+@dataclass
+class ThresholdCounts:
+    """Scores counted between given thresholds: bin ``i`` holds ``t[i - 1] < x <= t[i]``."""
+
+    thresholds: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def total(self) -> int:
+        """The number of scores counted."""
+        return int(self.counts.sum())
+
+    def merge(self, other: ThresholdCounts) -> ThresholdCounts:
+        """Count the scores of both, which must have been counted at the same thresholds."""
+        if not np.array_equal(self.thresholds, other.thresholds):
+            raise MergeError(
+                f"tallies over different thresholds ({len(self.thresholds)} and "
+                f"{len(other.thresholds)} of them) cannot be merged; count both at the same ones"
+            )
+        return replace(self, counts=self.counts + other.counts)
+
+    def at_most(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return how many scores are at most each of the given thresholds."""
+        place = np.searchsorted(self.thresholds, thresholds)
+        if (place >= len(self.thresholds)).any() or (self.thresholds[place] != thresholds).any():
+            raise MergeError("counts are known only at the thresholds they were made with")
+        return np.cumsum(self.counts)[place]
+
+
+@dataclass
+class VerificationTally:
+    """Counts of verification: genuine scores kept (they are few), impostor scores counted.
+
+    `given` holds the counts at thresholds of the user's; `points` the operating points, where
+    the scores have been looked at again to find them.
+    """
+
+    about: About
+    templates: str
+    fusion: str
+    claims: str
+    genuine: np.ndarray
+    impostor: CellCounts
+    given: ThresholdCounts | None = None
+    skipped_claims: int = 0
+    requested: int | None = None
+    points: VerificationPoints | None = None
+
+    def merge(self, other: VerificationTally) -> VerificationTally:
+        """Count the attempts of both; they must be of the same kind, over the same thresholds.
+
+        Operating points do not merge: they need the scores again.
+        """
+        _same(self, other, ("templates", "fusion", "claims", "requested"))
+        if (self.given is None) != (other.given is None):
+            raise MergeError("one tally has thresholds of its own, the other the default grid")
+        return replace(
+            self,
+            about=self.about.merge(other.about),
+            genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
+            impostor=self.impostor.merge(other.impostor),
+            given=None
+            if self.given is None or other.given is None
+            else self.given.merge(other.given),
+            skipped_claims=self.skipped_claims + other.skipped_claims,
+            points=None,
+        )
+
+
+@dataclass
+class IdentificationTally:
+    """Facts of each probe, from which open- and closed-set identification follow.
+
+    All arrays have one entry a probe. With rank unit ``"subject"`` the candidates are subjects
+    at their fused distance, otherwise templates; ``nearest_mate`` and ``nearest_other`` are
+    distances of templates always (TTR and FTR speak of templates).
+    """
+
+    about: About
+    rank_unit: str
+    fusion: str
+    enrolled: np.ndarray
+    mate: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    tied_before: np.ndarray
+    mates_tied: np.ndarray
+    mates: np.ndarray
+    other: np.ndarray
+    others: np.ndarray
+    nearest_mate: np.ndarray
+    nearest_other: np.ndarray
+
+    def merge(self, other: IdentificationTally) -> IdentificationTally:
+        """Put the probes of both together."""
+        _same(self, other, ("rank_unit", "fusion"))
+        joined: dict[str, Any] = {
+            f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)])
+            for f in fields(self)
+            if isinstance(getattr(self, f.name), np.ndarray)
+        }
+        return replace(self, about=self.about.merge(other.about), **joined)
+
+
+TaskTally = VerificationTally | IdentificationTally
+
+
+def _same(a: Any, b: Any, names: Sequence[str]) -> None:
+    if type(a) is not type(b):
+        raise MergeError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
+    for name in names:
+        mine, theirs = getattr(a, name), getattr(b, name)
+        if mine != theirs:
+            raise MergeError(f"tallies of different {name}: {mine!r} and {theirs!r}")

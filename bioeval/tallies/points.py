@@ -1,0 +1,292 @@
+"""Operating points from exact counts: pure arithmetic on points of a ROC.
+
+A point is (threshold, false accepts, false rejects). The first one rejects all; then there is
+one for each distinct score, from strict to loose. Everything is in internal distances. The
+definitions are in ``docs/definitions.md``, "Operating points".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+
+# The targets that results report unless others are asked for.
+FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
+
+# Prior share of genuine attempts, cost of a false reject, cost of a false accept: half total
+# error rate.
+COSTS = ((0.5, 1.0, 1.0),)
+
+
+def check_far_targets(targets: Any) -> np.ndarray:
+    """Return FAR targets as an array, or raise :class:`DataError` unless all are in [0, 1]."""
+    try:
+        array = np.atleast_1d(np.asarray(targets, dtype=np.float64))
+    except (ValueError, TypeError):
+        array = np.array([np.nan])
+    if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
+        raise DataError(f"far_targets is {targets!r}; expected rates in [0, 1]")
+    return array
+
+
+def per_cent(rate: float) -> str:
+    """Return a round rate in per cent: 0.001 is ``0.1 %``."""
+    return f"{100 * rate:.6g} %"
+
+
+def check_costs(costs: Any) -> np.ndarray:
+    """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
+    try:
+        array = np.asarray(costs, dtype=np.float64)
+        array = array.reshape(-1, 3) if array.size else np.empty((0, 3))
+    except (ValueError, TypeError):
+        array = np.full((1, 3), np.nan)
+    good = np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
+    if not good:
+        raise DataError(
+            f"costs is {costs!r}; expected rows of (prior, c_miss, c_fa), the prior share of "
+            "genuine attempts in [0, 1] and costs of at least 0"
+        )
+    return array
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Consecutive points of a ROC, from strict to loose.
+
+    Attributes
+    ----------
+    threshold : float64 array, shape (p,)
+        Increasing; NaN or -inf for the point that rejects all.
+    fa, fr : arrays, shape (p,)
+        False accepts and false rejects: integers, or expected counts under expected ties.
+    genuine, impostor : int
+        Attempts of each class.
+    """
+
+    threshold: np.ndarray
+    fa: np.ndarray
+    fr: np.ndarray
+    genuine: int
+    impostor: int
+
+    def far(self, i: int) -> float:
+        """Return the FAR of a point."""
+        return float(self.fa[i]) / self.impostor
+
+    def frr(self, i: int) -> float:
+        """Return the FRR of a point."""
+        return float(self.fr[i]) / self.genuine
+
+    def common(self, i: int) -> tuple[float, float]:
+        """Return FAR and FRR of a point over a common denominator, without rounding."""
+        return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
+
+    def first_crossed(self) -> int:
+        """Return the first point with FAR >= FRR, compared without rounding; p if none."""
+        low, high = 0, len(self.fa)
+        while low < high:
+            middle = (low + high) // 2
+            if crossed(self.fa[middle], self.fr[middle], self.genuine, self.impostor):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+
+def crossed(fa: float, fr: float, genuine: int, impostor: int) -> bool:
+    """Say whether FAR >= FRR, without rounding."""
+    left, right = _number(fa), _number(fr)
+    return left * genuine >= right * impostor
+
+
+def _number(x: float) -> float | int:
+    return int(x) if isinstance(x, (int, np.integer)) else float(x)
+
+
+@dataclass
+class EqualError:
+    """The equal error rate and what belongs to it; NaN where it is not defined."""
+
+    eer: float = np.nan
+    eer_threshold: float = np.nan
+    far_at_eer: float = np.nan
+    frr_at_eer: float = np.nan
+    eer_low: float = np.nan
+    eer_high: float = np.nan
+
+
+def equal_error(curve: Curve) -> EqualError:
+    """Return the EER where FAR and FRR cross between two neighbouring points.
+
+    The value is interpolated; the threshold is the attainable neighbour with the smaller
+    ``max(FAR, FRR)``, the stricter one in a tie; the bracket is that of the Fingerprint
+    Verification Competition (Maio et al. 2002): the neighbour with the smaller FAR + FRR.
+    """
+    one = curve.first_crossed()
+    if one == 0 or one == len(curve.fa):
+        return EqualError()
+    zero = one - 1
+    f0, r0, f1, r1 = curve.far(zero), curve.frr(zero), curve.far(one), curve.frr(one)
+    weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+    # Ties are told from the counts, over a common denominator: rates are rounded.
+    (a0, b0), (a1, b1) = curve.common(zero), curve.common(one)
+    at = zero if max(a0, b0) <= max(a1, b1) else one
+    # The loosest point with FRR >= FAR is point 1 where the two are equal there.
+    side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
+    return EqualError(
+        eer=f0 + weight * (f1 - f0),
+        eer_threshold=float(curve.threshold[at]),
+        far_at_eer=curve.far(at),
+        frr_at_eer=curve.frr(at),
+        eer_low=min(side),
+        eer_high=max(side),
+    )
+
+
+def allowed_false_accepts(target: float, impostor: int) -> int:
+    """Return the largest number of false accepts whose rate is at most `target`."""
+    c = int(min(max(target, 0.0), 1.0) * impostor)
+    while c < impostor and (c + 1) / impostor <= target:
+        c += 1
+    while c > 0 and c / impostor > target:
+        c -= 1
+    return c
+
+
+def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
+    """Return where the lower-left convex hull of the points meets the line FAR = FRR.
+
+    Parameters
+    ----------
+    far, frr : float64 arrays
+        Points from (0, 1) to (1, 0), FAR not falling, FRR not rising.
+    """
+    from bioeval.kernels.refine import lower_hull
+
+    chosen = np.empty(len(far), dtype=np.int64)
+    n = lower_hull(far, frr, chosen)
+    x, y = far[chosen[:n]], frr[chosen[:n]]
+    one = int(np.argmax(x >= y))
+    if one == 0:
+        return float(x[0]) if x[0] == y[0] else float("nan")
+    gap0, gap1 = y[one - 1] - x[one - 1], y[one] - x[one]
+    return float(x[one - 1] + gap0 / (gap0 - gap1) * (x[one] - x[one - 1]))
+
+
+@dataclass
+class VerificationPoints:
+    """Operating points of verification, in internal distances; NaN where not defined."""
+
+    equal_error: EqualError = field(default_factory=EqualError)
+    eer_hull: float = np.nan
+    auc: float = np.nan
+    d_prime: float = np.nan
+    zero_far: float = np.nan
+    zero_far_threshold: float = np.nan
+    zero_frr: float = np.nan
+    zero_frr_threshold: float = np.nan
+    far_target: np.ndarray = field(default_factory=lambda: np.empty(0))
+    frr_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
+    threshold_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
+    costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
+    min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
+    min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
+    symmetric: bool = False
+    every_score: bool = True
+
+
+@dataclass
+class Gaps:
+    """Where the impostor scores lie among the genuine ones.
+
+    Attributes
+    ----------
+    marks : float64 array, shape (u,)
+        The distinct genuine scores, increasing.
+    below, at : int64 arrays, shape (u,)
+        Impostor scores smaller than each mark, and exactly at it.
+    genuine : int64 array, shape (u,)
+        Genuine scores at each mark.
+    impostor : int
+        All impostor attempts.
+    """
+
+    marks: np.ndarray
+    below: np.ndarray
+    at: np.ndarray
+    genuine: np.ndarray
+    impostor: int
+
+    def auc(self) -> float:
+        """Return the Mann-Whitney statistic: pairs in the right order, ties one half."""
+        total = int(self.genuine.sum())
+        if not total or not self.impostor:
+            return float("nan")
+        # Twice the number of impostor scores farther than each mark, ties once.
+        farther = 2 * self.impostor - 2 * self.below - self.at
+        if 2 * self.impostor * total < 2**62:
+            twice = int(np.dot(self.genuine, farther))
+        else:
+            twice = sum(int(a) * int(b) for a, b in zip(self.genuine, farther, strict=True))
+        return twice / (2 * total * self.impostor)
+
+    def exact_cost(self, point: int, p: float, miss: float, accept: float) -> Fraction:
+        """Return the cost of one of the best points, without rounding."""
+        total = int(self.genuine.sum())
+        fr = total - int(self.genuine[:point].sum())
+        fa = int(self.below[point - 1] + self.at[point - 1]) if point else 0
+        missed = Fraction(p) * Fraction(miss) * Fraction(fr, total)
+        return missed + (1 - Fraction(p)) * Fraction(accept) * Fraction(fa, self.impostor)
+
+    def best_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (threshold, FAR, FRR) of all points that can be optimal under any cost.
+
+        Those are reject-all and the points at genuine scores: between two of them more impostors
+        are accepted and no genuine score is.
+        """
+        total = int(self.genuine.sum())
+        far = np.concatenate([[0.0], (self.below + self.at) / self.impostor])
+        frr = np.concatenate([[1.0], (total - np.cumsum(self.genuine)) / total])
+        return np.concatenate([[-np.inf], self.marks]), far, frr
+
+
+# Points of nearly the same cost that are compared without rounding.
+EXACT_COSTS = 1000
+
+
+def min_costs(gaps: Gaps, costs: np.ndarray, reject_all: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least cost ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest threshold.
+
+    Parameters
+    ----------
+    costs : float64 array, shape (c, 3)
+        Rows of (p, c_miss, c_fa), p the share of genuine attempts expected in use.
+    reject_all : float
+        The threshold that rejects everything; NaN where there is none.
+    """
+    threshold, far, frr = gaps.best_points()
+    threshold[0] = reject_all
+    least, where = np.empty(len(costs)), np.empty(len(costs))
+    for i, (p, miss, accept) in enumerate(costs):
+        cost = p * miss * frr + (1 - p) * accept * far
+        best = int(np.argmin(cost))
+        near = np.nonzero(cost <= cost[best] * (1 + 1e-12))[0]
+        if 1 < len(near) <= EXACT_COSTS:  # rounding must not choose among equals
+            exact = [gaps.exact_cost(int(k), p, miss, accept) for k in near]
+            best = int(near[exact.index(min(exact))])
+        least[i], where[i] = cost[best], threshold[best]
+    return least, where
+
+
+def d_prime(genuine: tuple[float, float], impostor: tuple[float, float]) -> float:
+    """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)`` from (mean, variance) pairs."""
+    spread = genuine[1] / 2 + impostor[1] / 2
+    if not 0 < spread < np.inf:
+        return float("nan")
+    return abs(impostor[0] - genuine[0]) / float(np.sqrt(spread))

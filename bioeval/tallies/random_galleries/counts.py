@@ -1,0 +1,242 @@
+"""Expected counts over all galleries that may be drawn, probe by probe, without sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+
+import numpy as np
+
+from bioeval.base.errors import MergeError, require_choice
+from bioeval.kernels import expected_counts as kernel
+from bioeval.scores.about import About
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.tallies.attempts import guide_to
+from bioeval.tallies.random_galleries.exact_sum import FixedSums
+from bioeval.tallies.tie_policies import TIES
+
+# Chances below this are left out of a sum of many: far below the last bit of any result.
+TINY = 1e-24
+
+# Chances worked out together, so that memory does not grow with the ranks.
+TILE_CHANCES = 1 << 20
+
+POLICY = {"optimistic": 0, "pessimistic": 1, "stable": 2, "expected": 3}
+
+# The sums over thresholds, one row each.
+ENROLLED, UNENROLLED, TARGET, OWN = range(4)
+
+
+@dataclass
+class GalleryTally:
+    """Expected counts over random galleries; sums that merge exactly.
+
+    Attributes
+    ----------
+    about : About
+    size : int
+        Templates drawn of each subject.
+    ties : str
+    thresholds : float64 array, shape (t,)
+        As increasing distances; empty for closed-set identification.
+    di : FixedSums, shape (t + 1, k)
+        Genuine attempts by the first threshold not below their mate, and by rank.
+    tied : FixedSums, shape (1, 1)
+        Genuine attempts with a non-mate exactly as close.
+    within : FixedSums, shape (4, t)
+        Probes with a template within each threshold: of others, the enrolled and the unenrolled;
+        of anyone, and of their own subject, the enrolled.
+    genuine, unmated, targets, non_targets : int
+        Probes with a usable mate, and without; enrolled probes, and others.
+    impostors_enrolled, impostors_unenrolled : int
+        Of them, those with a usable template of another subject.
+    first_unmated : int
+        The first probe without a mate, -1 if there is none.
+    """
+
+    about: About
+    size: int
+    ties: str
+    thresholds: np.ndarray
+    di: FixedSums
+    tied: FixedSums
+    within: FixedSums
+    genuine: int = 0
+    unmated: int = 0
+    unmated_targets: int = 0
+    targets: int = 0
+    non_targets: int = 0
+    impostors_enrolled: int = 0
+    impostors_unenrolled: int = 0
+    first_unmated: int = -1
+
+    def merge(self, other: GalleryTally) -> GalleryTally:
+        """Return the tally of both sets of probes, equal to the last bit to that of the whole.
+
+        Raises
+        ------
+        MergeError
+            If they differ in the gallery, the ties, the thresholds or the number of ranks.
+        """
+        if not isinstance(other, GalleryTally):
+            raise MergeError(f"a GalleryTally cannot be merged with a {type(other).__name__}")
+        for name in ("size", "ties"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise MergeError(f"tallies of different {name}: {mine!r} and {theirs!r}")
+        if not np.array_equal(self.thresholds, other.thresholds):
+            raise MergeError(
+                f"tallies over different thresholds ({len(self.thresholds)} and "
+                f"{len(other.thresholds)} of them) cannot be merged; count both at the same ones"
+            )
+        if self.di.high.shape != other.di.high.shape:
+            raise MergeError("tallies of different numbers of ranks; give both the same max_rank")
+        added = {
+            f.name: getattr(self, f.name) + getattr(other, f.name)
+            for f in fields(self)
+            if isinstance(getattr(self, f.name), int) and f.name not in ("size", "first_unmated")
+        }
+        first = self.first_unmated
+        if first < 0 <= other.first_unmated:
+            first = self.about.probes + other.first_unmated
+        return replace(
+            self,
+            about=self.about.merge(other.about),
+            di=self.di.merge(other.di),
+            tied=self.tied.merge(other.tied),
+            within=self.within.merge(other.within),
+            first_unmated=first,
+            **added,
+        )
+
+
+class GalleryJob:
+    """Works out, for each probe, its chances over all galleries, and adds them up.
+
+    Parameters
+    ----------
+    reader : BlockReader
+    size : int
+        Templates drawn of each subject.
+    ties : str
+    thresholds : float64 array, shape (t,)
+        Increasing distances; empty to leave thresholds out.
+    ranks : int
+        The last rank.
+    """
+
+    def __init__(
+        self,
+        reader: BlockReader,
+        *,
+        size: int,
+        ties: str,
+        thresholds: np.ndarray,
+        ranks: int,
+    ):
+        require_choice("ties", ties, TIES)
+        self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
+        self.thresholds = thresholds
+        count = len(thresholds)
+        self.tally = GalleryTally(
+            about=reader.about,
+            size=size,
+            ties=ties,
+            thresholds=thresholds,
+            di=FixedSums.zeros(count + 1, ranks),
+            tied=FixedSums.zeros(1, 1),
+            within=FixedSums.zeros(4, count),
+        )
+        self.guide = guide_to(thresholds)
+        self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
+        self.steps = _steps(int(np.diff(reader.gallery.starts).max()), size)
+
+    def add(self, block: Block) -> None:
+        """Work out the rows of a block."""
+        room = block.own_stop - block.own_start
+        tally = self.tally
+        enrolled = block.own >= 0
+        tally.targets += int(enrolled.sum())
+        tally.non_targets += int((~enrolled).sum())
+        for low, high in _tiles(room, self.ranks, len(self.thresholds)):
+            self._rank(block, low, high, room[low:high])
+            if len(self.thresholds):
+                self._within(block, low, high)
+
+    def _rank(self, block: Block, low: int, high: int, room: np.ndarray) -> None:
+        first = np.concatenate([[0], np.cumsum(room)])
+        mate, tied = np.empty(first[-1]), np.empty(first[-1])
+        chance = np.empty((first[-1], self.ranks))
+        kernel.rank_chances(
+            block.values[low:high], block.columns, block.starts, block.own[low:high],
+            block.self_position[low:high], first, self.size, POLICY[self.ties], TINY, *self.rules,
+            mate, tied, chance,
+        )  # fmt: skip
+        tally, usable = self.tally, ~np.isnan(mate)
+        bins = np.searchsorted(self.thresholds, mate)
+        tally.di.add(chance, np.where(usable, bins, -1))
+        tally.tied.add(tied[:, None], np.where(usable, 0, -1))
+        mated = np.zeros(len(room), dtype=bool)
+        mated[np.repeat(np.arange(len(room)), room)[usable]] = True
+        tally.genuine += int(mated.sum())
+        tally.unmated += int((~mated).sum())
+        tally.unmated_targets += int((~mated & (block.own[low:high] >= 0)).sum())
+        if tally.first_unmated < 0 and not mated.all():
+            tally.first_unmated = block.low + low + int(np.argmin(mated))
+
+    def _within(self, block: Block, low: int, high: int) -> None:
+        shape = (high - low, len(self.thresholds))
+        anyone, oneself = np.empty(shape), np.empty(shape)
+        others = np.empty(high - low, dtype=np.int64)
+        kernel.within_chances(
+            block.values[low:high], block.starts, block.own[low:high],
+            block.self_position[low:high], self.thresholds, *self.guide, self.steps,
+            anyone, oneself, others,
+        )  # fmt: skip
+        tally, enrolled = self.tally, block.own[low:high] >= 0
+        tally.impostors_enrolled += int((enrolled & (others > 0)).sum())
+        tally.impostors_unenrolled += int((~enrolled & (others > 0)).sum())
+        tally.within.add(anyone, np.where(enrolled, ENROLLED, UNENROLLED))
+        tally.within.add(anyone + (1.0 - anyone) * oneself, np.where(enrolled, TARGET, -1))
+        tally.within.add(oneself, np.where(enrolled, OWN, -1))
+
+    def result(self) -> GalleryTally:
+        """Return the tally."""
+        return self.tally
+
+
+def _tiles(room: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows whose chances fit into one tile, or single rows."""
+    low, held = 0, 0
+    for i, mates in enumerate(room):
+        needed = int(mates) * ranks + 3 * thresholds
+        if i > low and held + needed > TILE_CHANCES:
+            yield low, i
+            low, held = i, 0
+        held += needed
+    yield low, len(room)
+
+
+@lru_cache(maxsize=8)
+def _rules(trials: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return Gauss-Legendre rules on (0, 1) for up to so many tied subjects; see the kernel."""
+    from scipy.special import roots_legendre
+
+    most = min(trials // 2 + 1, 16 + int(6.0 * np.sqrt(trials)))
+    sizes = [1]
+    while sizes[-1] < most:
+        sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
+    found = [roots_legendre(size) for size in sizes]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    nodes = np.concatenate([(x + 1.0) / 2.0 for x, _ in found])
+    weights = np.concatenate([w / w.sum() for _, w in found])
+    return np.array(sizes), starts, nodes, weights
+
+
+def _steps(largest: int, size: int) -> np.ndarray:
+    """Return what one more template within a threshold adds to the logarithm; see the kernel."""
+    left = np.arange(largest + 1)
+    steps = np.full(largest + 1, -np.inf)
+    steps[left > size] = np.log1p(-size / left[left > size])
+    return steps

@@ -1,0 +1,126 @@
+"""What may be asked for: how many templates of each subject, drawn how often."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.random import RandomState
+from bioeval.scores.blocks import require_subjects
+from bioeval.scores.matrix import Scores
+
+# What is kept of sampled galleries takes no more bytes than this.
+ROOM = 1 << 32
+
+RANK_UNITS = ("template", "subject")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A random gallery.
+
+    Attributes
+    ----------
+    size : int
+        Templates of each subject; 0 where all of them are enrolled and nothing is drawn.
+    repeats : int
+        Galleries to sample; 0 for the exact mean over all.
+    random_state : seed
+        Of the sampling.
+    """
+
+    size: int = 0
+    repeats: int = 0
+    random_state: RandomState = None
+
+    @property
+    def gallery(self) -> str:
+        """The word or number that the user knows it by."""
+        return {0: "all", 1: "single"}.get(self.size, str(self.size))
+
+
+def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -> Drawn:
+    """Return the random gallery that the options of a task ask for.
+
+    Raises
+    ------
+    DataError
+        If `gallery` is not ``"all"``, ``"single"`` or a number of templates, or `sampling` not
+        ``"exact"`` or a number of galleries; or if nothing would be drawn.
+    """
+    if isinstance(gallery, str) and gallery in ("all", "single"):
+        size = 0 if gallery == "all" else 1
+    else:
+        wanted = "'all' templates, 'single', or the number of templates of each subject"
+        size = _whole("gallery", gallery, wanted)
+    if isinstance(sampling, str) and sampling == "exact":
+        repeats = 0
+    else:
+        repeats = _whole("sampling", sampling, "'exact', or the number of galleries to draw")
+    if not size and repeats:
+        raise DataError(
+            f'sampling is {sampling!r}, but gallery="all" enrols every template and leaves '
+            'nothing to draw; give gallery="single" or a number of templates'
+        )
+    return Drawn(size, repeats, random_state)
+
+
+def require_room(repeats: int, each: int) -> None:
+    """Raise if sampled galleries, of which `each` numbers are kept, would take too much memory."""
+    if repeats * each * 8 > ROOM:
+        raise DataError(
+            f"sampling is {repeats:,}, which would take {repeats * each * 8 / 2**30:,.0f} GiB "
+            f"(at most {ROOM >> 30}); expected at most {ROOM // (each * 8):,} galleries of these "
+            "probes. The exact mean needs none"
+        )
+
+
+def refuse_interval(interval: str | None) -> None:
+    """Raise where an interval is asked for of galleries that are drawn."""
+    if interval is not None:
+        raise DataError(
+            f"interval is {interval!r}, but intervals are of the gallery as it stands; give "
+            'gallery="all", or leave interval out: sampling=100 tells the spread between galleries'
+        )
+
+
+def _whole(name: str, value: Any, expected: str) -> int:
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise DataError(f"{name} is {value!r}; expected {expected} (at least 1)")
+    return min(int(number), int(np.iinfo(np.int64).max))
+
+
+def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) -> None:
+    """Raise unless the averages over such galleries can be worked out.
+
+    Raises
+    ------
+    DataError
+        With several templates of a subject, for ranks among templates or other fusions than the
+        nearest: their averages are no product over subjects.
+    ProtocolError
+        If the scores do not say which templates belong together.
+    """
+    require_choice("rank_unit", rank_unit, RANK_UNITS)
+    require_subjects(scores, f"a gallery of drawn templates (gallery={drawn.gallery!r})")
+    if drawn.size > 1 and rank_unit != "subject":
+        raise DataError(
+            f"gallery={drawn.size} with ranks among templates: templates of one subject are not "
+            'drawn independently of each other. Give rank_unit="subject", which ranks each '
+            "subject once, by its nearest drawn template"
+        )
+    if rank_unit == "subject" and fusion != "min":
+        raise DataError(
+            f"gallery={drawn.gallery!r} with fusion={fusion!r}: only the nearest of the drawn "
+            'templates has a known distribution. Give fusion="min"'
+        )
+    if scores.layout == "pairs":
+        raise ProtocolError("fixed pairs have no gallery to draw from")

@@ -1,0 +1,273 @@
+"""Averages over all galleries of fewer subjects: what they follow from, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from bioeval.base.errors import MergeError
+from bioeval.kernels import gallery_sizes as kernel
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.tallies.attempts import IdentificationJob, guide_to
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.random_galleries.unseen_subjects import TOLD_APART, Strangers
+from bioeval.tallies.tie_policies import rank_weights
+
+# Who plays the impostor: enrolled probes without their own subject, and unenrolled ones.
+ENROLLED, UNENROLLED = 0, 1
+
+
+@dataclass
+class SizeTally:
+    """What averages over gallery sizes follow from; merges by adding and joining.
+
+    Attributes
+    ----------
+    ranks : IdentificationTally
+        Ranks among subjects, probe by probe.
+    thresholds : float64 array, shape (t,)
+        Increasing distances.
+    candidates : int64 array, shape (2, t, N + 1)
+        Impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects within each
+        threshold.
+    """
+
+    ranks: IdentificationTally
+    thresholds: np.ndarray
+    candidates: np.ndarray
+
+    def merge(self, other: SizeTally) -> SizeTally:
+        """Return the tally of both sets of probes, against the same gallery.
+
+        Raises
+        ------
+        MergeError
+            If galleries or thresholds differ.
+        """
+        if not isinstance(other, SizeTally):
+            raise MergeError(f"a SizeTally cannot be merged with a {type(other).__name__}")
+        if not np.array_equal(self.thresholds, other.thresholds):
+            raise MergeError("tallies over different thresholds cannot be merged")
+        if self.candidates.shape != other.candidates.shape:
+            raise MergeError("tallies of galleries of different numbers of subjects")
+        return replace(
+            self,
+            ranks=self.ranks.merge(other.ranks),
+            candidates=self.candidates + other.candidates,
+        )
+
+
+class SizeJob:
+    """Finds ranks among subjects, and counts the candidates within each threshold."""
+
+    def __init__(self, reader: BlockReader, *, fusion: str, thresholds: np.ndarray):
+        self.ranks = IdentificationJob(reader.scores, reader, rank_unit="subject", fusion=fusion)
+        self.fusion, self.thresholds = fusion, thresholds
+        self.guide = guide_to(thresholds)
+        subjects = len(reader.gallery.subjects)
+        shape = (2, len(thresholds), subjects + 1)
+        self.candidates = np.zeros(shape, dtype=np.int64)
+
+    def add(self, block: Block) -> None:
+        """Count a block of rows."""
+        self.ranks.add(block)
+        fused = block.fused(self.fusion)
+        found = np.empty((len(fused.values), len(self.thresholds)), dtype=np.int64)
+        kernel.candidates_within(
+            fused.values, fused.own_start, fused.own_stop, self.thresholds, *self.guide, found
+        )
+        rows = slice(block.low, block.low + len(found))
+        usable = self.ranks.facts["others"][rows] > 0
+        kind = np.where(block.own >= 0, ENROLLED, UNENROLLED)
+        kernel.add_counts(found, np.where(usable, kind, -1), self.candidates)
+
+    def result(self) -> SizeTally:
+        """Return the tally."""
+        return SizeTally(self.ranks.result(), self.thresholds, self.candidates)
+
+
+class Sizes:
+    """Rates over random galleries of any number of subjects.
+
+    Parameters
+    ----------
+    tally : SizeTally
+    ties : str
+    ranks : int
+        The last rank.
+    kinds : sequence of int
+        Which impostors play.
+    subjects : int
+        Of the whole gallery.
+    """
+
+    def __init__(
+        self, tally: SizeTally, ties: str, ranks: int, kinds: tuple[int, ...], subjects: int
+    ):
+        self.tally, self.ranks, self.kinds, self.subjects = tally, ranks, kinds, subjects
+        chosen = np.nonzero(tally.ranks.mates > 0)[0]
+        self.genuine = len(chosen)
+        probes, rank, weights = rank_weights(tally.ranks, chosen, ties)
+        bins = np.searchsorted(tally.thresholds, tally.ranks.mate[probes])
+        # Weight of the probes with each number of closer subjects, by threshold; those beyond
+        # every threshold in the last row.
+        self.closer = np.zeros((len(tally.thresholds) + 1, subjects))
+        np.add.at(self.closer, (bins, rank - 1), weights)
+        # Candidates of an impostor: all subjects but its own.
+        self.population = {ENROLLED: subjects - 1, UNENROLLED: subjects}
+        self.impostors = int(sum(self._impostors(kind) for kind in kinds))
+
+    def _impostors(self, kind: int) -> int:
+        table = self.tally.candidates[kind]
+        return int(table[0].sum()) if len(table) else 0
+
+    # -- the enrolled
+
+    def identified(self, size: int) -> np.ndarray:
+        """Return the expected number at each rank or better, within each threshold and any.
+
+        Parameters
+        ----------
+        size : int
+            Subjects in the gallery, the probe's own among them.
+
+        Returns
+        -------
+        float64 array, shape (t + 1, k)
+        """
+        if size <= self.subjects:
+            found = np.empty((len(self.closer), self.ranks))
+            kernel.drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks, found)
+        else:
+            found = self._beyond(self.closer, self.strangers, self.subjects, size)
+        return np.minimum(found.cumsum(axis=0).cumsum(axis=1), self.genuine)
+
+    def _beyond(
+        self, closer: np.ndarray, model: Strangers | None, known: int, size: int
+    ) -> np.ndarray:
+        """Return the expected numbers at each rank of a larger gallery, by the model."""
+        if model is None:
+            return np.full((len(closer), self.ranks), np.nan)
+        # Who has more closer than there are ranks stays beyond them.
+        seen = np.arange(min(self.ranks, closer.shape[1]))
+        more = model.more_closer(seen, known - 1, size - known, self.ranks)
+        return closer[:, : len(seen)] @ more
+
+    @cached_property
+    def strangers(self) -> Strangers | None:
+        """The model of strangers closer than the mate."""
+        return _fit(self.closer.sum(axis=0), self.subjects - 1)
+
+    # -- the others
+
+    def accepted(self, size: int) -> np.ndarray:
+        """Return the expected number of impostors with a candidate within each threshold.
+
+        Parameters
+        ----------
+        size : int
+            Subjects in the gallery, the impostor's own not among them.
+        """
+        total = np.zeros(len(self.tally.thresholds))
+        for kind in self.kinds:
+            table, population = self.tally.candidates[kind], self.population[kind]
+            if not self._impostors(kind):
+                continue
+            if size <= population:
+                total += table @ (1.0 - none_drawn(population, size, table.shape[1]))
+                continue
+            for t, counts in enumerate(table):
+                total[t] += counts.sum() - counts[0] * self._none(kind, t, size - population)
+        return total
+
+    def far_is_exact(self, size: int) -> bool:
+        """Say whether FAR of a gallery size needs no model."""
+        there = [kind for kind in self.kinds if self._impostors(kind)]
+        return all(size <= self.population[kind] for kind in there)
+
+    def _none(self, kind: int, t: int, extra: int) -> float:
+        """Return the chance that nobody more is within a threshold, where nobody was."""
+        model = self._far_models[kind][t]
+        if model is None:
+            all_within = self.tally.candidates[kind, t, 0] == 0
+            return 0.0 if all_within else np.nan
+        return model.none_closer(self.population[kind], extra)
+
+    @cached_property
+    def _far_models(self) -> dict[int, list[Strangers | None]]:
+        return {
+            kind: [
+                _fit(counts.astype(np.float64), self.population[kind])
+                for counts in self.tally.candidates[kind]
+            ]
+            for kind in self.kinds
+        }
+
+    # -- does the model hold?
+
+    def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
+        """Predict the whole gallery from random galleries of `known` subjects.
+
+        Returns
+        -------
+        float64 array, shape (k,)
+            The error of the predicted CMS: predicted less exact.
+        float64 array, shape (t,)
+            The error of the predicted FAR.
+        """
+        told = min(known, TOLD_APART)
+        marked = np.empty((1, told))
+        everyone = self.closer.sum(axis=0, keepdims=True)
+        kernel.drawn_marked(self.subjects - 1, known - 1, everyone, told, marked)
+        missing = max(0.0, self.genuine - float(marked.sum()))
+        weights = np.append(marked[0], missing) if told < known else marked[0]
+        model = _fit(weights, known - 1)
+        predicted = self._beyond(marked, model, known, self.subjects)[0].cumsum()
+        exact = self.identified(self.subjects)[-1]
+        with np.errstate(invalid="ignore"):
+            cms = (predicted - exact) / (self.genuine or np.nan)
+        return cms, self._validated_far(known)
+
+    def _validated_far(self, known: int) -> np.ndarray:
+        error = np.zeros(len(self.tally.thresholds))
+        for kind in self.kinds:
+            table, population = self.tally.candidates[kind].astype(np.float64), 0
+            population = self.population[kind]
+            if not self._impostors(kind) or known >= population:
+                continue
+            told = min(known + 1, TOLD_APART)
+            marked = np.empty((len(table), told))
+            kernel.drawn_marked(population, known, table, told, marked)
+            for t, found in enumerate(marked):
+                missing = max(0.0, table[t].sum() - found.sum())
+                weights = np.append(found, missing) if told <= known else found
+                model = _fit(weights, known)
+                none = np.nan if table[t, 1:].any() else 1.0
+                if model is not None:
+                    none = model.none_closer(known, population - known)
+                elif not table[t, 0]:
+                    none = 0.0
+                error[t] += table[t, 0] - found[0] * none
+        with np.errstate(invalid="ignore"):
+            return error / (self.impostors or np.nan)
+
+
+def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
+    """Return the chance that none of 0, 1, ... subjects is drawn: C(M - c, n) / C(M, n)."""
+    marked = np.arange(count - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.maximum(population - drawn - marked, 0) / (population - marked)
+    return np.concatenate([[1.0], np.cumprod(np.where(marked < population, steps, 0.0))])
+
+
+def _fit(weights: np.ndarray, trials: int) -> Strangers | None:
+    """Fit the model, numbers beyond those told apart in one."""
+    if trials < 1 or not len(weights):
+        return None
+    if len(weights) > TOLD_APART + 1:
+        weights = np.append(weights[:TOLD_APART], weights[TOLD_APART:].sum())
+    else:
+        weights = weights[: trials + 1]
+    return Strangers.fitted(weights, trials)

@@ -1,0 +1,150 @@
+"""Tallies of re-identification: where the matches of each query stand, in numbers that merge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import MergeError
+from bioeval.scores.about import About
+
+
+@dataclass
+class MatchLists:
+    """The matches of each query, from near to far.
+
+    Attributes
+    ----------
+    starts : int64 array, shape (m + 1,)
+        Those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    distance : float64 array
+        Of each match; equal ones stand by their column.
+    closer, tied, before : int64 arrays
+        Non-matches closer than the match, exactly as close, and those of the latter that stand in
+        an earlier column of the gallery.
+    """
+
+    starts: np.ndarray
+    distance: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The number of matches of each query."""
+        return np.diff(self.starts)
+
+    @property
+    def query(self) -> np.ndarray:
+        """The query of each match."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    @property
+    def order(self) -> np.ndarray:
+        """The place of each match among the matches of its query, from 1."""
+        return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
+
+    def merge(self, other: MatchLists) -> MatchLists:
+        """Put the queries of both together."""
+        return MatchLists(
+            np.concatenate([self.starts, self.starts[-1] + other.starts[1:]]),
+            *(
+                np.concatenate([getattr(self, f.name), getattr(other, f.name)])
+                for f in fields(self)[1:]
+            ),
+        )
+
+
+@dataclass
+class ReidTally:
+    """Everything that the measures of re-identification follow from, query by query.
+
+    Attributes
+    ----------
+    about : About
+    convention, removed, removed_for_ap, junk, cmc : str
+        What the counts were made with; tallies of another convention do not merge.
+    shots_of : str
+        Of single gallery shots: the ties and the sampling that they were counted with.
+    enrolled : bool array, shape (m,)
+        Whether the query's identity is in the gallery at all, the query itself left out.
+    removed_entries : int64 array, shape (m,)
+        Gallery entries that the query does not see.
+    matches : MatchLists
+        Over the list that average precision and INP are over.
+    cmc_matches : MatchLists, optional
+        Over the list of the CMC, where that is another one.
+    shots : float64 array, shape (m, K), optional
+        Probability that the one match of a single-shot gallery stands at rank 1 ... K.
+    identities : int64 array, shape (m, 3), optional
+        Other identities with an entry closer than the best match, with the nearest exactly as
+        close, and those of the latter in an earlier column.
+    """
+
+    about: About
+    convention: str
+    removed: str
+    removed_for_ap: str
+    junk: str
+    cmc: str
+    shots_of: str
+    enrolled: np.ndarray
+    removed_entries: np.ndarray
+    matches: MatchLists
+    cmc_matches: MatchLists | None = None
+    shots: np.ndarray | None = None
+    identities: np.ndarray | None = None
+
+    def merge(self, other: ReidTally) -> ReidTally:
+        """Put the queries of both together."""
+        if type(other) is not type(self):
+            raise MergeError(f"a ReidTally cannot be merged with {type(other).__name__}")
+        for name in ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise MergeError(f"tallies with different {name}: {mine} and {theirs}")
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("enrolled", "removed_entries", "shots", "identities")
+            if getattr(self, name) is not None
+        }
+        if self.cmc_matches is not None and other.cmc_matches is not None:
+            joined["cmc_matches"] = self.cmc_matches.merge(other.cmc_matches)
+        return replace(
+            self,
+            about=self.about.merge(other.about),
+            matches=self.matches.merge(other.matches),
+            **joined,
+        )
+
+
+@dataclass
+class ReturnedTally:
+    """What each query gets back at each threshold, for GOM.
+
+    Attributes
+    ----------
+    about : About
+    thresholds : float64 array, shape (t,)
+        Increasing, on the normalised scale.
+    low, span : float
+        ``(distance - low) / span`` is the normalised distance.
+    returned : int64 array, shape (m, t)
+        Gallery entries within each threshold.
+    enrolled : bool array, shape (m,)
+    removed_entries : int64 array, shape (m,)
+    matches : MatchLists
+        With normalised distances.
+    """
+
+    about: About
+    thresholds: np.ndarray
+    low: float
+    span: float
+    returned: np.ndarray
+    enrolled: np.ndarray
+    removed_entries: np.ndarray
+    matches: MatchLists

@@ -1,0 +1,276 @@
+"""Counting: the matches of each query under a convention, and what it gets back by threshold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.kernels import count as kernel_count
+from bioeval.kernels import identity_ranks as kernel_identities
+from bioeval.kernels import within_threshold as kernel_returned
+from bioeval.protocol.reid import Convention
+from bioeval.scores.blocks import Progress, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.reid_counts import MatchLists, ReidTally, ReturnedTally
+from bioeval.tallies.reid_lists import Found, Lists, RowReader, joined, require_ranks
+
+# Places of the guide into the thresholds of GOM.
+PLACES = 1 << 12
+
+# Nodes of Gauss and Legendre for the mean over the orders of tied identities.
+NODES = 32
+
+
+class RetrievalJob:
+    """Finds where the matches of each query stand, under a convention.
+
+    Parameters
+    ----------
+    scores : Scores
+    convention : Convention
+    sampling : "exact" or int
+        Of single gallery shots: exactly, or so many galleries drawn for each query.
+    seed : int
+        Of the draws.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        convention: Convention,
+        *,
+        sampling: str | int = "exact",
+        seed: int = 0,
+    ):
+        self.scores, self.convention = scores, convention
+        self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
+        self.lists = Lists(scores, convention)
+        require_ranks(scores, convention.max_rank)
+
+    def run(self, progress: Progress | None = None) -> ReidTally:
+        """Count all queries in one sweep."""
+        scores, convention = self.scores, self.convention
+        reader = RowReader(scores)
+        m = scores.shape[0]
+        over, own = convention.removed, convention.ap_removed
+        parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
+        removed = np.zeros(m, dtype=np.int64)
+        extra: list[np.ndarray] = []
+        with threads_for(scores):
+            for low, rows, checked in self.lists.rows(reader):
+                for rule in self.lists.rules:
+                    found = self.lists.rank(rule, low, rows)
+                    if found.failed.any():
+                        rows = checked()
+                        found = self.lists.rank(rule, low, rows)
+                    parts[rule].append(found.lists())
+                    if rule == over:
+                        removed[low : low + len(rows)] = found.removed
+                        extra += self._extra(low, rows, found)
+                if progress is not None:
+                    progress(low + len(rows), m)
+        removed += self.lists.rules[over].hidden(self.lists.self_column)
+        single = convention.cmc == "single-gallery-shot"
+        sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
+        return ReidTally(
+            about=self.lists.about(reader),
+            convention=convention.name,
+            removed=over,
+            removed_for_ap=own,
+            junk=convention.junk_in_words,
+            cmc=convention.cmc,
+            shots_of=f"{convention.ties} ties, {sampled}" if single else "",
+            enrolled=self.lists.enrolled,
+            removed_entries=removed,
+            matches=joined(parts[own]),
+            cmc_matches=joined(parts[over]) if over != own else None,
+            shots=np.concatenate(extra) if single else None,
+            identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
+        )
+
+    def _extra(self, low: int, rows: np.ndarray, found: Found) -> list[np.ndarray]:
+        """Return what a CMC over identities needs of a block of rows."""
+        lists, high = self.lists, low + len(rows)
+        b, n = rows.shape
+        chunks = min(b, numba.get_num_threads())
+        given = (
+            rows, lists.identity, lists.own[low:high],
+            *lists.seen(self.convention.removed, low, high),
+            found.offsets, found.distance, found.column, found.found,
+        )  # fmt: skip
+        if self.convention.cmc == "identity-dedup":
+            counts = np.empty((b, 3), dtype=np.int64)
+            seen = np.zeros((chunks, lists.identities), dtype=np.int8)
+            kernel_identities.rank_identities(  # type: ignore[call-arg]
+                *given, seen, counts
+            )
+            return [counts]
+        if self.convention.cmc != "single-gallery-shot":
+            return []
+        ties = self.convention.ties
+        nodes, weights = np.array([1.0 if ties == "pessimistic" else 0.0]), np.ones(1)
+        if ties == "expected":
+            nodes, weights = np.polynomial.legendre.leggauss(NODES)
+            nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
+        ranks = self.convention.max_rank
+        at_rank = np.empty((b, ranks))
+        whole = (np.zeros((chunks, lists.identities), dtype=np.int64) for _ in range(3))
+        kernel_identities.single_shots(  # type: ignore[call-arg]
+            *given, ties == "stable", nodes, weights, self.repeats, self.seed,
+            self.scores.probe_ids[low:high],
+            np.empty((chunks, n + 1), dtype=np.int64), *whole, np.empty((chunks, ranks)), at_rank,
+        )  # fmt: skip
+        return [at_rank]
+
+
+class ReturnedJob:
+    """Finds what each query gets back at each threshold, under a convention, for GOM.
+
+    Parameters
+    ----------
+    scores : Scores
+    convention : Convention
+    thresholds : float64 array
+        On the normalised scale.
+    normalize : bool
+        Whether distances are scaled to 0 ... 1 over all finite ones.
+    removed_at_one : bool
+        Whether a removed entry stays, at distance 1.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        convention: Convention,
+        thresholds: np.ndarray,
+        *,
+        normalize: bool = True,
+        removed_at_one: bool = False,
+    ):
+        self.scores, self.thresholds = scores, thresholds
+        self.normalize, self.removed_at_one = normalize, removed_at_one
+        self.lists = Lists(scores, convention)
+        self.rule = convention.removed
+
+    def run(self, progress: Progress | None = None) -> ReturnedTally:
+        """Count all queries."""
+        lists, m = self.lists, self.scores.shape[0]
+        reader = RowReader(self.scores)
+        returned = np.empty((m, len(self.thresholds) + 1), dtype=np.int64)
+        removed = np.zeros(m, dtype=np.int64)
+        parts = []
+        seen = lists.rules[self.rule]
+        with threads_for(self.scores):
+            low_, span = self._scale(reader) if self.normalize else (0.0, 1.0)
+            raw = unscaled(self.thresholds, low_, span)
+            guide = None
+            for low, rows, checked in lists.rows(reader):
+                found = lists.rank(self.rule, low, rows)
+                if found.failed.any():
+                    rows = checked()
+                    found = lists.rank(self.rule, low, rows)
+                high = low + len(rows)
+                part = slice(low, high)
+                if guide is None:
+                    guide = _guide(raw, rows.dtype)
+                chunks = min(len(rows), numba.get_num_threads())
+                kernel_returned.count_returned(  # type: ignore[call-arg]
+                    rows, lists.own_starts, lists.own_columns, lists.own[part],
+                    lists.self_column[part], lists.camera, lists.query_camera[part],
+                    seen.same_camera, *lists.seen(self.rule, low, high), *guide,
+                    np.empty((chunks, kernel_returned.CHUNK), dtype=np.int32),
+                    np.empty((chunks, 2, returned.shape[1] + 1), dtype=np.int64), returned[part],
+                )  # fmt: skip
+                removed[part] = found.removed
+                parts.append(found.lists())
+                if progress is not None:
+                    progress(high, m)
+        removed += seen.hidden(lists.self_column)
+        matches = joined(parts)
+        matches.distance = (matches.distance - low_) / span
+        if self.removed_at_one:
+            returned[:, np.searchsorted(self.thresholds, 1.0)] += removed
+        return ReturnedTally(
+            about=lists.about(reader),
+            thresholds=self.thresholds,
+            low=low_,
+            span=span,
+            returned=np.cumsum(returned, axis=1)[:, :-1],
+            enrolled=lists.enrolled,
+            removed_entries=removed,
+            matches=matches,
+        )
+
+    def _scale(self, reader: RowReader) -> tuple[float, float]:
+        """Return the smallest finite distance, and the span to the largest."""
+        least, most = np.inf, -np.inf
+        for low, rows, _ in self.lists.rows(reader):
+            lows, highs = np.empty(len(rows)), np.empty(len(rows))
+            itself = self.lists.self_column[low : low + len(rows)]
+            start, stop = np.maximum(itself, 0), itself + 1
+            kernel_count.finite_range(rows, start, stop, lows, highs)
+            least, most = min(least, float(lows.min())), max(most, float(highs.max()))
+        if not least < most:
+            raise DataError(
+                "distances cannot be normalised: there are not two different finite ones; give "
+                "normalize=False"
+            )
+        span = most - least
+        if not np.isfinite(span):
+            raise DataError(
+                f"distances cannot be normalised: they reach from {least:g} to {most:g}; scale them"
+            )
+        return least, span
+
+
+def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Return the largest float64 ``x`` with ``(x - low) / span`` at most each threshold.
+
+    Found by halving the range of all numbers: around 0 there are too many to go one by one.
+    """
+    if (low, span) == (0.0, 1.0):
+        return thresholds
+    within = np.full(thresholds.shape, _order(np.array(-np.inf)))
+    beyond = np.full(thresholds.shape, _order(np.array(np.inf)))
+    with np.errstate(over="ignore"):
+        while (beyond - 1 > within).any():
+            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
+            inside = (_number(middle) - low) / span <= thresholds
+            within, beyond = np.where(inside, middle, within), np.where(inside, beyond, middle)
+    return np.where(np.isfinite(thresholds), _number(within), thresholds)
+
+
+def _order(x: np.ndarray) -> np.ndarray:
+    """Return whole numbers in the order of float64 numbers, consecutive for neighbours."""
+    bits = np.asarray(x, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def _number(order: np.ndarray) -> np.ndarray:
+    """Return the float64 number of a place in the order."""
+    return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
+
+
+def _guide(thresholds: np.ndarray, dtype: np.dtype) -> tuple[Any, ...]:
+    """Return what ``count_returned`` needs of thresholds, in the dtype of the distances."""
+    with np.errstate(over="ignore"):
+        own = thresholds.astype(dtype)
+    # Rounded down, so that a distance of this dtype is within one iff it is within the other.
+    own = np.where(own > thresholds, np.nextafter(own, dtype.type(-np.inf)), own)
+    finite = own[np.isfinite(own)]
+    base = finite[0] if len(finite) else dtype.type(0)
+    last = dtype.type(PLACES - 1)
+    with np.errstate(all="ignore"):
+        scale = last / (finite[-1] - base) if len(finite) > 1 else dtype.type(1)
+        scale = scale if np.isfinite(scale) else dtype.type(0)
+        place = (own - base) * scale
+    place = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
+    guide = np.searchsorted(place, np.arange(PLACES))
+    steps = int(np.bincount(place).max())
+    nan = len(own) + 1
+    return (
+        np.append(own, [dtype.type(np.inf)] * 2), base, scale, last, np.append(guide, nan), steps,
+    )  # fmt: skip

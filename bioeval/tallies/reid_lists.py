@@ -1,0 +1,302 @@
+"""What each query sees of the gallery, and where its matches stand there.
+
+The columns are read in the gallery's own order. Which of them a query sees follows from integer
+codes alone: a list of columns for all queries, or one for each camera, and of the query's own
+identity those that its camera removes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+import numba
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.kernels import mate_ranks as kernel_mates
+from bioeval.protocol.reid import Convention, cameras_of
+from bioeval.scores.about import About
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.blocks import BlockReader, as_distances, require_subjects
+from bioeval.scores.labels import Codes
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.reid_counts import MatchLists
+
+# Scores in one call of a kernel, where nothing must be copied.
+SWEEP_VALUES = 1 << 24
+
+
+# Ranks that may be asked for in any gallery; in a larger one, as many as it has entries.
+MOST_RANKS = 10_000
+
+
+def require_ranks(scores: Scores, max_rank: int) -> None:
+    """Raise :class:`DataError` where a CMC would go on far beyond the end of the gallery."""
+    size = scores.shape[1]
+    if max_rank > max(size, MOST_RANKS):
+        raise DataError(
+            f"max_rank is {max_rank}; expected at most {max(size, MOST_RANKS)}: the gallery has "
+            f"{size} entries, and a CMC stays as it is beyond"
+        )
+
+
+class RowReader(BlockReader):
+    """Reads blocks whose columns stand in the gallery's own order."""
+
+    @cached_property
+    def gallery(self) -> Any:
+        """Where each probe stands among the columns; no order, and no groups."""
+        m, n = self.scores.shape
+        nobody = np.zeros(m, dtype=np.int64)
+        return SimpleNamespace(
+            order=None,
+            columns=np.arange(n, dtype=np.int64)[None],
+            starts=np.array([0, n], dtype=np.int64),
+            self_position=_self_columns(self.scores),
+            own=nobody - 1,
+            own_start=nobody,
+            own_stop=nobody,
+        )
+
+    def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
+        if not self.scores.exclude:
+            return None
+        codes = self.scores.codes
+        rows, columns = np.nonzero(codes.probe[low:high, None] == codes.gallery[None])
+        same = self.scores.excluded(low + rows, columns)
+        return rows[same], columns[same]
+
+    def _check_mask(self, mask: np.ndarray, low: int) -> None:
+        codes = self.scores.codes
+        genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
+        wrong = (mask != IGNORE) & (mask != np.where(genuine, GENUINE, IMPOSTOR))
+        wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
+        if wrong.any():
+            row, column = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            raise DataError(
+                f"the mask contradicts the labels, first at row {low + row}, column {column}; "
+                "mark what to leave out with 0"
+            )
+
+
+def _self_columns(scores: Scores) -> np.ndarray:
+    """Return the column that is the query itself, -1 where it is not in the gallery."""
+    ids = scores.gallery_ids
+    largest = max(int(ids.max()), int(scores.probe_ids.max()))
+    position = np.full(largest + 1, -1, dtype=np.int64)
+    position[ids] = np.arange(len(ids))
+    return position[scores.probe_ids]
+
+
+@dataclass
+class Seen:
+    """What the queries see under one rule.
+
+    Attributes
+    ----------
+    same_camera : bool
+        Whether templates of the query's identity from its camera are removed.
+    runs : tuple of int64 arrays
+        ``run_starts``, ``run_first`` and ``run_stop`` of the lists of columns.
+    which : int64 array, shape (m,)
+        The list of each query.
+    kept : bool array, shape (lists, n)
+        The columns of each list once more.
+    """
+
+    same_camera: bool
+    runs: tuple[np.ndarray, np.ndarray, np.ndarray]
+    which: np.ndarray
+    kept: np.ndarray
+
+    def hidden(self, self_column: np.ndarray) -> np.ndarray:
+        """Return the number of columns on no list of each query, itself left out."""
+        count = (~self.kept).sum(axis=1)[self.which]
+        itself = (self_column >= 0) & ~self.kept[self.which, self_column]
+        return count - itself
+
+    @classmethod
+    def of(cls, rule: str, junk: np.ndarray, camera: np.ndarray, queries: np.ndarray) -> Seen:
+        """Find the lists of a rule; see the cards for the rules."""
+        if rule == "same-camera":
+            cameras, which = np.unique(queries, return_inverse=True)
+            kept = [~junk & (camera != c) for c in cameras]
+        else:
+            kept, which = [~junk], np.zeros(len(queries), dtype=np.int64)
+        found = [_runs(keep) for keep in kept]
+        starts = np.cumsum([0, *(len(first) for first, _ in found)]).astype(np.int64)
+        first, stop = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        which = which.reshape(-1).astype(np.int64)
+        return cls(rule != "none", (starts, first, stop), which, np.array(kept))
+
+
+def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each run of true values starts, and where it ends."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], keep.view(np.int8), [0]])))
+    return edges[::2].astype(np.int64), edges[1::2].astype(np.int64)
+
+
+class Lists:
+    """The codes that say what each query sees, made once for some scores and a convention."""
+
+    def __init__(self, scores: Scores, convention: Convention):
+        scores.require_matrix()
+        require_subjects(scores, "re-identification")
+        self.scores, self.convention = scores, convention
+        codes = scores.codes
+        n = scores.shape[1]
+        self.identity, self.own = codes.gallery, codes.probe
+        self.identities = len(codes.values)
+        self.own_columns = np.argsort(self.identity, kind="stable").astype(np.int64)
+        counts = np.bincount(self.identity, minlength=self.identities)
+        self.own_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.room = counts[self.own]
+        self.self_column = _self_columns(scores)
+        self.enrolled = self.room > (self.self_column >= 0)
+        self.marked = _bear(codes, convention.junk_ids)
+        removes = convention.junk == "remove"
+        junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
+        self.camera, self.query_camera = self._cameras()
+        self.rules = {
+            rule: Seen.of(rule, junk, self.camera, self.query_camera)
+            for rule in dict.fromkeys([convention.ap_removed, convention.removed])
+        }
+
+    def _cameras(self) -> tuple[np.ndarray, np.ndarray]:
+        m, n = self.scores.shape
+        if not self.convention.needs_cameras:
+            return np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
+        queries, gallery = cameras_of(self.scores)
+        codes = Codes(queries, gallery, "cameras")
+        return codes.gallery, codes.probe
+
+    def notes(self) -> tuple[str, ...]:
+        """Remark on queries that bear the id of junk or of distractors."""
+        codes, said = self.scores.codes, []
+        keeps = self.convention.junk == "keep"
+        for ids, what, then in (
+            (self.convention.distractor_ids, "distractors", "are searched like any other"),
+            (
+                self.convention.junk_ids,
+                "junk",
+                "are searched like any other" if keeps else "have no match left",
+            ),
+        ):
+            count = int(_bear(codes, ids)[self.own].sum())
+            if count:
+                said.append(
+                    f"{count} queries bear an id of {what} ({', '.join(map(str, ids))}) and {then}"
+                )
+        return tuple(said)
+
+    def about(self, reader: RowReader) -> About:
+        """Describe the data, with these remarks."""
+        about = reader.about
+        return replace(about, notes=(*about.notes, *self.notes()))
+
+    def rows(self, reader: RowReader) -> Iterator[tuple[int, np.ndarray, Callable]]:
+        """Yield blocks of raw distances: first row, values, and a call for checked values.
+
+        The checked values have the policy for failed comparisons applied; the others hold NaN
+        where there is one.
+        """
+        scores = self.scores
+        m, n = scores.shape
+        base = scores.base
+        float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
+        direct = float_ and not scores.has_mask and not scores.exclude
+        step = reader.rows_per_block()
+        if isinstance(base, np.ndarray) and scores.reads_in_place:
+            step = max(1, SWEEP_VALUES // n)
+        for low in range(0, m, step):
+            high = min(low + step, m)
+
+            def checked(low: int = low, high: int = high) -> np.ndarray:
+                return writable_alias(reader.block(low, high).values)
+
+            if direct:
+                values = as_distances(scores.read_rows(low, high), scores.kind)
+                yield low, writable_alias(values), checked
+            else:
+                yield low, checked(), checked
+
+    def seen(self, rule: str, low: int, high: int) -> tuple[Any, ...]:
+        """Return the runs of a rule, and the list of each row of a block."""
+        found = self.rules[rule]
+        return (*found.runs, found.which[low:high])
+
+    def rank(self, rule: str, low: int, rows: np.ndarray) -> Found:
+        """Rank the matches of a block of rows under a rule."""
+        b, n = rows.shape
+        high = low + b
+        part = slice(low, high)
+        offsets = np.concatenate([[0], np.cumsum(self.room[part])]).astype(np.int64)
+        places = int(offsets[-1])
+        found = Found(
+            offsets=offsets,
+            distance=np.empty(places, dtype=rows.dtype),
+            **{k: np.empty(places, dtype=np.int64) for k in ("column", "closer", "tied", "before")},
+            **{k: np.empty(b, dtype=np.int64) for k in ("found", "removed", "failed")},
+        )
+        buffer = np.empty((min(b, numba.get_num_threads()), n + 1), dtype=rows.dtype)
+        kernel_mates.rank_mates(  # type: ignore[call-arg]
+            rows, self.own_starts, self.own_columns, self.own[part], self.self_column[part],
+            self.camera, self.query_camera[part], self.rules[rule].same_camera,
+            *self.seen(rule, low, high), rows.dtype.type(np.inf),
+            offsets, buffer, found.distance, found.column, found.closer, found.tied, found.before,
+            found.found, found.removed, found.failed,
+        )  # fmt: skip
+        return found
+
+
+@dataclass
+class Found:
+    """What ``rank_mates`` wrote about a block of rows."""
+
+    offsets: np.ndarray
+    distance: np.ndarray
+    column: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    found: np.ndarray
+    removed: np.ndarray
+    failed: np.ndarray
+
+    def lists(self) -> MatchLists:
+        """Return the matches without the places that were not used."""
+        starts = np.concatenate([[0], np.cumsum(self.found)])
+        used = np.repeat(self.offsets[:-1] - starts[:-1], self.found) + np.arange(starts[-1])
+        return MatchLists(
+            starts,
+            self.distance[used].astype(np.float64),
+            *(x[used] for x in (self.closer, self.tied, self.before)),
+        )
+
+
+def joined(parts: list[MatchLists]) -> MatchLists:
+    """Put the lists of blocks of rows together."""
+    ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+    starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+    return MatchLists(
+        np.concatenate([[0], *starts]).astype(np.int64),
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("distance", "closer", "tied", "before")
+        ),
+    )
+
+
+def _bear(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:
+    """Say of each identity whether it bears one of some numbers, as a number or as a text."""
+    values = codes.values
+    if not ids:
+        return np.zeros(len(values), dtype=bool)
+    if values.dtype.kind in "iufb":
+        return np.isin(values, ids)
+    words = {str(number) for number in ids}
+    return np.array([str(x) in words for x in values.tolist()], dtype=bool)

@@ -1,0 +1,82 @@
+"""Ranks of best mates under the tie policies, for open and closed set."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln
+
+from bioeval.base.errors import DataError, require_choice
+from bioeval.tallies.counts import IdentificationTally
+
+TIES = ("pessimistic", "optimistic", "stable", "expected")
+
+
+def check_max_rank(max_rank: int | None) -> None:
+    """Raise :class:`DataError` unless `max_rank` is None or a whole number of at least 1."""
+    if max_rank is None:
+        return
+    whole = isinstance(max_rank, (int, np.integer)) and not isinstance(max_rank, bool)
+    if not whole or max_rank < 1:
+        raise DataError(f"max_rank is {max_rank!r}; expected None or a whole number >= 1")
+
+
+def rank_weights(
+    tally: IdentificationTally, chosen: np.ndarray, ties: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (probe, rank, weight) of the best mates of the chosen probes.
+
+    Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
+    ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are
+    mates, the first mate stands at the ``r``-th of the tied places with probability
+    ``C(T - r, m - 1) / C(T, m)``.
+
+    Parameters
+    ----------
+    tally : IdentificationTally
+    chosen : int array
+        Probes, all of which have a usable mate.
+    ties : str
+        One of :data:`TIES`.
+    """
+    index, ranks, weights = place_weights(
+        tally.closer[chosen],
+        tally.tied[chosen],
+        tally.tied_before[chosen],
+        tally.mates_tied[chosen],
+        ties,
+    )
+    return chosen[index], ranks, weights
+
+
+def place_weights(
+    closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (index, rank, weight) of best mates; see :func:`rank_weights`.
+
+    Parameters
+    ----------
+    closer, tied, before, mates_tied : int64 arrays, shape (p,)
+        Others closer than the best mate, exactly as close, those of them that stand before it in
+        the gallery, and mates exactly as close, itself among them.
+    ties : str
+        One of :data:`TIES`.
+    """
+    require_choice("ties", ties, TIES)
+    every = np.arange(len(closer))
+    if ties != "expected":
+        behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]
+        return every, 1 + closer + behind, np.ones(len(closer))
+    times = tied + 1
+    index = np.repeat(every, times)
+    place = np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times) + 1
+    mates = mates_tied[index]
+    total = mates + tied[index]
+    weight = np.exp(_log_binomial(total - place, mates - 1) - _log_binomial(total, mates))
+    weight[total == mates] = 1.0
+    # The weights of a probe add up to 1; rounding in the logarithms is taken out.
+    sums = np.bincount(index, weight, minlength=len(closer))
+    return index, 1 + closer[index] + place - 1, weight / sums[index]
+
+
+def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)

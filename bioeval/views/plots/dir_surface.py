@@ -1,0 +1,282 @@
+"""DIR over thresholds and ranks, as a heat map with contour lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bioeval.views.plots import style as look
+from bioeval.views.plots.select_datasets import (
+    System,
+    attempts,
+    identification_details,
+    iso_of,
+    over,
+    pick_one,
+    threshold_label,
+    title_of,
+    undefined,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.figure import Figure
+
+NEEDS = {"far": ("threshold",), "dir": ("threshold", "rank")}
+
+# The most telling first: where two labels have no room, the earlier one is written.
+LEVELS = (0.9, 0.5, 0.99, 0.1, 0.7, 0.95, 0.3)
+FAR_MARKS = (0.01, 0.1, 0.001, 0.5)
+
+# Closest labels may stand, as a share of the axis.
+ROOM = 0.026
+
+# Cells that are drawn, of however many there are.
+THRESHOLDS, RANKS = 400, 200
+
+# Beyond so many ranks, their axis is logarithmic unless told otherwise.
+LINEAR = 30
+
+
+class DirSurfaceDisplay:
+    """The surface DIR(t, k).
+
+    Attributes
+    ----------
+    threshold, rank : ndarray
+    dir : ndarray, shape (threshold, rank)
+    far : ndarray
+        FAR at each threshold.
+    ax_, figure_ : Axes and Figure
+        Where it was drawn last.
+    mesh_ : QuadMesh or None
+        None where DIR is not defined.
+    """
+
+    ax_: Axes
+    figure_: Figure
+    mesh_: QuadMesh | None = None
+
+    def __init__(self, system: System):
+        self.system = system
+        dataset = system.dataset
+        self.threshold = dataset["threshold"].values
+        self.rank = dataset["rank"].values
+        self.dir = dataset["dir"].transpose("threshold", "rank").values
+        self.far = dataset["far"].values
+        self.kind = str(dataset.attrs.get("kind", "distance"))
+        self.why_not = undefined(dataset, "dir")
+        if not self.why_not and not np.isfinite(self.threshold).any():
+            self.why_not = "no finite threshold"
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the surface of one open-set result, or of a tree that has one."""
+        return cls(pick_one(data, "dir_surface", NEEDS))
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        log: bool | None = None,
+        max_rank: int | None = None,
+        **style: Any,
+    ) -> Self:
+        """Draw the surface. See :func:`dir_surface`."""
+        self.ax_ = ax = look.axes_for(ax, (7.0, 4.8))
+        self.figure_ = look.figure_of(ax)
+        self.mesh_ = None
+        last = int(self.rank[-1]) if max_rank is None else min(int(self.rank[-1]), max_rank)
+        log = last > LINEAR if log is None else log
+        systems = [self.system]
+        details = identification_details(systems)
+        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.86)
+        if self.why_not:
+            ax.set(xticks=[], yticks=[])
+            look.empty(ax, [look.sentence(self.why_not)])
+        else:
+            self._draw(last, log, style)
+        look.labelled(ax, threshold_label(self.kind), "Rank k", "threshold T", "rank R")
+        return self
+
+    def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
+        ax = self.ax_
+        finite = np.nonzero(np.isfinite(self.threshold))[0]
+        pick = finite[_spread(len(finite), THRESHOLDS, False)]
+        ranks = np.nonzero(self.rank <= last)[0]
+        ranks = ranks[_spread(len(ranks), RANKS, log)]
+        t, k, z = self.threshold[pick], self.rank[ranks], self.dir[np.ix_(pick, ranks)].T
+        x = _threshold_edges(t, self.kind)
+        y = np.append(k - 0.5, last + 0.5)
+        given: dict[str, Any] = {"cmap": "YlGnBu", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
+        ax.grid(False)
+        self.mesh_ = ax.pcolormesh(x, y, z, **{**given, **style})
+        look.rank_axis(ax, "y", last, log, first=1)
+        ax.set_ylim(0.5, last + 0.5)
+        ax.set_xlim(x[0], x[-1])
+        self._contours(x, y, z)
+        self._far_marks(x)
+        bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02, aspect=30)
+        look.bar_labelled(
+            bar, ax, "Detection and identification rate, DIR", iso_of([self.system], "dir")
+        )
+
+    def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
+        """Draw where DIR first reaches round values, along the edges of the cells."""
+        ax = self.ax_
+        assert self.mesh_ is not None
+        labelled: list[float] = []
+        for level in LEVELS:
+            line_x, line_y = _staircase(x, y, z >= level, self.kind)
+            if not len(line_x):
+                continue
+            fill = self.mesh_.to_rgba(np.array([level]))[0]
+            ink = "white" if look.luminance(fill) < 0.3 else "#333333"
+            ax.plot(line_x, line_y, color=ink, linewidth=0.9, zorder=2)
+            if _crowded(line_x[0], labelled, x):
+                continue
+            labelled.append(line_x[0])
+            ax.annotate(
+                f"{level:g}", (line_x[0], 1), (0, -5), xycoords=("data", "axes fraction"),
+                textcoords="offset points", rotation=90, ha="center", va="top", color=ink,
+                fontsize=look.SMALL_SIZE - 0.5, zorder=3,
+                bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
+            )  # fmt: skip
+
+    def _far_marks(self, x: np.ndarray) -> None:
+        """Mark the thresholds at which FAR is at most a round number."""
+        least = 1 / max(1, attempts(self.system.dataset, "impostor") or 1)
+        marked: list[float] = []
+        for mark in FAR_MARKS:
+            if mark < least or not (self.far[np.isfinite(self.threshold)] > mark).any():
+                continue
+            loosest = self._loosest(mark)
+            drawn = min(x[0], x[-1]) <= loosest <= max(x[0], x[-1])
+            if not drawn or _crowded(loosest, marked, x):
+                continue
+            marked.append(loosest)
+            self.ax_.axvline(loosest, 0, 0.86, color="white", linewidth=1.6, alpha=0.5)
+            self.ax_.axvline(loosest, 0, 0.86, color="#222222", linewidth=0.8, dashes=(2, 2))
+            self.ax_.annotate(
+                f"FAR {look.percent(mark)}", (loosest, 0), (0, 5),
+                xycoords=("data", "axes fraction"), textcoords="offset points", rotation=90,
+                ha="center", va="bottom", fontsize=look.SMALL_SIZE - 0.5, color="#222222",
+                zorder=4, bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none",
+                                "pad": 1.2},
+            )  # fmt: skip
+
+    def _loosest(self, target: float) -> float:
+        """Return the exact threshold of a FAR target at rank 1, where the result has it.
+
+        Else the loosest threshold of the curve with FAR at most the target; NaN without any.
+        """
+        dataset = self.system.dataset
+        if "threshold_at_far" in dataset:
+            known = np.isclose(dataset["far_target"].values, target, rtol=1e-9, atol=0)
+            exact = dataset["threshold_at_far"]
+            exact = exact.isel(rank=0) if "rank" in exact.dims else exact
+            if known.any() and exact.dims == ("far_target",):
+                return float(exact.values[known][0])
+        within = np.nonzero((self.far <= target) & np.isfinite(self.threshold))[0]
+        if not len(within):
+            return float("nan")
+        return float(self.threshold[within[0 if self.kind == "similarity" else -1]])
+
+
+def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
+    """Say whether a label at `place` would stand on another, or on the frame."""
+    width = abs(x[-1] - x[0])
+    at_edge = min(abs(place - x[0]), abs(place - x[-1])) < 0.5 * ROOM * width
+    return at_edge or any(abs(place - other) < ROOM * width for other in taken)
+
+
+def _staircase(
+    x: np.ndarray, y: np.ndarray, reached: np.ndarray, kind: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edge between the cells that have reached a level and the others.
+
+    From the last rank down; empty where there is no such edge.
+
+    Parameters
+    ----------
+    x, y : ndarray
+        Edges of the cells, of the thresholds and of the ranks.
+    reached : bool ndarray, shape (ranks, thresholds)
+    kind : str
+        DIR grows with thresholds of distances, and falls with those of similarities.
+    """
+    cells = reached[:, ::-1] if kind == "similarity" else reached
+    edges = x[::-1] if kind == "similarity" else x
+    if reached.all() or not cells[-1].any():
+        return np.empty(0), np.empty(0)
+    first = np.where(cells.any(axis=1), cells.argmax(axis=1), len(edges) - 1)
+    at = edges[first][::-1]
+    line_x, line_y = np.repeat(at, 2), np.repeat(y[::-1], 2)[1:-1]
+    # Along the frame, where no threshold reaches the level, there is no line.
+    inside = int((first < len(edges) - 1).sum())
+    keep = 2 * inside + (inside < len(first))
+    return line_x[:keep], line_y[:keep]
+
+
+def _spread(length: int, most: int, log: bool) -> np.ndarray:
+    """Return at most `most` indices of `length`, the first and the last among them."""
+    if length <= most:
+        return np.arange(length)
+    at = np.geomspace(1, length, most) - 1 if log else np.linspace(0, length - 1, most)
+    return np.unique(at.round().astype(int))
+
+
+def _threshold_edges(t: np.ndarray, kind: str) -> np.ndarray:
+    """Return the edges of cells in which DIR is what it is at a threshold."""
+    if len(t) == 1:
+        half = max(abs(t[0]), 1.0) / 100
+        return np.array([t[0] - half, t[0] + half])
+    if kind == "similarity":
+        return np.append(t[0] - (t[1] - t[0]), t)
+    return np.append(t, t[-1] + (t[-1] - t[-2]))
+
+
+def dir_surface(
+    data: Any,
+    ax: Axes | None = None,
+    *,
+    log: bool | None = None,
+    max_rank: int | None = None,
+    **style: Any,
+) -> DirSurfaceDisplay:
+    """Draw DIR over thresholds and ranks as a heat map, with contour lines and marks of FAR.
+
+    Parameters
+    ----------
+    data : Dataset or DataTree
+        One result of :func:`bioeval.open_set`, or a tree that holds one.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    log : bool, optional
+        Whether the axis of the ranks is logarithmic; None: beyond 30 ranks.
+    max_rank : int, optional
+        The last rank to draw; all unless given.
+    **style
+        Properties of the mesh, such as ``cmap="viridis"``.
+
+    Returns
+    -------
+    DirSurfaceDisplay
+        With ``threshold``, ``rank``, ``dir`` and ``far``, ``ax_``, ``figure_`` and ``mesh_``.
+
+    Notes
+    -----
+    DIR is over the genuine attempts. Of more than 400 thresholds or 200 ranks, so many are picked
+    for the picture; the arrays of the display are whole.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.dir_surface(be.open_set(be.simulate(20, 4)))
+    >>> display.dir.shape == (display.threshold.size, display.rank.size)
+    True
+    """
+    display = DirSurfaceDisplay.from_results(data)
+    return display.plot(ax, log=log, max_rank=max_rank, **style)

@@ -1,0 +1,288 @@
+"""Results as a table for the terminal: values are picked from the datasets, never computed.
+
+``rows`` picks them, ``numbers`` writes them, and :class:`ResultTable` lays them out. Each row says
+what it is over: the attempts of each class and the subjects that made them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bioeval.views.tables import numbers
+from bioeval.views.tables.row import Over, Row, Section
+from bioeval.views.tables.rows import (
+    CHOSEN,
+    RANKS,
+    about,
+    alarms,
+    datasets,
+    has_chosen,
+    intervals,
+    left_out,
+    report_ranks,
+    section,
+    systems,
+    title,
+    warnings,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = [
+    "CHOSEN",
+    "RANKS",
+    "ResultTable",
+    "alarms",
+    "as_text",
+    "datasets",
+    "has_chosen",
+    "left_out",
+    "plain",
+    "report_ranks",
+    "warnings",
+]
+
+_HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
+_LEGEND = "Genuine, impostor: attempts; subjects: those whose probes made them."
+
+# Of ranked lists alone there are neither thresholds nor impostors.
+_RANKED = {0: "", 1: "value", 3: "queries", 5: "subjects"}
+_RANKED_LEGEND = "Queries: those that the means are over; subjects: theirs."
+_NARROW = 3  # columns that stay where the rest does not fit
+_LEAST_NAME = 16  # columns for the name of a row, folded; where they are not there, it stands above
+_LEAST_LINE = 32  # columns for a line that begins with a name; below, the name stands above
+_GAPS = (2, 1)
+_INDENT = 2
+_SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR ([^()]+) \(\2\)")
+
+
+class ResultTable:
+    """Results that rich can print.
+
+    Where the terminal is too narrow, what the rows are over stands once above each section; where
+    it is narrower still, each value stands below its name.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or xarray.Dataset
+        What an evaluation returned.
+    reword : callable, optional
+        Turns a warning into the words that a reader knows, such as options of a command line.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> from rich.console import Console
+    >>> table = ResultTable(be.evaluate(be.simulate(20, 4)))
+    >>> Console().print(table)  # doctest: +SKIP
+    """
+
+    def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None):
+        self.datasets = dict(datasets(tree))
+        self._reword = reword or str
+        self._several = len(systems(self.datasets)) > 1
+        self.sections = [
+            section(dataset, path, self._several) for path, dataset in self.datasets.items()
+        ]
+        ranked = bool(self.datasets) and all("mean_ap" in x for x in self.datasets.values())
+        self._heads = tuple(_RANKED.values()) if ranked else _HEADS
+        self._legend = _RANKED_LEGEND if ranked else _LEGEND
+        kept = tuple(_RANKED) if ranked else range(len(_HEADS))
+        rows = [row for part in self.sections for row in part.rows]
+        fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
+        bracket = max((len(numbers.ends(row)) for row in rows), default=0)
+        self._cells = [
+            [_some(_cells(row, fraction, bracket), kept) for row in part.rows]
+            for part in self.sections
+        ]
+        columns = zip(*(cells for part in self._cells for cells in part), strict=True)
+        widths = [max(map(len, column)) for column in columns] or [0] * len(self._heads)
+        self._widths = [max(len(h), w) for h, w in zip(self._heads, widths, strict=True)]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        count, gap = self._layout(width)
+        yield from self._alarms()
+        yield from _named(about(self.datasets), width)
+        for part, cells in zip(self.sections, self._cells, strict=True):
+            yield Text("")
+            yield Text(part.title, style="bold")
+            wide = count == len(self._heads)
+            for line in (part.details, "" if wide else _in_words(part.rows)):
+                if line:
+                    yield _indented(Text(line, style="dim"))
+            if count:
+                yield _indented(self._rows(part, cells, count, gap))
+            else:
+                yield from _stacked(part, cells)
+            for note in part.notes:
+                yield _indented(Text(note, style="dim"))
+        yield from self._remarks(count == len(self._heads) and len(self._legend) <= width)
+        yield from self._warnings()
+
+    def _layout(self, width: int) -> tuple[int, int]:
+        """Return how many columns fit, none where not even a few do, and the gap between them."""
+        for gap in _GAPS:
+            if _INDENT + sum(self._widths) + gap * (len(self._heads) - 1) <= width:
+                return len(self._heads), gap
+        gap = _GAPS[0]
+        few = [min(self._widths[0], _LEAST_NAME), *self._widths[1:_NARROW]]
+        fits = _INDENT + sum(few) + gap * (_NARROW - 1) <= width
+        return (_NARROW if fits else 0), gap
+
+    def _rows(self, part: Section, cells: list[tuple[str, ...]], count: int, gap: int) -> Table:
+        """Lay out the rows of a section, the columns of all sections alike."""
+        table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
+        for i in range(count):
+            if i == 0:
+                least = self._widths[0] if count == len(self._heads) else None
+                table.add_column("", overflow="fold", min_width=least)
+            else:
+                # Filled up here: rich would drop the blanks behind a value.
+                table.add_column(self._heads[i].rjust(self._widths[i]), no_wrap=True)
+        for row, (measure, value, *others) in zip(part.rows, cells, strict=True):
+            rest = [cell.rjust(w) for cell, w in zip(others, self._widths[2:], strict=True)]
+            table.add_row(
+                measure, Text(value.rjust(self._widths[1]), style=_style(row)), *rest[: count - 2]
+            )
+        return table
+
+    def _alarms(self) -> Iterator[Any]:
+        """Say before all else what makes the results doubtful."""
+        for text, paths in alarms(self.datasets).items():
+            of = f" ({', '.join(systems(paths))})" if self._several else ""
+            yield Text(f"Warning{of}: {self._reword(text)}", style="bold red")
+            yield Text("")
+
+    def _remarks(self, legend: bool) -> Iterator[Any]:
+        """Say below the tables how to read them."""
+        chosen = any(has_chosen(dataset) for dataset in self.datasets.values())
+        lines = [self._legend] if legend and self.datasets else []
+        lines += intervals(self.datasets)
+        lines += [f"{CHOSEN[0].upper()}{CHOSEN[1:]}."] if chosen else []
+        if lines:
+            yield Text("")
+        for line in lines:
+            yield Text(line, style="dim")
+
+    def _warnings(self) -> Iterator[Any]:
+        """List the warnings under the tasks that gave them."""
+        groups: dict[str, list[str]] = {}
+        for text, paths in warnings(self.datasets).items():
+            text = with_joined_targets(self._reword(text))
+            everywhere = len(paths) == len(self.datasets)
+            titles = [title(self.datasets[path], path, self._several) for path in paths]
+            groups.setdefault("" if everywhere else "; ".join(titles), []).append(text)
+        if groups:
+            yield Text("")
+            yield Text("Warnings", style="bold yellow")
+        for tasks in sorted(groups, key=bool):  # those of all tasks first
+            if tasks:
+                yield _indented(Text(tasks, style="dim"))
+            yield _indented(_grid(((Text("-"), Text(text)) for text in groups[tasks]), 1))
+
+
+def as_text(
+    tree: xr.DataTree | xr.Dataset,
+    width: int = 100,
+    reword: Callable[[str], str] | None = None,
+) -> str:
+    """Return the table as plain text, without colours."""
+    return plain(ResultTable(tree, reword), width)
+
+
+def plain(renderable: Any, width: int) -> str:
+    """Return anything that rich can print as plain text."""
+    stream = io.StringIO()
+    options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
+    Console(file=stream, width=width, color_system=None, **options).print(renderable)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def _indented(renderable: Any) -> Padding:
+    return Padding(renderable, (0, 0, 0, _INDENT))
+
+
+def _style(row: Row) -> str:
+    return "bold" if row.is_defined else "dim"
+
+
+def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
+    """Lay out lines with their names beside them, or above them where it is narrow."""
+    if width >= _LEAST_LINE:
+        yield _grid(((Text(name, style="dim"), Text(text)) for name, text in lines), 2)
+        return
+    for name, text in lines:
+        yield Text(name, style="dim")
+        yield _indented(Text(text))
+
+
+def _stacked(part: Section, cells: list[tuple[str, ...]]) -> Iterator[Any]:
+    """Lay out each row on two lines: its name, then its value and threshold."""
+    for row, (measure, value, *_) in zip(part.rows, cells, strict=True):
+        yield _indented(Text(measure))
+        text = Text(value.strip(), style=_style(row))
+        if threshold := numbers.threshold(row.threshold):
+            text.append(f" at {threshold}", style="not bold")
+        yield _indented(_indented(text))
+
+
+def _some(cells: tuple[str, ...], kept: Iterable[int]) -> tuple[str, ...]:
+    return tuple(cells[i] for i in kept)
+
+
+def with_joined_targets(text: str) -> str:
+    """Say a reason once where several FAR targets in a row have it."""
+    before = ""
+    while text != before:
+        before, text = text, _SAME_REASON.sub(r"FAR \1, \3 (\2)", text)
+    return text
+
+
+def _grid(rows: Iterable[tuple[Any, Any]], gap: int) -> Table:
+    """Lay out names and the texts that belong to them."""
+    grid = Table.grid(padding=(0, gap))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _cells(row: Row, fraction: int, bracket: int) -> tuple[str, ...]:
+    """Return a row as text, its value aligned at the point, its interval `bracket` wide."""
+    interval = f" {numbers.ends(row).ljust(bracket)}" if bracket else ""
+    return (
+        row.measure,
+        numbers.value(row, fraction) + interval,
+        numbers.threshold(row.threshold),
+        numbers.count(row.over.genuine),
+        numbers.count(row.over.impostor),
+        numbers.known(row.over.subjects),
+    )
+
+
+def _in_words(rows: list[Row]) -> str:
+    """Say in words what the rows of a section are over."""
+
+    def largest(counts: Iterable[int | None]) -> int | None:
+        return max((count for count in counts if count is not None), default=None)
+
+    over = Over(
+        largest(row.over.genuine for row in rows),
+        largest(row.over.impostor for row in rows),
+        largest(row.over.subjects for row in rows) or 0,
+    )
+    classes = {"genuine": over.genuine, "impostor": over.impostor}
+    parts = [f"{n:,} {name}" for name, n in classes.items() if n is not None]
+    who = f", {numbers.counted(over.subjects, 'subjects')}" if over.subjects else ""
+    return f"over {' and '.join(parts)} attempts{who}" if parts else ""

@@ -1,0 +1,163 @@
+"""Results over folds as a table: test and training rates side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bioeval.views.tables.rows import datasets
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NAMES = {
+    "accuracy": "accuracy",
+    "far": "FAR",
+    "frr": "FRR",
+    "hter": "HTER",
+    "dir": "DIR",
+    "cms": "CMS",
+}
+
+
+def has_folds(tree: xr.DataTree | xr.Dataset) -> bool:
+    """Say whether these are results over folds."""
+    return any("fold" in dataset.dims for _, dataset in datasets(tree))
+
+
+class FoldTable:
+    """Results over folds that rich can print.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or xarray.Dataset
+        What :func:`bioeval.cross_evaluate`, or an evaluation by a card with folds, returned.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> from bioeval.views.tables import plain
+    >>> from bioeval.views.tables.folds import FoldTable
+    >>> ds = be.cross_evaluate(be.simulate(20, 4), be.partition.SubjectKFold(4))
+    >>> print(plain(FoldTable(ds), 100))  # doctest: +SKIP
+    """
+
+    def __init__(self, tree: xr.DataTree | xr.Dataset):
+        self.datasets = dict(datasets(tree))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        narrow = options.max_width < 80
+        for i, dataset in enumerate(self.datasets.values()):
+            attrs = dataset.attrs
+            if i == 0:
+                yield from _head(attrs)
+            yield Text("")
+            yield Text(str(attrs["task"]), style="bold")
+            for line in _details(dataset):
+                yield Padding(Text(line, style="dim"), (0, 0, 0, 2))
+            yield Padding(_rates(dataset, narrow), (0, 0, 0, 2))
+        yield Text("")
+        first = next(iter(self.datasets.values())).attrs
+        method = str(first["interval_method"])
+        of = "of the test mean, Nadeau and Bengio, a heuristic"
+        if method != "nadeau-bengio":
+            of = f"of the pooled rate, by {method}"
+        yield Text(
+            "Training: the rate where the threshold was chosen, which is optimistic. Test, sd: "
+            "mean and standard deviation over folds; pooled: the counts of all folds summed; "
+            f"interval: {100 * float(first['confidence']):g} %, {of}.",
+            style="dim",
+        )
+        said = [w for d in self.datasets.values() for w in str(d.attrs["warnings"]).split("\n")]
+        said = list(dict.fromkeys(filter(None, said)))
+        if said:
+            yield Text("")
+            yield Text("Warnings", style="bold yellow")
+        for text in said:
+            yield Padding(Text(f"- {text}"), (0, 0, 0, 2))
+
+
+def _head(attrs: dict[Any, Any]) -> Iterator[Any]:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for name in ("system", "protocol", "origin"):
+        if attrs.get(name):
+            grid.add_row(name, str(attrs[name]))
+    grid.add_row("partition", _short(str(attrs["splitter"])))
+    yield grid
+
+
+def _short(text: str, most: int = 160) -> str:
+    return text if len(text) <= most else f"{text[: most - 4]} ..."
+
+
+def _details(dataset: xr.Dataset) -> Iterator[str]:
+    if dataset.attrs.get("galleries"):
+        yield str(dataset.attrs["galleries"])
+    repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
+    sizes = [
+        f"{_span(dataset[f'{part}_subjects'].values)} {words}"
+        for part, words in (("train", "trained on"), ("test", "tested"))
+    ]
+    counted = f"{repeats} x {folds} folds" if repeats > 1 else f"{folds} folds"
+    yield f"{counted}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
+    attempts = [f"{int(dataset['genuine_attempts'].sum()):,} genuine"]
+    if "impostor_attempts" in dataset:
+        attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")
+    yield f"test attempts of all folds: {', '.join(attempts)}"
+    if "threshold" in dataset:
+        t = dataset["threshold"].values
+        t = t[np.isfinite(t)]
+        where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
+        chosen = dataset.attrs["chosen_on"]
+        yield f"threshold by {dataset.attrs['threshold_rule_in_words']}, {chosen}{where}"
+
+
+def _span(counts: np.ndarray) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    heads = ["", "training", "test", "sd", "pooled", "interval", "folds"]
+    kept = heads[:4] if narrow else heads
+    for head in kept:
+        table.add_column(head, justify="right" if head else "left", no_wrap=True)
+    for label, values in _rows(dataset):
+        percent = [_percent(values[k]) for k in ("train", "mean", "sd", "pooled")]
+        interval = "-"
+        if np.isfinite([values["low"], values["high"]]).all():
+            interval = f"{_percent(values['low'])} - {_percent(values['high'])}"
+        cells = [*percent, interval, f"{int(values['folds'])}"]
+        row = [Text(label), *(Text(c) for c in cells)]
+        row[2].stylize("bold")
+        table.add_row(*row[: len(kept)])
+    return table
+
+
+def _rows(dataset: xr.Dataset) -> Iterator[tuple[str, dict[str, float]]]:
+    rule = str(dataset.attrs.get("threshold_rule", ""))
+    for name, label in NAMES.items():
+        if name not in dataset or (name == "accuracy" and rule != "accuracy"):
+            continue
+        keys = {"train": f"train_{name}_mean"} | {
+            k: f"{name}_{k}" for k in ("mean", "sd", "pooled", "low", "high", "folds")
+        }
+        if name not in ("dir", "cms"):
+            yield f"{label}, %", {k: float(dataset[v]) for k, v in keys.items()}
+            continue
+        for i, rank in enumerate(dataset["rank"].values.tolist()):
+            values = {k: float(dataset[v].values[i]) for k, v in keys.items()}
+            yield f"{label} at rank {rank}, %", values
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3f}" if np.isfinite(value) else "-"

@@ -1,0 +1,265 @@
+"""The benchmarks: what is run, in which order, and what the times say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks import machine
+from benchmarks.drawn import drawn_rows
+from benchmarks.memory import memory_rows
+from benchmarks.options import Options
+from benchmarks.peers import NotRun
+from benchmarks.pieces import Piece, pieces
+from benchmarks.retrieval import reid_rows
+from benchmarks.rows import Row, timed
+from benchmarks.series import embedding_rows, growth_rows, million_rows, partition_rows, read_pace
+from benchmarks.timing import Contender, Times, interleaved, most_threads, quartiles, wall
+from benchmarks.workbench import Work, Workbench
+from bioeval.base.errors import DataError
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row to come: the work of a key, and its name."""
+
+    part: str
+    key: str
+    name: str
+    quiet: bool = False  # left out, and not spoken of, where it cannot be run
+
+
+NO_AUC = "evaluate, no auc"
+
+SWEEPS = (
+    Line("tally", "tally", "be.tally: all tasks, counts and rates"),
+    Line("evaluate", "evaluate", "be.evaluate: with the operating points"),
+    Line("thresholds", "tally, thresholds", "be.tally, 1,000 thresholds of the user's"),
+    Line("thresholds", "evaluate, thresholds", "be.evaluate, 1,000 thresholds of the user's"),
+    Line("auc", "tally, no auc", "be.tally, without AUC and hull", quiet=True),
+    Line("auc", NO_AUC, "be.evaluate, without AUC and hull"),
+    Line("shuffled", "tally, shuffled", "be.tally, gallery not grouped by subject"),
+    Line("shuffled", "evaluate, shuffled", "be.evaluate, gallery not grouped by subject"),
+    Line("float64", "tally, float64", "be.tally, float64"),
+    Line("float64", "evaluate, float64", "be.evaluate, float64"),
+)
+
+OTHERS = (
+    Line("argsort", "argsort", "np.argsort of the rows"),
+    Line("sort", "sort", "two np.sort, genuine and impostor"),
+    Line("roc_curve", "roc_curve", "scikit-learn roc_curve"),
+    Line("pyeer", "pyeer", "pyeer get_eer_stats"),
+    Line("feerci", "feerci", "feerci"),
+    Line("evalify", "evalify", "evalify Experiment"),
+    Line("bob.measure", "bob.measure", "bob.measure eer"),
+)
+
+#: What is compared on one thread and on two.
+THREADED = {"read": "the vectorised read", "tally": "be.tally", "evaluate": "be.evaluate"}
+
+#: Calls whose kernels are timed one by one.
+TAKEN_APART = ("tally", "tally, thresholds", "evaluate")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a run found."""
+
+    machine: dict[str, Any]
+    rows: list[Row]
+    pieces: list[Piece]
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Return what each JSON line holds: the machine, then rows, then kernels."""
+        found = [row.document() for row in self.rows]
+        return [self.machine, *found, *(piece.document() for piece in self.pieces)]
+
+
+def run(options: Options, tell: Tell = lambda _: None) -> Report:
+    """Measure.
+
+    Parameters
+    ----------
+    options : Options
+    tell : callable
+        Told, in a few words, what is being done.
+
+    Raises
+    ------
+    DataError
+        If there are not so many threads, or not so much memory.
+    """
+    if options.threads > most_threads():
+        raise DataError(f"threads is {options.threads}; the kernels can have {most_threads()} here")
+    _check_memory(options)
+    about = {"record": "machine", **machine.limits(), **_sizes(options)}
+    bench = Workbench(options)
+    tell("making the matrix")
+    about["read_bytes_per_second"] = read_pace(bench.grouped, options.threads)
+    rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
+    del bench  # and its matrices
+    more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
+    more |= {"exact": drawn_rows, "reid": reid_rows, "million": million_rows}
+    for part, measure in {**more, "memory": memory_rows}.items():
+        if part in options.parts:
+            rows += measure(options, tell)
+    return Report(about, rows, taken_apart)
+
+
+def _sizes(options: Options) -> dict[str, Any]:
+    names = ("size", "templates", "repeat", "threads")
+    return {name: getattr(options, name) for name in names}
+
+
+def _check_memory(options: Options) -> None:
+    """Refuse a size whose matrices do not fit, before any is made."""
+    bytes_each = {"shuffled": 4, "float64": 8, "sort": 16}
+    needed = options.size**2 * (5 + sum(bytes_each.get(part, 0) for part in options.parts))
+    free = machine.available()
+    if free is not None and needed > free:
+        raise DataError(
+            f"size is {options.size:,}; that takes about {needed / 2**30:.1f} GiB, and "
+            f"{free / 2**30:.1f} GiB are free. Choose a smaller size, or fewer parts"
+        )
+
+
+class _Queue:
+    """Contenders of one round-robin, each once."""
+
+    def __init__(self, bench: Workbench):
+        self.bench = bench
+        self.contenders: dict[str, Contender] = {}
+        self.works: dict[str, Work] = {}
+
+    def add(
+        self, key: str, threads: int, *, beside_read: bool = True, foreign: bool = False
+    ) -> str:
+        """Queue the work of a key and return its name in the times."""
+        name = f"{key} @{threads}"
+        against = None
+        if beside_read:
+            read = "read float64" if key.endswith("float64") else "read"
+            against = self.add(read, threads, beside_read=False)
+        if name not in self.contenders:
+            work = self.bench.work(key)
+            self.works[name] = work
+            self.contenders[name] = Contender(name, work.call, threads, against, foreign)
+        return name
+
+
+def _against_reads(
+    bench: Workbench, load: float | None, tell: Tell
+) -> tuple[list[Row], list[Piece], float | None]:
+    """Measure, in one round-robin, everything that goes over one matrix."""
+    options, queue = bench.options, _Queue(bench)
+    skipped: dict[str, str] = {}
+    lines = [line for line in (*SWEEPS, *OTHERS) if line.part in options.parts]
+    for line in lines:
+        tell(f"making the data: {line.name}")
+        try:
+            queue.add(line.key, options.threads, foreign=line in OTHERS)
+        except NotRun as reason:
+            skipped[line.key] = str(reason)
+    if f"{NO_AUC} @{options.threads}" in queue.contenders:
+        queue.add("evaluate", options.threads)
+    others = [line for line in lines if line in OTHERS and line.key not in skipped]
+    if others:
+        queue.add("tally", options.threads)
+    if "threads" in options.parts and most_threads() > 1:
+        for key in THREADED:
+            for threads in (1, 2):
+                queue.add(key, threads, beside_read=key != "read")
+    if not queue.contenders:
+        times: Times = {}
+        failed: dict[str, str] = {}
+    else:
+        times, failed = interleaved(list(queue.contenders.values()), options.repeat, tell)
+    shown = [line for line in lines if not (line.quiet and line.key in skipped)]
+    rows = [_row(line, queue, times, skipped, failed) for line in shown]
+    rows += [
+        _against_counts(line, queue, times)
+        for line in others
+        if f"{line.key} @{options.threads}" in times
+    ]
+    if f"{NO_AUC} @{options.threads}" in times:
+        rows.append(_auc_apart(queue, times))
+    if "threads" in options.parts:
+        rows += _speed_ups(queue, times, load)
+    found: list[Piece] = []
+    for key in TAKEN_APART:
+        work = queue.works.get(f"{key} @{options.threads}")
+        if work is not None and any(line.key == key for line in lines):
+            tell(f"taking apart: {key}")
+            found += pieces(key, work.call, work.cells, options.threads)
+    return rows, found, _share(queue, times)
+
+
+def _share(queue: _Queue, times: Times) -> float | None:
+    """Return the share of the time in which what had one thread really had it."""
+    single = [name for name, c in queue.contenders.items() if c.threads == 1 and name in times]
+    if not single:
+        return None
+    return float(sum(times[n].sum() for n in single) / sum(times[wall(n)].sum() for n in single))
+
+
+def _row(
+    line: Line, queue: _Queue, times: Times, skipped: dict[str, str], failed: dict[str, str]
+) -> Row:
+    name = f"{line.key} @{queue.bench.options.threads}"
+    section = "others" if line in OTHERS else "read"
+    about: dict[str, Any] = {
+        "part": line.part,
+        "key": line.key,
+        "section": section,
+        "name": line.name,
+    }
+    reason = skipped.get(line.key) or failed.get(name)
+    if reason is not None:
+        return Row(**about, note=reason)
+    work, contender = queue.works[name], queue.contenders[name]
+    assert contender.against is not None  # all lines stand beside a read
+    read = times[contender.against] / queue.works[contender.against].cells
+    return timed(times[name] / work.cells / read, times[name], work.cells, **about, note=work.note)
+
+
+def _against_counts(line: Line, queue: _Queue, times: Times) -> Row:
+    """Return the row of another program against the counts of all tasks, a score each."""
+    name, counts = (f"{key} @{queue.bench.options.threads}" for key in (line.key, "tally"))
+    work, tally = queue.works[name], queue.works[counts]
+    ratios = times[name] / work.cells / (times[counts] / tally.cells)
+    about: dict[str, Any] = {"part": line.part, "key": f"counts: {line.key}", "section": "counts"}
+    return timed(ratios, times[name], work.cells, **about, name=line.name, note=work.note)
+
+
+def _auc_apart(queue: _Queue, times: Times) -> Row:
+    """Return the row of what AUC and hull cost: the difference of two calls."""
+    threads = queue.bench.options.threads
+    apart = times[f"evaluate @{threads}"] - times[f"{NO_AUC} @{threads}"]
+    about: dict[str, Any] = {"part": "auc", "key": "auc apart", "section": "read"}
+    about["name"] = "AUC and hull alone, the difference"
+    if quartiles(apart)[0] <= 0:  # the rounds do not agree on which call takes longer
+        return Row(**about, note="too little to tell from the noise")
+    cells = queue.works[f"evaluate @{threads}"].cells
+    return timed(apart / times[f"read @{threads}"], apart, cells, **about)
+
+
+def _speed_ups(queue: _Queue, times: Times, load: float | None) -> Iterator[Row]:
+    for key, name in THREADED.items():
+        about: dict[str, Any] = {
+            "part": "threads",
+            "key": f"speed-up: {key}",
+            "section": "speed-up",
+            "name": name,
+        }
+        if most_threads() < 2:
+            yield Row(**about, note="skipped: one thread is all there is")
+            continue
+        one, two = times[wall(f"{key} @1")], times[f"{key} @2"]
+        note = ""
+        if load is not None and load > 0.25 * machine.cores():
+            note = f"load average {load} at the start: threads have to wait for other programs"
+        cells = queue.works[f"{key} @2"].cells
+        yield timed(one / two, two, cells, **about, note=note)
