@@ -8,7 +8,7 @@ others, and the caller, who sees them there, counts the block again by the gener
 Each step is a plain loop of its own over one row, so that the compiler can vectorise it: scores
 are compared as integers of the same width, cells are found without branches and kept in 16 bits,
 and counted alternately in two tables, so that two equal scores in a row do not wait for each
-other. ``tests/test_vectorised.py`` looks at the instructions.
+other. ``tests/kernels/test_vectorised.py`` looks at the instructions.
 """
 
 from __future__ import annotations

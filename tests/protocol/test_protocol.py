@@ -21,7 +21,7 @@ from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, matches_choic
 from bioeval.protocol.reference import reference
 from bioeval.protocol.schema import LAYOUTS, SECTIONS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
 FIELD = ["fvc2004", "frte-11", "frte-1n", "ijbc-11", "ijbc-1n", "voxceleb"]
 

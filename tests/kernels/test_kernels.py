@@ -1,6 +1,6 @@
 """Each kernel against plain loops, on tiny blocks, compiled and not.
 
-``NUMBA_DISABLE_JIT=1 pytest tests/test_kernels.py`` runs the kernels as Python: every branch is
+``NUMBA_DISABLE_JIT=1 pytest tests/kernels/test_kernels.py`` runs the kernels as Python: every branch is
 then seen by a coverage tool, and an integer that wraps around is an error.
 """
 
@@ -459,7 +459,7 @@ def test_the_kernels_give_the_same_without_the_compiler():
     given = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
     done = subprocess.run(
         given,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
