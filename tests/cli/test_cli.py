@@ -456,7 +456,7 @@ def test_a_signal_leaves_no_debris(number, code):
     """The signal comes while the file is half written."""
     program = f"""
 import os, sys
-from bioeval.formats import npz_write
+from bioeval.scores.formats import npz_write
 whole = npz_write.row_blocks
 def half(*args):
     yield from whole(*args)

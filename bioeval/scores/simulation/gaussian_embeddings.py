@@ -41,7 +41,7 @@ class GaussianEmbeddings:
 
     Examples
     --------
-    >>> from bioeval.closed_forms import GaussianEmbeddings
+    >>> from bioeval.scores.simulation.gaussian_embeddings import GaussianEmbeddings
     >>> truth = GaussianEmbeddings(dimensions=16, between=1.0, within=0.6)
     >>> round(truth.eer, 4), round(truth.auc, 4)
     (0.0339, 0.9943)

@@ -68,7 +68,7 @@ class GaussianScores:
 
     Examples
     --------
-    >>> from bioeval.closed_forms import GaussianScores
+    >>> from bioeval.scores.simulation.gaussian_scores import GaussianScores
     >>> truth = GaussianScores(d_prime=2.0)
     >>> round(truth.eer, 4), round(truth.auc, 4)
     (0.1587, 0.9214)
