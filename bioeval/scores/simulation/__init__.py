@@ -103,7 +103,7 @@ def simulate(
     Returns
     -------
     Scores
-        Labels are integers from 1. The truth is in :mod:`bioeval.closed_forms`.
+        Labels are integers from 1. The truth is in ``bioeval.scores.simulation``.
 
     Raises
     ------
@@ -113,8 +113,8 @@ def simulate(
     See Also
     --------
     simulate_embeddings : the embeddings themselves.
-    bioeval.closed_forms.GaussianScores : true rates of gaussian-scores.
-    bioeval.closed_forms.GaussianEmbeddings : true rates of gaussian-embeddings.
+    GaussianScores : true rates of gaussian-scores.
+    GaussianEmbeddings : true rates of gaussian-embeddings.
 
     Notes
     -----
