@@ -48,7 +48,7 @@ def cards_in(names: list[str]) -> set[str]:
     return {
         Path(name).name
         for name in names
-        if name.startswith("bioeval/protocols/") and name.endswith(".toml")
+        if name.startswith("bioeval/protocol/cards/") and name.endswith(".toml")
     }
 
 
@@ -141,7 +141,7 @@ def test_sdist_contents(sdist, cards):
     names = names_in_sdist(sdist)
     assert cards_in(names) == cards
     assert {"bioeval/py.typed", "pyproject.toml", "LICENSE", "NOTICE", "README.md"} <= set(names)
-    assert {"tests/conftest.py", "scripts/_environment", "requirements.lock"} <= set(names)
+    assert {"tests/conftest.py", "scripts/_environment", "requirements.lock", "requirements-dev.lock"} <= set(names)
 
 
 def test_the_sdist_makes_the_same_wheel(sdist, wheel, tmp_path):
@@ -175,3 +175,14 @@ def test_a_deleted_card_does_not_linger(tree, cards, tmp_path):
     (copy / "protocols" / gone).unlink()
     after = build(copy, tmp_path / "after", "wheel")
     assert cards_in(names_in_wheel(after)) == cards - {gone}
+
+
+def test_no_wheel_without_cards(tree, tmp_path):
+    copy = tmp_path / "bioeval"
+    shutil.copytree(tree, copy, symlinks=True)
+    (copy / "bioeval" / "protocol" / "cards").unlink()
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", "out"]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=300)
+    assert done.returncode != 0
+    assert "no protocol cards" in done.stdout + done.stderr
+    assert not list(copy.glob("out/*.whl"))
