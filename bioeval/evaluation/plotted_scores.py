@@ -52,22 +52,24 @@ def _tally(data: Any) -> VerificationTally:
 
 
 def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield what ``save_all`` draws of scores: the plot, the system and what its display takes.
+    """Return what ``save_all`` draws of scores: the plot, the system and what its display takes.
 
     Parameters
     ----------
     scores : Scores, mapping of str to Scores, or None
         Each is counted or reduced when its turn comes.
     """
-    if scores is None:
-        return
-    given = scores if isinstance(scores, Mapping) else {"": scores}
-    for name, one in given.items():
+    given = {} if scores is None else scores if isinstance(scores, Mapping) else {"": scores}
+    for one in given.values():
         if not isinstance(one, Scores):
             raise DataError(f"scores is {type(one).__name__}; expected Scores, a mapping, or None")
-        if isinstance(one, TopKScores):
-            continue  # no matrix, and no scores of its own
+    # A top-K list has no matrix and no scores of its own.
+    return _plotted({str(n): one for n, one in given.items() if not isinstance(one, TopKScores)})
+
+
+def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:
+    for name, one in scores.items():
         if one.kind != "order":
-            yield "score_distributions", str(name), score_histograms(_tally(one))
+            yield "score_distributions", name, score_histograms(_tally(one))
         if not isinstance(one, PairScores):
-            yield "matrix", str(name), matrix_image(one, PIXELS)
+            yield "matrix", name, matrix_image(one, PIXELS)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
-from bioeval.scores.about import About
+from bioeval.results.dataset import about_attrs
 from bioeval.tallies.counts import VerificationTally
 
 # Least and largest number of bins between the smallest and the largest score of a class.
@@ -50,19 +51,22 @@ class ScoreHistograms:
     Attributes
     ----------
     genuine, impostor : Histogram
-    about : About
-        Provenance of the scores.
+    about : Dataset
+        Attempts of both classes; its attributes are the provenance of the scores.
     """
 
     genuine: Histogram
     impostor: Histogram
-    about: About
+    about: xr.Dataset
 
 
 def score_histograms(tally: VerificationTally) -> ScoreHistograms:
     """Return the histograms of the scores that a tally of verification counts."""
     kind = tally.about.kind
-    return ScoreHistograms(_genuine(tally, kind), _impostor(tally, kind), tally.about)
+    genuine, impostor = _genuine(tally, kind), _impostor(tally, kind)
+    attempts = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
+    about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "", ()))
+    return ScoreHistograms(genuine, impostor, about)
 
 
 def _bins(values: int, spread: float, span: float) -> int:

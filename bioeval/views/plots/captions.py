@@ -147,8 +147,9 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
     return f"{name} is not defined (NaN)"
 
 
-def one_kind(kinds: Mapping[str, str], plot: str) -> str:
+def kind_of(systems: Sequence[System], plot: str) -> str:
     """Return the kind of score that several systems share, or raise :class:`DataError`."""
+    kinds = {s.name: str(s.dataset.attrs.get("kind", "distance")) for s in systems}
     if len(set(kinds.values())) > 1:
         plural_of = {"distance": "distances", "similarity": "similarities"}
         said = ", ".join(f"{name!r} holds {plural_of.get(k, k)}" for name, k in kinds.items())
@@ -157,11 +158,6 @@ def one_kind(kinds: Mapping[str, str], plot: str) -> str:
             "own, with ax="
         )
     return next(iter(kinds.values()))
-
-
-def kind_of(systems: Sequence[System], plot: str) -> str:
-    """Return the kind of score of systems whose thresholds share an axis."""
-    return one_kind({s.name: str(s.dataset.attrs.get("kind", "distance")) for s in systems}, plot)
 
 
 def threshold_label(kind: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -77,6 +78,7 @@ class DirSurfaceDisplay:
         self,
         ax: Axes | None = None,
         *,
+        name: str | None = None,
         log: bool | None = None,
         max_rank: int | None = None,
         **style: Any,
@@ -87,7 +89,7 @@ class DirSurfaceDisplay:
         self.mesh_ = None
         last = int(self.rank[-1]) if max_rank is None else min(int(self.rank[-1]), max_rank)
         log = last > LINEAR if log is None else log
-        systems = [self.system]
+        systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
         look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.86)
         if self.why_not:
@@ -245,7 +247,7 @@ def dir_surface(
     max_rank : int, optional
         The last rank to draw; all unless given.
     **style
-        Properties of the mesh, such as ``cmap="viridis"``.
+        Properties of the mesh, such as ``cmap="viridis"``; ``name`` names the system.
 
     Returns
     -------

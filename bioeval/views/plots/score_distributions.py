@@ -9,15 +9,13 @@ import numpy as np
 
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import one_kind
+from bioeval.views.plots.captions import kind_of, over
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
-from bioeval.views.plots.select_datasets import joined
+from bioeval.views.plots.select_datasets import System, joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from bioeval.scores.about import About
 
 
 class ScoreDistributionsDisplay:
@@ -40,11 +38,10 @@ class ScoreDistributionsDisplay:
     labels_: DirectLabels
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
-        kinds = {name: system.about.kind for name, system in systems.items()}
-        self.kind = one_kind(kinds, "score_distributions")
+        self.systems = [System(name, system.about) for name, system in systems.items()]
+        self.kind = kind_of(self.systems, "score_distributions")
         self.genuine = {name: system.genuine for name, system in systems.items()}
         self.impostor = {name: system.impostor for name, system in systems.items()}
-        self._abouts = {name: system.about for name, system in systems.items()}
 
     @classmethod
     def from_results(cls, data: ScoreHistograms | Mapping[str, ScoreHistograms]) -> Self:
@@ -89,11 +86,7 @@ class ScoreDistributionsDisplay:
         else:
             remarks += missing
         self.labels_ = DirectLabels(ax, labels)
-        over = [
-            _over(name or system, about, (self.genuine[system].total, self.impostor[system].total))
-            for system, about in self._abouts.items()
-        ]
-        look.titled(ax, "Genuine and impostor scores", [*over, *remarks])
+        look.titled(ax, "Genuine and impostor scores", [*over(self.systems), *remarks])
         better = "larger" if self.kind == "similarity" else "smaller"
         look.labelled(
             ax, f"{self.kind.capitalize()} ({better} is closer)", "Density within each class"
@@ -155,15 +148,3 @@ def _peak(x: np.ndarray, y: np.ndarray, log: bool) -> float:
     wide, tall = np.ptp(x) or 1.0, np.ptp(height) or 1.0
     length = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x) / wide, np.diff(height) / tall))])
     return float(length[min(corner, len(length) - 1)] / (length[-1] or 1.0))
-
-
-def _over(name: str, about: About, counts: tuple[int, int]) -> str:
-    """Return the attempts and subjects of one system."""
-    text = f"{counts[0]:,} genuine and {look.plural(counts[1], 'impostor attempt')}"
-    if about.gallery_subjects and about.layout == "all-against-all":
-        text += f"; {look.plural(about.gallery_subjects, 'subject')}"
-    elif about.gallery_subjects:
-        text += f"; {len(about.probe_subjects):,} probe and {about.gallery_subjects:,} gallery"
-        text += " subjects"
-    label = name or about.name
-    return f"{label}: {text}" if label else text
