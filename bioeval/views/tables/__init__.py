@@ -16,23 +16,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.words import counted
 from bioeval.views.tables import numbers
+from bioeval.views.tables.header import about, left_out
+from bioeval.views.tables.remarks import CHOSEN, alarms, has_chosen, intervals, warnings
 from bioeval.views.tables.row import Over, Row, Section
-from bioeval.views.tables.rows import (
-    CHOSEN,
-    RANKS,
-    about,
-    alarms,
-    datasets,
-    has_chosen,
-    intervals,
-    left_out,
-    report_ranks,
-    section,
-    systems,
-    title,
-    warnings,
-)
+from bioeval.views.tables.sections import section, title
+from bioeval.views.tables.tasks import RANKS, datasets, report_ranks, systems
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -284,5 +274,5 @@ def _in_words(rows: list[Row]) -> str:
     )
     classes = {"genuine": over.genuine, "impostor": over.impostor}
     parts = [f"{n:,} {name}" for name, n in classes.items() if n is not None]
-    who = f", {numbers.counted(over.subjects, 'subjects')}" if over.subjects else ""
+    who = f", {counted(over.subjects, 'subjects')}" if over.subjects else ""
     return f"over {' and '.join(parts)} attempts{who}" if parts else ""
