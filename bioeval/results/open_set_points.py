@@ -1,4 +1,4 @@
-"""TODO."""
+"""Exact operating points of open-set identification."""
 
 from __future__ import annotations
 
