@@ -54,8 +54,8 @@ def compare(
 ) -> xr.Dataset:
     """Compare two systems that scored the same templates of the same people.
 
-    Both are resampled together: in each replicate the same people take part for both, so that
-    what makes the data hard or easy for both is not taken for a difference between them.
+    The bootstrap is paired: each replicate draws the same subjects for both systems, so that the
+    difficulty of the data that both have in common cancels in the difference.
 
     Parameters
     ----------

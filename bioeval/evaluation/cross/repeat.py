@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BANDS = ("quantile", "normal")
 
-# Ranks of closed-set curves unless told otherwise; open set reports rank 1.
+# Default number of ranks of closed-set curves; open set reports rank 1.
 CMC_RANKS = 50
 
 _COUNTS = {

@@ -39,7 +39,7 @@ class FoldTable:
     Parameters
     ----------
     tree : xarray.DataTree or xarray.Dataset
-        What :func:`bioeval.cross_evaluate`, or an evaluation by a card with folds, returned.
+        The result of :func:`bioeval.cross_evaluate` or of an evaluation by a card with folds.
 
     Examples
     --------

@@ -65,8 +65,8 @@ def _data(attrs: Mapping[str, Any], layout: str) -> str:
     unknown = "" if subjects or gallery else "; subjects unknown"
     if layout == "all-against-all" and probes == templates:
         return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
-    who, whom = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
-    return f"{who} against {whom}{unknown}"
+    compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
+    return f"{' against '.join(compared)}{unknown}"
 
 
 def _of(count: int, what: str, subjects: int) -> str:
