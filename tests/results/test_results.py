@@ -299,7 +299,7 @@ def test_warnings_are_an_attribute_one_a_line():
     labels = scores().probe_labels
     lonely = [*labels[:19], "single"]
     closed = be.closed_set(be.Scores(scores().values, lonely))
-    assert closed.attrs["warnings"] == "1 probes without a usable mate were left out"
+    assert closed.attrs["warnings"] == "1 probe without a usable mate left out"
     twice = be.closed_set(be.Scores(scores().values, labels, labels.copy()))
     assert "probe and gallery labels are the same list" in twice.attrs["warnings"]
     strangers = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
