@@ -24,8 +24,8 @@ def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: i
     all_against_all = layout == "all-against-all"
     if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
         raise ProtocolError(
-            f"closed-set identification requires that every probe is enrolled; {skipped} of "
-            f"{counted(probes, 'probes')} without a usable mate, the first is probe {first}; "
+            "closed-set identification requires that every probe is enrolled, but "
+            f"{skipped} of {probes} probes have no usable mate, the first is probe {first}; "
             'unmated="skip" leaves them out and counts them, or use open_set'
         )
 
