@@ -161,7 +161,9 @@ def replicates(
     if points.every_score:
         chosen["auc"] = area(far, frr), points.auc
         corners = _with_ends(far, frr)
-        chosen |= {x.name: (x.over_points(*corners), points.optima[x.name]) for x in OPTIMA}
+        chosen |= {
+            x.name: (x.over_points(*corners), points.optima.get(x.name, np.nan)) for x in OPTIMA
+        }
     for name, (value, itself) in chosen.items():  # what is not defined is so in every replicate
         moved = np.asarray(itself)[..., None] - value[..., :1]
         found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
