@@ -147,7 +147,8 @@ def _scale_of(left: np.ndarray, right: np.ndarray) -> float:
     info = np.finfo(left.dtype)
     exponent = math.frexp(largest)[1]
     inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
-    return 1.0 if largest == 0 or inside else 2.0**-exponent
+    # Of subnormal numbers the power would overflow; the largest one brings them into range.
+    return 1.0 if largest == 0 or inside else 2.0 ** min(-exponent, info.maxexp - 1)
 
 
 def _scaled(x: np.ndarray, scale: float) -> np.ndarray:

@@ -16,8 +16,9 @@ from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
 from bioeval.results.verification import grid_of
-from bioeval.scores.blocks import BlockReader, Progress, parse_fusion
+from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.attempts import IdentificationJob, VerificationJob, require_values
 from bioeval.tallies.counts import IdentificationTally, VerificationTally

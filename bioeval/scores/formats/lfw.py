@@ -15,11 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.files import content, existing_file
-from bioeval.scores.formats.image_lists import decoded_lines
+from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.options import say
-
-MISSING = ("raise", "skip")
 
 
 @dataclass(frozen=True)
