@@ -76,7 +76,7 @@ class Block:
         return self._fused[fusion]
 
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows fused by the nearest template, and where the own subject stands."""
+        """Return the rows fused by the nearest template, and the limits of the own subject."""
         fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
         kernel_refine.fuse_nearest(self.values, self.starts, self.self_position, fused)
         enrolled = self.own >= 0
@@ -122,7 +122,7 @@ class BlockReader:
 
     @cached_property
     def about(self) -> About:
-        """Where the counts come from."""
+        """Provenance of the counts."""
         return describe(self.scores)
 
     @cached_property
@@ -146,7 +146,7 @@ class BlockReader:
         return self.blocks(None)
 
     def blocks(self, progress: Progress | None) -> Iterator[Block]:
-        """Yield the blocks in order, telling `progress` the rows done and their number."""
+        """Yield the blocks in order, calling `progress` with the rows done and their number."""
         m = self.scores.shape[0]
         step = self.rows_per_block()
         for low in range(0, m, step):
@@ -165,7 +165,7 @@ class BlockReader:
             self._check_mask(mask, low)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
         cells = self._excluded_cells(low, high)
-        if cells is not None:  # out of sight of the NaN policy, then no attempt
+        if cells is not None:  # exempt from the NaN policy, then no attempt
             values = _own_copy(values, raw)
             values[cells] = 0
         values = self._without_nan(values, raw, position, mask, low)
@@ -254,7 +254,7 @@ class BlockReader:
         return values
 
     def _raise_nan(self) -> None:
-        """Count all NaN that an evaluation would have read, and say where the first one is."""
+        """Raise with the number of NaN that an evaluation reads, and the place of the first."""
         scores = self.scores
         count, first = 0, None
         step = self.rows_per_block()
@@ -298,7 +298,7 @@ def as_distances(
     kind : str
         Similarities are negated.
     unread : callable, optional
-        Returns the cells that need not be exact; it is asked only where a value is not.
+        Returns the cells that need not be exact; called only where a value is inexact.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""TODO."""
+"""The gallery's columns, grouped by subject for the kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bioeval.scores.matrix import Scores
 
 
 class Gallery:
-    """The gallery in the order the kernels want: the templates of a subject side by side.
+    """The gallery in the order of the kernels: the templates of a subject side by side.
 
     Attributes
     ----------
@@ -17,7 +17,7 @@ class Gallery:
     columns : int64 array, shape (1, n)
         The same, for stable ties.
     starts : int64 array, shape (g + 1,)
-        Group ``g`` stands at positions ``starts[g]:starts[g + 1]``.
+        Group ``g`` is at positions ``starts[g]:starts[g + 1]``.
     subjects : int64 array, shape (g,)
         The subject code of each group.
     """
@@ -31,8 +31,8 @@ class Gallery:
             self.order = None
             self.columns = np.arange(n, dtype=np.int64)[None]
         else:
-            # Subjects in the order in which they first stand in the gallery, so that what they
-            # are called changes nothing, not even the last digit of a sum.
+            # Subjects in the order of their first column, so that their names change nothing,
+            # not even the last digit of a sum.
             _, first, back = np.unique(codes, return_index=True, return_inverse=True)
             place = np.argsort(np.argsort(first))[back.reshape(-1)]
             self.order = np.argsort(place, kind="stable")

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Names of the rules that fuse the scores of a subject's templates."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Files in and out: every format that is read into scores, and those that are written.
+"""Reading and writing files of scores, whatever their format.
 
-A file's content decides how it is read; a name that says something else is an error.
+A file is read by its content; a suffix of another format is an error.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def load(
     ----------
     path
         ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata.
-        ``.npy``: a matrix of scores, memory-mapped, whose labels stand in ``x.labels.csv``, or in
-        ``x.probe.csv`` and ``x.gallery.csv``, beside it.
+        ``.npy``: a matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``,
+        or in ``x.probe.csv`` and ``x.gallery.csv``.
         With `metric` or `gallery_embeddings`: embeddings, one a row.
         ``.csv``: a list of pairs, with the columns ``score`` and ``genuine``.
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``,
@@ -65,11 +65,11 @@ def load(
         Name of an integer array (queries, K) of gallery entries, nearest first: top-K lists, whose
         distances, if any, `scores_key` names. Without it, ``indices`` and ``distances``.
     first_index : {0, 1}, optional
-        How the first gallery entry is numbered in top-K lists. Text has to say it where the
-        numbers do not tell; arrays are numbered from 0 unless told otherwise.
+        How the first gallery entry is numbered in top-K lists. Required for text
+        in which neither 0 nor the number of the last entry occurs; 0 for arrays unless given.
     labels_key, probe_labels_key, gallery_labels_key
         Names of arrays with the subject of each template: `labels_key` where the same templates
-        stand on both sides.
+        are on both sides.
     labels, probe_labels, gallery_labels
         CSV files with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``,
         ``id``) and any further columns as metadata; or one column without a header. Labels from
@@ -81,14 +81,14 @@ def load(
         ``name``, or arrays of text. ``"label-xml"``: the lists of VeRi-776 and AI City.
     pairs_key
         Name of an integer array of pairs to evaluate alone: index a, index b and, in the last of
-        further columns, 1 for the same subject. With two columns the labels tell.
+        further columns, 1 for the same subject. With two columns, the labels decide.
     pairs
         A list of pairs in LFW's form (``pairs.txt``): ``name i j`` and ``name i other j``, in
         folds. The templates' labels are the names (or, whole numbers, places in an array
         ``names``), and their metadata ``image_number`` the numbers.
     missing_pairs : {"raise", "skip"}, optional
         What to do with pairs of that list of which an image is not in the file: an error, or
-        leave them out and say how many.
+        leave them out and report their number.
     meta
         Metadata under other names, as ``{"camera": "cam_id"}``; for probe-against-gallery
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
@@ -151,17 +151,17 @@ def load(
 
 
 def save(scores: Scores, path: str | os.PathLike[str]) -> None:
-    """Write scores with their labels and metadata; a selection is written as what it is.
+    """Write scores, or a selection of them, with their labels and metadata.
 
     Parameters
     ----------
     scores : Scores
     path
         ``x.npz``: everything in one file. ``x.npy``: the matrix, with ``x.labels.csv`` or
-        ``x.probe.csv`` and ``x.gallery.csv`` beside it, and ``x.json`` that says what they are;
+        ``x.probe.csv`` and ``x.gallery.csv`` beside it, and ``x.json`` with their kind;
         labels then become text. ``x.csv``: a list of pairs; a matrix becomes its single
-        comparisons. :func:`bioeval.scores.formats.losses` says what is lost. Files are
-        written under another name and renamed, so that they are never half there.
+        comparisons. :func:`bioeval.scores.formats.losses` lists what is lost. Files are
+        written under another name and renamed, so that none is ever incomplete.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
 
 
 def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
-    """Say what a file of this name cannot hold of the scores; each is one sentence.
+    """List what a file of this name cannot hold of the scores, a sentence each.
 
     Parameters
     ----------

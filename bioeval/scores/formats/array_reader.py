@@ -17,7 +17,8 @@ from bioeval.scores.formats.npz_layout import IMAGE_NUMBER, check_schema
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_arrays import folds_of_pairs, read_pairs
 from bioeval.scores.formats.top_k import from_zero
-from bioeval.scores.matrix import KINDS, PairScores, Scores
+from bioeval.scores.labelled_matrix import KINDS
+from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
 

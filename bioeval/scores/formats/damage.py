@@ -30,7 +30,7 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
     """
     where = f"{path}: {what}" if what else str(path)
     separator = " " if what else ": "
-    advice = f"; expected {expected}, write it again" if expected else ""
+    advice = f"expected {expected}, write it again" if expected else "write the file again"
     try:
         yield
     except (BioevalError, ImportError, Warning):
@@ -42,7 +42,7 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
         ) from error
     except Exception as error:
         raise DataError(
-            f"{where}{separator}is truncated or damaged ({_reason(error)}){advice}"
+            f"{where}{separator}is truncated or damaged ({_reason(error)}); {advice}"
         ) from error
 
 

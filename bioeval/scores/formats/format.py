@@ -58,7 +58,7 @@ class Format:
     Attributes
     ----------
     name : str
-        Its name in the documentation: the suffix, or what else tells it.
+        Its name in the documentation: the suffix, or other words.
     holds : str
         What such a file holds.
     looks : str

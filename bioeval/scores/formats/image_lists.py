@@ -123,7 +123,7 @@ def read_tracks(path: str | Path) -> dict[str, int]:
     Raises
     ------
     DataError
-        If an image stands in two tracks.
+        If an image is in two tracks.
     """
     path = existing_file(path, "a track list")
     found: dict[str, int] = {}
@@ -131,7 +131,7 @@ def read_tracks(path: str | Path) -> dict[str, int]:
         for name in line.split():
             if name in found:
                 raise DataError(
-                    f"{path}: line {number}: {name!r} stands in track {found[name]} as well"
+                    f"{path}: line {number}: {name!r} is in track {found[name]} as well"
                 )
             found[name] = number
     if not found:

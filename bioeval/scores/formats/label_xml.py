@@ -36,7 +36,7 @@ def read_label_xml(path: Path) -> Labels:
     if "label" not in columns:
         raise DataError(
             f"{path}: its items have {', '.join(keys) or 'no attributes'} and no vehicleID; the "
-            "lists of the test part say no identities, so nothing can be evaluated with them"
+            "lists of the test part have no identities, so nothing can be evaluated with them"
         )
     label = _as_numbers(columns.pop("label"))
     return Labels(path, label, {name: _as_numbers(cells) for name, cells in columns.items()}, True)

@@ -41,11 +41,11 @@ _STORED = {
 _TEXT = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _MATRIX, _COMPRESSED = 14, 15
 _HEAD_BYTES = 128
-_PEEK = 4096  # bytes in which the description of an array stands
+_PEEK = 4096  # bytes that hold the description of an array
 
 
 class _DamagedError(Exception):
-    """What is wrong with the bytes."""
+    """Bytes that are not a MATLAB 5 file."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ class Variable:
     Attributes
     ----------
     name, kind
-        Its name and MATLAB's class of it.
+        Its name and its MATLAB class.
     shape
         Rows, columns and so on, as MATLAB has them.
     is_logical, is_complex
         Flags of the array.
     start, size
-        Where its element stands in the file, and how long it is.
+        The place and the length of its element in the file.
     compressed
-        Whether it is.
+        Whether the element is.
     """
 
     name: str

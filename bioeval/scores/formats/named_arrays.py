@@ -12,7 +12,7 @@ from bioeval.scores.formats.csv import Labels
 from bioeval.scores.formats.image_lists import labels_of_names, read_side
 from bioeval.scores.formats.npz_layout import NAMES, RESERVED
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.matrix import NAN_POLICIES
+from bioeval.scores.labelled_matrix import NAN_POLICIES
 
 _PREFIXES = ("probe_", "gallery_")
 

@@ -25,7 +25,8 @@ from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.matrix import KINDS, NAN_POLICIES, PairScores, Scores
+from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
 SCHEMA = 1
