@@ -96,8 +96,7 @@ def compare(
     Examples
     --------
     >>> import bioeval as be
-    >>> from bioeval.scores.simulation import simulate_embeddings
-    >>> crowd = simulate_embeddings(50, 4, random_state=1)
+    >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
     >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
     >>> for said in found.attrs["conclusions"].splitlines()[1:3]:
     ...     print(said.partition(", difference ")[2])

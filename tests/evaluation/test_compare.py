@@ -11,7 +11,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.random import seed_sequence
 from bioeval.cli import main
-from bioeval.scores.simulation import simulate_embeddings
+from bioeval.scores.simulation.scores_of_people import simulate_embeddings
 from bioeval.stats.resampling import subject_weights
 
 

@@ -57,6 +57,19 @@ class Samples:
 
 
 @dataclass(frozen=True)
+class Census:
+    """The arguments of :func:`bioeval.simulate` that say how many people and samples there are."""
+
+    subjects: int
+    templates: Counts
+    layout: str
+    probes: Counts | None
+    unenrolled: int | float
+    sessions: int | None
+    cameras: int | None
+
+
+@dataclass(frozen=True)
 class Design:
     """The numbers of templates and probes of each person, with their sessions and cameras."""
 
@@ -68,28 +81,19 @@ class Design:
     seed: np.random.SeedSequence
 
     @classmethod
-    def draw(
-        cls,
-        subjects: int,
-        templates: Counts,
-        layout: str,
-        probes: Counts | None,
-        unenrolled: int | float,
-        sessions: int | None,
-        cameras: int | None,
-        random_state: RandomState,
-    ) -> Design:
-        """Check the arguments of the same names and draw what is random in them."""
+    def draw(cls, census: Census, random_state: RandomState) -> Design:
+        """Check a census and draw the numbers of templates and probes that are ranges."""
         seed = seed_sequence(random_state)
-        subjects = require_integer("subjects", subjects, low=1)
-        require_choice("layout", layout, LAYOUTS)
+        subjects = require_integer("subjects", census.subjects, low=1)
+        require_choice("layout", census.layout, LAYOUTS)
+        sessions, cameras, probes = census.sessions, census.cameras, census.probes
         for name, value in (("sessions", sessions), ("cameras", cameras)):
             if value is not None:
                 require_integer(name, value, low=1)
-        others = _unenrolled(unenrolled, subjects)
+        others = _unenrolled(census.unenrolled, subjects)
         stream = Stream(seed, _TEMPLATE_COUNTS)
-        template_counts = _counts("templates", templates, subjects, 1, stream)
-        if layout == "all-against-all":
+        template_counts = _counts("templates", census.templates, subjects, 1, stream)
+        if census.layout == "all-against-all":
             if probes is not None:
                 raise DataError(
                     f"probes is {probes!r}; in layout 'all-against-all' every template is a "
@@ -97,7 +101,7 @@ class Design:
                 )
             if others:
                 raise DataError(
-                    f"unenrolled is {unenrolled!r}; in layout 'all-against-all' everyone is "
+                    f"unenrolled is {census.unenrolled!r}; in layout 'all-against-all' everyone is "
                     "enrolled. Expected 0, or layout='probe-against-gallery'"
                 )
             gallery = _samples(template_counts, sessions, cameras)
