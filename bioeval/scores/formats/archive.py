@@ -22,8 +22,8 @@ LISTED = 12
 
 _BLOCK_BYTES = 1 << 25
 
-# Deflate never makes a byte of more than so many, so that a size in a zip file can be checked.
-_MOST_DEFLATED = 1032
+#: The most bytes that deflate packs into one; what a compressed array claims is held against it.
+MOST_DEFLATED = 1032
 _CODE_POINTS = 0x110000
 
 
@@ -91,7 +91,10 @@ class Archive(Arrays):
                 if member.filename.endswith(".npy"):
                     name = member.filename.removesuffix(".npy")
                     with guarded(path, f"the array {name!r}"), archive.open(member) as file:
-                        self.headers[name] = read_header(file)
+                        header = read_header(file)
+                        if not header.is_pickled:
+                            require_bytes(header, _size_at_most(member, path.stat().st_size))
+                    self.headers[name] = header
         if not self.headers:
             raise DataError(
                 f"{path}: is a zip file of {len(members)} files, none of them an array; expected a "
@@ -108,9 +111,7 @@ class Archive(Arrays):
             )
         what = f"the array {key!r}"
         with guarded(self.path, what), zipfile.ZipFile(self.path) as archive:
-            member = archive.getinfo(f"{key}.npy")
-            require_bytes(header, _size_at_most(member, self.path.stat().st_size))
-            with archive.open(member) as file:
+            with archive.open(f"{key}.npy") as file:
                 array = npy_format.read_array(file, allow_pickle=False)
                 rest = file.read(1)  # the checksum is verified at the end
             require_text(array)
@@ -121,7 +122,7 @@ class Archive(Arrays):
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
     """Return how many bytes a member of a zip file can hold, whatever it claims."""
-    ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: _MOST_DEFLATED}.get(member.compress_type)
+    ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MOST_DEFLATED}.get(member.compress_type)
     if ratio is None:
         return member.file_size
     return min(member.file_size, ratio * min(member.compress_size, file_size))

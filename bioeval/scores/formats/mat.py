@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats import mat5
-from bioeval.scores.formats.archive import Arrays, Header, require_text
+from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.damage import guarded
 from bioeval.scores.formats.files import HDF5
@@ -25,8 +25,8 @@ from bioeval.scores.formats.options import FLAGS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import Scores
 
-# Deflate never makes a byte of more than so many; smaller arrays need no check of their size.
-_MOST_DEFLATED, _SMALL = 1032, 1 << 20
+# Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
+_SMALL = 1 << 20
 
 
 class MatArchive(Arrays):
@@ -138,6 +138,7 @@ class _Mat73:
         elif item.attrs.get("MATLAB_empty", 0):
             self._found[name] = ((0, 0), item.dtype)
         else:
+            _require_values(item)
             shape = item.shape[::-1] if kind else item.shape
             dtype = item.dtype
             if kind == "char":
@@ -158,7 +159,6 @@ class _Mat73:
         if 0 in shape:
             return np.empty(shape, dtype)
         with self._open() as file:
-            _require_values(file[key])
             array = np.asarray(file[key][()])
             kind = _class_of(file[key])
             require_text(array)
@@ -179,7 +179,7 @@ class _Mat73:
 def _require_values(item: Any) -> None:
     """Raise :class:`ValueError` where a dataset claims more values than the file holds."""
     stored = item.id.get_storage_size()
-    if item.nbytes > max(_SMALL, _MOST_DEFLATED * stored):
+    if item.nbytes > max(_SMALL, MOST_DEFLATED * stored):
         raise ValueError(
             f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores {stored:,}"
         )

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.formats.archive import MOST_DEFLATED
 from bioeval.scores.formats.damage import guarded
 
 #: Classes of a MATLAB array, by number.
@@ -154,6 +155,7 @@ def _scan(path: Path) -> Iterator[Variable]:
                 part = part[8:]
             if kind == _MATRIX and size:
                 found = _describe(part, order, start, size, compressed)
+                _require_values(found)
                 if found.name:  # what has none belongs to the objects of another variable
                     yield found
             elif kind not in _STORED and kind not in _TEXT and kind != _MATRIX:
@@ -193,6 +195,16 @@ def _describe(part: bytes, order: str, start: int, size: int, compressed: bool) 
     _, name, _ = _element(part, at, order)
     logical, complex_ = bool(word & 0x200), bool(word & 0x800)
     return Variable(_name(name), word_class, shape, logical, complex_, start, size, compressed)
+
+
+def _require_values(variable: Variable) -> None:
+    """Refuse an array that claims more values than its element can hold, a byte each."""
+    bytes_ = variable.size * (MOST_DEFLATED if variable.compressed else 1)
+    held = variable.kind in NUMERIC or variable.kind == "char"
+    if held and math.prod(variable.shape) > bytes_:
+        raise _DamagedError(
+            f"the array {variable.name!r} claims the shape {variable.shape} in {bytes_:,} bytes"
+        )
 
 
 def _name(raw: bytes) -> str:
