@@ -14,7 +14,7 @@ _WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_f
 
 HELP = f"""Read DATA, any file that bioeval run reads, and write it to OUT.
 
-OUT is a file {_WRITTEN}. What OUT cannot hold is listed.
+OUT is named {_WRITTEN}. What OUT cannot hold is listed.
 
 \b
 Examples:
