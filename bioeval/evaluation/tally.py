@@ -241,8 +241,11 @@ def _equal_options(a: dict[str, Any], b: dict[str, Any]) -> bool:
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """Turn a tally into JSON, its arrays put into `arrays` by name."""
     if type(value).__name__ in _CLASSES:
-        inner = {f.name: _pack(getattr(value, f.name), f"{name}.{f.name}", arrays)
-                 for f in fields(value)}  # fmt: skip
+        inner = {
+            f.name: _pack(found, f"{name}.{f.name}", arrays)
+            for f in fields(value)
+            if not isinstance(found := getattr(value, f.name), dict) or found
+        }
         return {"class": type(value).__name__, **inner}
     if isinstance(value, np.ndarray):
         arrays[name] = value
@@ -251,6 +254,8 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"set": sorted(value)}
     if isinstance(value, tuple):
         return {"tuple": list(value)}
+    if isinstance(value, dict):
+        return {"dict": value}
     return value
 
 
@@ -264,4 +269,6 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return arrays[value["array"]]
     if "set" in value:
         return frozenset(value["set"])
+    if "dict" in value:
+        return dict(value["dict"])
     return tuple(value["tuple"])

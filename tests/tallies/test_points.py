@@ -160,7 +160,7 @@ def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
 @pytest.mark.parametrize(
     ("impostors", "genuine", "expected"),
     [
-        (20, 5, "same as none at all"),
+        (20, 5, "same as at FAR = 0"),
         (200, 5, "rule of 3"),
         (2000, 5, "rule of 30"),
         (40_000, 5, None),
@@ -209,7 +209,7 @@ def test_a_tally_alone_gives_bounds_that_hold():
     assert bounds.eer_at_least <= whole.eer <= bounds.eer_at_most
     assert bounds.auc_at_least <= whole.auc <= bounds.auc_at_most
     assert bounds.eer_at_most - bounds.eer_at_least < 0.01
-    assert "scores again" in bounds.warnings
+    assert "second pass over the scores" in bounds.warnings
     refined = be.refine_tally(merged, parts).dataset("verification/single")
     for name in ("eer", "eer_threshold", "auc", "eer_hull", "zero_far", "zero_frr"):
         np.testing.assert_equal(float(refined[name]), float(whole[name]))
