@@ -18,13 +18,13 @@ from bioeval.results.support import support_warnings, supported
 from bioeval.scores.blocks import BlockReader, Progress, as_row, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap_limits import ends
+from bioeval.stats.bootstrap_limits import confidence_limits
 from bioeval.stats.identification import identification_replicates
 from bioeval.stats.interval_variables import few_people
-from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.verification import replicates as verification_replicates
 from bioeval.tallies.attempts import IdentificationJob, VerificationJob, is_symmetric
-from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_far_targets, per_cent
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
@@ -104,15 +104,15 @@ def compare(
     +0.006667 [-0.006192, +0.01583]: they cannot be told apart with 50 subjects (95 %).
     -0.04667 [-0.08789, -0.007076]: simulated (a) is better (95 %, 50 subjects).
     """
-    asked = Asked.of("subject-bootstrap", confidence, replicates, random_state)
-    assert asked is not None
+    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert interval is not None
     require_same(a, b)
     for scores in (a, b):
         require_people(scores)
     targets = check_far_targets(far_targets)
     options = _Options(templates, fusion, rank_unit, ties, impostors)
-    found = [_measure(scores, options, targets, asked, progress) for scores in (a, b)]
-    return _dataset(a, b, found, targets, asked, options)
+    found = [_measure(scores, options, targets, interval, progress) for scores in (a, b)]
+    return _dataset(a, b, found, targets, interval, options)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class _Measured:
     Attributes
     ----------
     trials : dict of str to int
-        How many independent trials a measure has: subjects, or pairs of whom nobody is in two.
+        How many independent trials a measure has: subjects, or disjoint pairs of subjects.
     attempts : tuple of int
         Of each class.
     unsupported : set of str
@@ -187,7 +187,7 @@ def _measure(
     scores: Scores,
     options: _Options,
     targets: np.ndarray,
-    asked: Asked,
+    interval: IntervalOptions,
     progress: Progress | None,
 ) -> _Measured:
     """Evaluate one system, as it is and in every replicate."""
@@ -216,7 +216,8 @@ def _measure(
                 check_costs(()),
                 symmetric=False,
             )
-            drawn = verification_replicates(tally, verification, reader, np.empty(0), asked)
+            attempts = SubjectAttempts(verification, reader)
+            drawn = verification_replicates(tally, attempts, np.empty(0), interval)
             found.values["EER"] = drawn.values["eer"]
             at_targets = [f"FRR at FAR <= {per_cent(x)}" for x in targets]
             found.values |= dict(zip(at_targets, drawn.values["frr_at_far"], strict=True))
@@ -234,7 +235,7 @@ def _measure(
     if not isinstance(scores, PairScores):
         tally = tallies[-1]
         rank_one, at_far, people, trials = identification_replicates(
-            tally, scores, options.ties, options.impostors, targets, asked
+            tally, scores.codes.probe, options.ties, options.impostors, targets, interval
         )
         found.values["recognition rate"] = rank_one
         if scores.kind != "order":
@@ -262,7 +263,7 @@ def _dataset(
     b: Scores,
     found: list[_Measured],
     targets: np.ndarray,
-    asked: Asked,
+    interval: IntervalOptions,
     options: _Options,
 ) -> xr.Dataset:
     first, second = found
@@ -270,13 +271,15 @@ def _dataset(
     one, other = (_stacked([system.values[m] for m in measures]) for system in found)
     names = _names(a, b)
     change = one - other
-    low, high = _opened(ends(change, asked), [first.trials[m] for m in measures], asked)
+    low, high = _opened(
+        confidence_limits(change, interval), [first.trials[m] for m in measures], interval
+    )
     sign = np.array([1 if first.larger_is_better[m] else -1 for m in measures])
     apart = np.where(low > 0, 1, np.where(high < 0, -1, 0)) * sign
     weak = first.unsupported | second.unsupported
     said = [
         _conclusion(
-            m, values, change[i, 0], (low[i], high[i]), apart[i], names, first.people, asked
+            m, values, change[i, 0], (low[i], high[i]), apart[i], names, first.people, interval
         )
         + (_TOO_FEW if m in weak and not np.isnan(values).any() else "")
         for i, (m, values) in enumerate(
@@ -294,7 +297,7 @@ def _dataset(
         "supported": (over, np.array([m not in weak for m in measures], dtype=np.int64)),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
-    warnings = [*few_people(first.people, asked), *remarks]
+    warnings = [*few_people(first.people, interval), *remarks]
     if alone := _made_by_one(a, b):
         warnings.append(
             f"the systems did not make the same attempts: {alone:,} comparisons were made by one "
@@ -314,7 +317,7 @@ def _dataset(
         "rank_unit": options.rank_unit,
         "ties": options.ties,
         "impostors": options.impostors,
-        **asked.attrs(),
+        **interval.attrs(),
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),
         "bioeval_version": __version__,
@@ -334,7 +337,7 @@ def _stacked(values: list[np.ndarray]) -> np.ndarray:
 
 
 def _opened(
-    closed: tuple[np.ndarray, np.ndarray], trials: list[int], asked: Asked
+    closed: tuple[np.ndarray, np.ndarray], trials: list[int], interval: IntervalOptions
 ) -> tuple[np.ndarray, np.ndarray]:
     """Open the interval of a difference that is the same in every replicate.
 
@@ -343,7 +346,7 @@ def _opened(
     """
     low, high = closed
     number = np.array(trials)
-    bound = zero_error_bound(number, asked.confidence)
+    bound = zero_error_bound(number, interval.confidence)
     same = high - low < 1e-12
     low = np.where(same, np.maximum(low - bound, -1.0), low)
     high = np.where(same, np.minimum(high + bound, 1.0), high)
@@ -391,7 +394,7 @@ def _conclusion(
     apart: int,
     names: tuple[str, str],
     people: int,
-    asked: Asked,
+    interval: IntervalOptions,
 ) -> str:
     """Say in a sentence what can be concluded."""
     if np.isnan(values).any():
@@ -399,7 +402,7 @@ def _conclusion(
     found = f"{measure}: {names[0]} {values[0]:.4g}, {names[1]} {values[1]:.4g}"
     if np.isnan(ends_).any():
         return f"{found}; nothing can be said with {_people(people)}."
-    level = f"{100 * asked.confidence:g} %"
+    level = f"{100 * interval.confidence:g} %"
     gap = f"difference {change:+.4g} [{ends_[0]:+.4g}, {ends_[1]:+.4g}]"
     if not apart:
         return f"{found}, {gap}: they cannot be told apart with {_people(people)} ({level})."

@@ -13,9 +13,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import seed_sequence
-from bioeval.partition.samples import Samples
+from bioeval.partition.samples import SplitInput
 
-Split = tuple[np.ndarray, np.ndarray]
+TrainTest = tuple[np.ndarray, np.ndarray]
 
 
 class Parameters:
@@ -91,7 +91,7 @@ class Splitter(Parameters, ABC):
 
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
-    ) -> Iterator[Split]:
+    ) -> Iterator[TrainTest]:
         """Divide the samples.
 
         Parameters
@@ -117,7 +117,7 @@ class Splitter(Parameters, ABC):
         DataError
             If these samples cannot be divided so.
         """
-        splits = self._splits(Samples(type(self).__name__, X, y, groups, meta))
+        splits = self._splits(SplitInput(type(self).__name__, X, y, groups, meta))
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
 
@@ -126,7 +126,7 @@ class Splitter(Parameters, ABC):
         """Return how many splits there are; the arguments are not needed."""
 
     @abstractmethod
-    def _splits(self, samples: Samples) -> Iterator[Split]: ...
+    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]: ...
 
     def get_metadata_routing(self) -> Any:
         """Say to scikit-learn, where its metadata routing is on, that ``groups`` is wanted.

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.partition.base import Splitter
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
-from bioeval.partition.samples import Labels
+from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -107,7 +107,7 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
         raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
     if isinstance(labels, Scores):
         labels = labels.genuine if isinstance(labels, PairScores) else labels.probe_labels
-    codes = Labels(labels, "labels").codes
+    codes = LabelCodes(labels, "labels").codes
     with warnings.catch_warnings():
         # Which of the two a splitter of scikit-learn wants, it does not tell beforehand.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)

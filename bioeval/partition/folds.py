@@ -11,9 +11,9 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.partition import shuffling as lots
-from bioeval.partition.base import Split, Splitter, require_flag, require_seed
-from bioeval.partition.samples import Samples
+from bioeval.partition import shuffling
+from bioeval.partition.base import Splitter, TrainTest, require_flag, require_seed
+from bioeval.partition.samples import SplitInput
 
 BALANCES = ("subjects", "samples")
 
@@ -39,16 +39,16 @@ class _Folds(Splitter):
         """Return the number of splits: folds times repeats; the arguments are not needed."""
         return self.n_splits * self._n_repeats
 
-    def _splits(self, samples: Samples) -> Iterator[Split]:
+    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         seed = seed_sequence(self.random_state)
         for repeat in range(self._n_repeats):
-            draws = lots.stream(seed, self._purpose, repeat) if self._shuffled else None
+            draws = shuffling.stream(seed, self._purpose, repeat) if self._shuffled else None
             fold = self._fold_of_sample(samples, draws)
             for k in range(self.n_splits):
                 yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
     @abstractmethod
-    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray: ...
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
 
     def _require_enough(self, units: int, what: str) -> None:
         who = type(self).__name__
@@ -64,7 +64,7 @@ class _Folds(Splitter):
 
 
 class _SubjectFolds(_Folds):
-    _purpose = lots.SUBJECT_FOLDS
+    _purpose = shuffling.SUBJECT_FOLDS
     stratify: str | None
     balance: str
 
@@ -78,27 +78,27 @@ class _SubjectFolds(_Folds):
                 "by one of them"
             )
 
-    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray:
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         who = samples.subjects
         self._require_enough(len(who), "subject")
         strata = samples.subject_strata(self.stratify)
-        order = lots.arrange(len(who), strata, draws)
+        order = shuffling.arrange(len(who), strata, draws)
         if self.balance == "samples":
             if not self._shuffled:
                 order = order[np.argsort(-who.counts[order], kind="stable")]
-            return lots.into_even_folds(order, who.counts, self.n_splits)[who.codes]
-        return lots.into_folds(order, strata, self.n_splits)[who.codes]
+            return shuffling.into_even_folds(order, who.counts, self.n_splits)[who.codes]
+        return shuffling.into_folds(order, strata, self.n_splits)[who.codes]
 
 
 class _SampleFolds(_Folds):
-    _purpose = lots.SAMPLE_FOLDS
+    _purpose = shuffling.SAMPLE_FOLDS
     stratify: str | None
 
-    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray:
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         self._require_enough(samples.n, "sample")
         strata = samples.strata(self.stratify)
-        order = lots.arrange(samples.n, strata, draws)
-        return lots.into_folds(order, strata, self.n_splits)
+        order = shuffling.arrange(samples.n, strata, draws)
+        return shuffling.into_folds(order, strata, self.n_splits)
 
 
 class SubjectKFold(_SubjectFolds):

@@ -11,10 +11,10 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.partition import shuffling as lots
-from bioeval.partition.base import Parameters, Split, Splitter, require_seed
+from bioeval.partition import shuffling
+from bioeval.partition.base import Parameters, Splitter, TrainTest, require_seed
 from bioeval.partition.folds import require_column
-from bioeval.partition.samples import Samples
+from bioeval.partition.samples import SplitInput
 
 UNITS = ("subject", "sample")
 _DEFAULT_TEST = 0.2
@@ -52,7 +52,7 @@ class _Shuffle(Splitter):
         """Return the number of splits; the arguments are not needed."""
         return self.n_splits
 
-    def _splits(self, samples: Samples) -> Iterator[Split]:
+    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         test: float | int | None = self.test_size
         if test is None and self.train_size is None:
             test = _DEFAULT_TEST
@@ -198,7 +198,7 @@ class TrainValidationTest(Parameters):
         self.train_size, self.unit, self.n_splits = train_size, unit, n_splits
         self.random_state, self.stratify = random_state, stratify
         for name, size in (("validation_size", validation_size), ("test_size", test_size)):
-            lots.as_size(who, name, size)
+            shuffling.as_size(who, name, size)
         _check_sizes(who, self._sizes)
         require_choice(f"{who}: unit", unit, UNITS)
         require_integer(f"{who}: n_splits", n_splits, low=1)
@@ -232,11 +232,11 @@ class TrainValidationTest(Parameters):
         iterator of ThreeParts
             Index arrays ``(train, validation, test)``.
         """
-        splits = self._splits(Samples(type(self).__name__, X, y, groups, meta))
+        splits = self._splits(SplitInput(type(self).__name__, X, y, groups, meta))
         first = next(splits)
         return itertools.chain([first], splits)
 
-    def _splits(self, samples: Samples) -> Iterator[ThreeParts]:
+    def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_splits):
             draws = _stream_of(seed, self.unit, repeat)
@@ -245,12 +245,12 @@ class TrainValidationTest(Parameters):
 
 
 def _stream_of(seed: np.random.SeedSequence, unit: str, repeat: int) -> Stream:
-    purpose = lots.SUBJECT_PARTS if unit == "subject" else lots.SAMPLE_PARTS
-    return lots.stream(seed, purpose, repeat)
+    purpose = shuffling.SUBJECT_PARTS if unit == "subject" else shuffling.SAMPLE_PARTS
+    return shuffling.stream(seed, purpose, repeat)
 
 
 def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
-    known = [lots.as_size(who, k, v) for k, v in sizes.items() if v is not None]
+    known = [shuffling.as_size(who, k, v) for k, v in sizes.items() if v is not None]
     shares = sum(size for size in known if isinstance(size, float))
     if shares > 1 + 1e-12:
         listed = ", ".join(f"{k}={v!r}" for k, v in sizes.items() if v is not None)
@@ -258,7 +258,7 @@ def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
 
 
 def _parts(
-    samples: Samples, unit: str, stratify: str | None, sizes: Mapping[str, Any], draws: Stream
+    samples: SplitInput, unit: str, stratify: str | None, sizes: Mapping[str, Any], draws: Stream
 ) -> np.ndarray:
     """Return the part of each sample by the position of its size, -1 where it is in none."""
     if unit == "subject":
@@ -266,14 +266,14 @@ def _parts(
     else:
         total, strata = samples.n, samples.strata(stratify)
     counts = _count_units(samples.who, sizes, total, f"{unit}s")
-    part = lots.into_parts(lots.arrange(total, strata, draws), strata, counts)
+    part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
     return part[samples.subjects.codes] if unit == "subject" else part
 
 
 def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
     """Return the number of units in each part; the part whose size is None takes the rest."""
     counts = {
-        name: lots.units_of(lots.as_size(who, name, size), total, up=name != "train_size")
+        name: shuffling.units_of(shuffling.as_size(who, name, size), total, up=name != "train_size")
         for name, size in sizes.items()
         if size is not None
     }

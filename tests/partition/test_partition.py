@@ -29,8 +29,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from bioeval import partition as bp
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.partition import shuffling as lots
-from bioeval.partition.samples import Labels
+from bioeval.partition import shuffling
+from bioeval.partition.samples import LabelCodes
 from bioeval.scores.matrix import Scores
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
@@ -56,7 +56,7 @@ seeds = st.integers(0, 2**31)
 
 @st.composite
 def subjects(draw, least=1):
-    """Labels with unequal numbers of samples, in any order, of any kind."""
+    """LabelCodes with unequal numbers of samples, in any order, of any kind."""
     sizes = draw(st.lists(st.integers(1, 5), min_size=least, max_size=9))
     kind = draw(st.sampled_from(("str", "int", "mixed", "tuple")))
     name = {
@@ -124,7 +124,7 @@ def test_folds_balanced_by_samples(labels, data, seed):
 
 
 def bp_codes(labels):
-    return Labels(labels, "labels").codes
+    return LabelCodes(labels, "labels").codes
 
 
 @given(subjects(2), seeds, seeds)
@@ -652,8 +652,8 @@ def test_canonical_order_is_that_of_the_labels_whatever_their_container():
     names = ["Zoë", "ann", "", "10", "9", "ann"]
     expected = [3, 4, 0, 1, 2, 4]
     for labels in (names, np.array(names), np.array(names, dtype=object)):
-        assert Labels(labels, "y").codes.tolist() == expected
-    assert Labels([3, "a", 2, "b"], "y").values.tolist() == [2, 3, "a", "b"]
+        assert LabelCodes(labels, "y").codes.tolist() == expected
+    assert LabelCodes([3, "a", 2, "b"], "y").values.tolist() == [2, 3, "a", "b"]
 
 
 # ------------------------------------------------------------------------------ numbers
@@ -700,17 +700,18 @@ def test_goldens():
 
 
 def test_the_permutation_in_plain_python():
-    seed = np.random.SeedSequence(5, spawn_key=(0x50415254, lots.SUBJECT_FOLDS, 2))
+    seed = np.random.SeedSequence(5, spawn_key=(0x50415254, shuffling.SUBJECT_FOLDS, 2))
     raw = [int(x) >> 29 for x in np.random.PCG64(seed).random_raw(20)]
     expected = sorted(range(10), key=lambda i: (raw[10 + i], raw[i]))
-    drawn = lots.permutation(lots.stream(seed_sequence(5), lots.SUBJECT_FOLDS, 2), 10)
+    stream = shuffling.stream(seed_sequence(5), shuffling.SUBJECT_FOLDS, 2)
+    drawn = shuffling.permutation(stream, 10)
     assert drawn.tolist() == expected
 
 
 def test_permutations_are_uniform():
     seed = seed_sequence(1)
     drawn = Counter(
-        tuple(lots.permutation(lots.stream(seed, lots.GALLERY, key), 3).tolist())
+        tuple(shuffling.permutation(shuffling.stream(seed, shuffling.GALLERY, key), 3).tolist())
         for key in range(1200)
     )
     assert len(drawn) == 6
@@ -720,7 +721,7 @@ def test_permutations_are_uniform():
 def test_streams_are_apart_from_those_of_populations_and_of_each_other():
     seed = seed_sequence(0)
     purposes = range(6)
-    streams = [lots.stream(seed, purpose, 0) for purpose in purposes]
+    streams = [shuffling.stream(seed, purpose, 0) for purpose in purposes]
     streams += [Stream(seed, key) for key in range(20)]
     firsts = [tuple(s.uniforms(4)) for s in streams]
     assert len(set(firsts)) == len(firsts)

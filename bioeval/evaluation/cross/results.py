@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.variables import CROSS
+from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
@@ -114,7 +115,7 @@ def fold_dataset(
     found: Mapping[tuple[int, int], Fold],
     shape: tuple[int, int],
     about: About,
-    options: Any,
+    options: FoldOptions,
     splitter: Any,
     confidence: float,
     resampled: PooledRates | None = None,
@@ -156,9 +157,9 @@ def fold_dataset(
     variables |= {name: (over, n) for name, n in sizes.items()}
     variables |= _summaries(ratios, sizes, there, confidence)
     if resampled is not None:
-        found_ends = ends_by_subject(resampled)
+        limits = limits_by_subject(resampled)
         for name in ratios:
-            _, low, high = found_ends.get(name, (np.nan, np.nan, np.nan))
+            _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
@@ -166,7 +167,7 @@ def fold_dataset(
         coordinates["rank"] = options.ranks
     attrs = _attrs(about, options, splitter, confidence)
     if resampled is not None:
-        attrs |= resampled.asked.attrs()
+        attrs |= resampled.options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
     searched, remark = _galleries([fold.galleries for fold in found.values()])
     if options.task != "verification":
@@ -183,7 +184,7 @@ def fold_dataset(
     return build(variables, CROSS, coordinates, attrs)
 
 
-def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
+def limits_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
     """Return each rate of all parts together, with the ends of its interval by subject.
 
     Where FAR or FRR is exactly 0 or 1 it is so in every resampling, and those of HTER do not show
@@ -288,7 +289,7 @@ def _pooled(
     return np.asarray(_ratio(np.asarray(count), np.asarray(attempts))[1])
 
 
-def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict[str, Any]:
+def _attrs(about: About, options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
     words = {
         "verification": f"verification, {options.templates}-template",
         "open_set": "open-set identification",
@@ -324,7 +325,7 @@ def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict
     return attrs
 
 
-def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: Any) -> list[str]:
+def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: FoldOptions) -> list[str]:
     said = []
     number = int(there.sum())
     closed = options.task != "verification"

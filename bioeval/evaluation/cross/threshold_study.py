@@ -11,17 +11,19 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
-from bioeval.evaluation.cross.evaluation import cross_evaluate, listed_attempts
-from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject
+from bioeval.evaluation.cross.evaluation import cross_evaluate
+from bioeval.evaluation.cross.results import BOUND, SUMMARIES, limits_by_subject
 from bioeval.evaluation.cross.splits import Sides
+from bioeval.evaluation.cross.verification_folds import attempts_by_subject, listed_attempts
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.stats.options import REPLICATES, Asked
-from bioeval.stats.pooled import PooledRates, knows_people
+from bioeval.stats.options import REPLICATES, IntervalOptions
+from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.attempts import is_symmetric, require_values
 from bioeval.tallies.by_fold import Judged, judge_listed, judge_two
+from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.threshold_rules import Attempts, Rule, parse_rule
 from bioeval.tallies.thresholds import to_user
 
@@ -152,9 +154,9 @@ def study_threshold(
     both_ways = templates == "single" and is_symmetric(scores)
     independent = impostor // 2 if both_ways else impostor
     known = whole.chosen.defined
-    asked = Asked.of("subject-bootstrap", confidence, replicates, random_state)
-    assert asked is not None
-    by_subject, remarks = _by_subject(scores, whole, templates, fusion, asked)
+    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert interval is not None
+    by_subject, remarks = _by_subject(scores, whole, templates, fusion, interval)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
         "threshold": ((), to_user(whole.chosen.threshold, scores.kind)),
         "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
@@ -184,7 +186,7 @@ def study_threshold(
     attrs["divided"] = "pairs" if isinstance(scores, PairScores) else "subjects"
     attrs["on_new_data"] = _missed(variables["far_mean"][1], rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
-    attrs["replicates"] = asked.replicates
+    attrs["replicates"] = interval.replicates
     bound = '; the column "by subject" has a bound' if by_subject else ""
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
     if isinstance(scores, PairScores) and scores.pair_folds is None:
@@ -201,17 +203,17 @@ def study_threshold(
 
 
 def _by_subject(
-    scores: Scores, whole: Judged, templates: str, fusion: str, asked: Asked
+    scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
 ) -> tuple[dict[str, tuple[float, float, float]], list[str]]:
     """Return the rates at the threshold that was chosen on all data, with subjects resampled."""
     if not whole.chosen.defined:
         return {}, []
     if not knows_people(scores):
         return {}, ["the subjects of the pairs are not given, so there is no interval by subject"]
-    pooled = PooledRates(scores, asked)
+    pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
-        pooled.add(scores, whole.chosen.threshold, templates, fusion)
-    return ends_by_subject(pooled), pooled.remarks()
+        pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
+    return limits_by_subject(pooled), pooled.remarks()
 
 
 def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:

@@ -449,7 +449,7 @@ def test_subjects_are_resampled_in_all_folds_at_once(kind):
     assert found.accuracy_low < found.accuracy_pooled < found.accuracy_high
     assert np.isnan(found.train_far_low)
     assert found.attrs["interval_method"] == "subject-bootstrap"
-    assert "15 subjects are few" in found.attrs["warnings"]
+    assert "only 15 subjects" in found.attrs["warnings"]
     plain = be.cross_evaluate(scores, splitter, threshold=("far", 0.05))
     np.testing.assert_array_equal(plain.far, found.far)
     assert plain.attrs["interval_method"] == "nadeau-bengio"
