@@ -84,7 +84,7 @@ def verification(
         Of both sides of an interval together; bands of curves are pointwise.
     replicates : int
         How often subjects are resampled.
-    random_state : int, None, numpy SeedSequence or numpy Generator
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same intervals on every platform.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.

@@ -1,4 +1,4 @@
-"""What every splitter has: parameters, a representation, ``split`` and ``get_n_splits``."""
+"""Base classes of splitters: parameters, ``split`` and ``get_n_splits``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TrainTest = tuple[np.ndarray, np.ndarray]
 
 
 class Parameters:
-    """Constructor arguments that can be read, changed and shown, as scikit-learn expects.
+    """Constructor arguments as parameters, in the form of scikit-learn.
 
     Each is kept unchanged in an attribute of its own name.
     """
@@ -129,7 +129,7 @@ class Splitter(Parameters, ABC):
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]: ...
 
     def get_metadata_routing(self) -> Any:
-        """Say to scikit-learn, where its metadata routing is on, that ``groups`` is wanted.
+        """Request ``groups`` from scikit-learn, where its metadata routing is on.
 
         Returns
         -------
@@ -150,6 +150,6 @@ def require_flag(who: str, name: str, value: Any) -> bool:
 
 
 def require_seed(random_state: Any) -> None:
-    """Raise :class:`DataError` unless a seed can be had; a generator is not advanced."""
-    if not isinstance(random_state, np.random.Generator):
+    """Raise :class:`DataError` unless it is a seed; a generator is not advanced."""
+    if not isinstance(random_state, np.random.Generator | np.random.RandomState):
         seed_sequence(random_state)

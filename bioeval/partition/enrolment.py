@@ -1,4 +1,4 @@
-"""Gallery and probes: which templates are enrolled, and which subjects are."""
+"""Splitters into gallery and probes, of enrolled and unenrolled subjects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOO_FEW = ("raise", "enrol", "probe", "drop")
 
 
 class GalleryProbe(NamedTuple):
-    """Index arrays, ascending, that share no sample.
+    """Ascending, disjoint index arrays.
 
     The gallery comes first, as training does in scikit-learn.
     """
@@ -38,8 +38,8 @@ class ProbeGallerySplit(Splitter):
     Parameters
     ----------
     n_gallery : int, float or None
-        How many templates of each subject are enrolled: a number, or a share in (0, 1) of those
-        that may be, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
+        Number of enrolled templates of each subject; or a proportion in (0, 1) of those that
+        may be enrolled, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
         least one probe). None enrols all that `enrol` lets.
     quality : str, optional
         A metadata column: the templates with the **largest** values are enrolled, the earlier
@@ -55,7 +55,7 @@ class ProbeGallerySplit(Splitter):
         is not enrolled); or all are left out.
     n_repeats : int
         How often to draw.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
 
     Examples
@@ -147,18 +147,18 @@ class ProbeGallerySplit(Splitter):
         return cast(Iterator[GalleryProbe], super().split(X, y, groups, meta=meta))
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
-        everybody = np.ones(len(samples.subjects), dtype=bool)
+        included = np.ones(len(samples.subjects), dtype=bool)
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_repeats):
             draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-            yield self._indices(*self._roles(samples, everybody, draws))
+            yield self._indices(*self._roles(samples, included, draws))
 
     def _roles(
         self, samples: SplitInput, included: np.ndarray, draws: Stream
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return which samples are enrolled and which probe, of the included subjects.
 
-        Whether subjects have too few templates does not depend on who is included.
+        Whether a subject has too few templates does not depend on `included`.
         """
         who = samples.subjects
         may = self._may_enrol(samples)
@@ -247,11 +247,11 @@ class ProbeGallerySplit(Splitter):
 
 
 class EnrolledSplit(Splitter):
-    """Some subjects are not enrolled, and probe as unknown persons.
+    """Some subjects are not enrolled; all their templates are non-mated probes.
 
     Yields ``(gallery, probe)`` as index arrays: the templates of the enrolled subjects are
     divided by a :class:`ProbeGallerySplit`, and all templates of the others probe. The probes
-    of enrolled subjects are PG, the others PN; they are told apart by their labels.
+    of enrolled subjects are mated (PG), the others non-mated (PN); their labels say which.
 
     Parameters
     ----------
@@ -259,10 +259,10 @@ class EnrolledSplit(Splitter):
         How enrolled subjects are divided. Where it has no seed of its own, that of this splitter
         serves.
     unenrolled : float or int
-        The share of subjects in (0, 1) that are not enrolled, rounded up, or their number.
+        The proportion of subjects in (0, 1) that are not enrolled, rounded up, or their number.
     n_repeats : int
         How often to draw the unenrolled; for each, there are the repeats of `probe_gallery`.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
 
     Notes

@@ -102,7 +102,7 @@ class _SampleFolds(_Folds):
 
 
 class SubjectKFold(_SubjectFolds):
-    """K folds of subjects: nobody is both trained on and tested.
+    """K folds of subjects: no subject is in both training and test.
 
     Every sample is tested exactly once. Which samples a fold gets depends on the subjects
     alone, not on the order of the samples.
@@ -114,7 +114,7 @@ class SubjectKFold(_SubjectFolds):
     shuffle : bool
         Take the subjects in random order. Otherwise they are taken in the order of their
         labels, in blocks.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed, with ``shuffle=True`` only. None draws another partition each time.
     stratify : str, optional
         A metadata column, such as ``"sex"``: each fold gets the same number of subjects of each
@@ -171,7 +171,7 @@ class RepeatedSubjectKFold(_SubjectFolds):
         Number of folds in a repeat.
     n_repeats : int
         Number of repeats.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify, balance
         As for :class:`SubjectKFold`.
@@ -210,8 +210,8 @@ class SampleKFold(_SampleFolds):
     """K folds of samples: a subject may be on both sides, a sample never.
 
     This is the partition where the tested subjects are known to the system, such as a classifier
-    that is trained on the persons it has to recognise. A system that has to recognise new
-    persons needs :class:`SubjectKFold`. Every sample is tested exactly once, and the folds
+    that is trained on the subjects it has to recognise. A system that has to recognise new
+    subjects needs :class:`SubjectKFold`. Every sample is tested exactly once, and the folds
     differ by at most one sample.
 
     Parameters
@@ -220,7 +220,7 @@ class SampleKFold(_SampleFolds):
         Number of folds, at least 2 and at most the number of samples.
     shuffle : bool
         Take the samples in random order; otherwise as they come, in blocks.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed, with ``shuffle=True`` only. None draws another partition each time.
     stratify : str, optional
         ``"subject"`` gives each fold the same number of each subject's samples, give or take
@@ -260,7 +260,7 @@ class RepeatedSampleKFold(_SampleFolds):
         Number of folds in a repeat.
     n_repeats : int
         Number of repeats; every sample is tested once in each.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify : str, optional
         As for :class:`SampleKFold`.

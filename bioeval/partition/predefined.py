@@ -73,7 +73,7 @@ class _Given(Splitter):
             yield np.flatnonzero(self._fold != k), np.flatnonzero(self._fold == k)
 
     def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return codes of subjects, the fold in which each stands, and the labels of the codes."""
+        """Return codes of subjects, the fold of each, and the labels of the codes."""
         return samples.subjects.codes, self._fold, samples.subjects.values
 
     def _require_disjoint(self, samples: SplitInput) -> None:

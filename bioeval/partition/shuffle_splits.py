@@ -1,4 +1,4 @@
-"""Parts by share or number: training and test, or training, validation and test."""
+"""Random splitters into training and test, or training, validation and test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEFAULT_TEST = 0.2
 
 
 class ThreeParts(NamedTuple):
-    """Index arrays, ascending, of which none share a sample."""
+    """Ascending, disjoint index arrays."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -74,14 +74,14 @@ class SubjectShuffleSplit(_Shuffle):
     n_splits : int
         How often.
     test_size, train_size : float, int or None
-        A share of the subjects in (0, 1) or their number. None stands for all the others; if
-        both are None, a fifth is tested. Shares are rounded up for the test and down for
+        A proportion of the subjects in (0, 1), or their number. None means all the others; if
+        both are None, a fifth is tested. Proportions are rounded up for the test and down for
         training, as in scikit-learn.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify : str, optional
-        A metadata column that is constant within each subject: each of its values gives its
-        share of subjects to each part, rounded down or up.
+        A metadata column that is constant within each subject: each part gets a proportionate
+        number of subjects of each value, rounded down or up.
 
     Examples
     --------
@@ -118,12 +118,12 @@ class SampleShuffleSplit(_Shuffle):
     n_splits : int
         How often.
     test_size, train_size : float, int or None
-        A share of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        A proportion of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify : str, optional
-        ``"subject"``, or a metadata column: each subject (or value) gives its share of samples
-        to each part, rounded down or up.
+        ``"subject"``, or a metadata column: each part gets a proportionate number of samples of
+        each subject (or value), rounded down or up.
 
     Examples
     --------
@@ -156,15 +156,15 @@ class TrainValidationTest(Parameters):
     Parameters
     ----------
     validation_size, test_size : float or int
-        A share of the subjects (or samples) in (0, 1), rounded up, or their number.
+        A proportion of the subjects (or samples) in (0, 1), rounded up, or their number.
     train_size : float, int or None
-        A share, rounded down, or a number; None stands for all the others.
+        A proportion, rounded down, or a number; None means all the others.
     unit : {"subject", "sample"}
-        What is divided. By subject, nobody is in two parts; by sample, subjects may be, samples
-        never.
+        The unit of division. By subject, no subject is in two parts; by sample, a subject may
+        be, a sample never.
     n_splits : int
         How often.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
     stratify : str, optional
         As for :class:`SubjectShuffleSplit` or :class:`SampleShuffleSplit`.

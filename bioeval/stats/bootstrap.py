@@ -41,7 +41,7 @@ def subject_bootstrap(
     variant : {"percentile", "bca", "logit"}
         Percentiles of the replicates; the same, bias-corrected and accelerated (Efron 1987);
         or a normal interval on the logit scale with the replicates' standard error.
-    random_state : int, None, numpy SeedSequence or numpy Generator
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same interval on every platform.
 
     Returns

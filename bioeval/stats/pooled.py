@@ -60,7 +60,7 @@ class PooledRates:
             seen.update(number[side].tolist())
 
     def rates(self) -> dict[str, tuple[float, float, float]]:
-        """Return each rate of all parts together, with the ends of its interval."""
+        """Return each rate of all parts together, with its confidence limits."""
         genuine = linear_forms(self._genuine, self._weights)
         impostor = self._forms.totals
         both = genuine.sum(axis=0), impostor.sum(axis=0)

@@ -10,11 +10,13 @@ import copy
 import doctest
 import itertools
 import json
+import math
 import os
 import pickle
 import subprocess
 import sys
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -273,25 +275,33 @@ def test_training_validation_test(labels, data, seed):
             assert (len(parts.validation), len(parts.test)) == (validation, test)
 
 
-@given(st.integers(4, 200), st.floats(0.05, 0.9), st.none() | st.floats(0.05, 0.9))
-def test_shares_are_those_of_scikit_learn(n, test_size, train_size):
-    try:
-        theirs = model_selection.ShuffleSplit(1, test_size=test_size, train_size=train_size)
-        expected = [len(index) for index in next(theirs.split(np.zeros(n)))]
-    except ValueError:
-        return
-    ours = bp.SampleShuffleSplit(1, test_size=test_size, train_size=train_size)
-    assert [len(index) for index in next(ours.split(np.zeros(n)))] == expected
+# Shares that float64 holds exactly, so that "as written" and scikit-learn's product agree.
+EXACT_SHARES = [k / 16 for k in range(1, 15)]
+
+
+@pytest.mark.parametrize("test_size", EXACT_SHARES)
+def test_shares_are_those_of_scikit_learn(test_size):
+    for n, train_size in itertools.product((16, 30, 101), (None, *EXACT_SHARES)):
+        options = {"test_size": test_size, "train_size": train_size}
+        if train_size is not None and test_size + train_size > 1:
+            continue
+        theirs = next(model_selection.ShuffleSplit(1, **options).split(np.zeros(n)))
+        ours = next(bp.SampleShuffleSplit(1, **options).split(np.zeros(n)))
+        assert list(map(len, ours)) == list(map(len, theirs))
 
 
 def test_a_share_is_meant_as_it_is_written():
-    """0.07 * 100 is 7.000000000000001, which is not to become 8."""
-    _, test = next(bp.SampleShuffleSplit(1, test_size=0.07).split(X=np.zeros(100)))
-    assert len(test) == 7
-    train, test = next(bp.SampleShuffleSplit(1, train_size=0.29).split(X=np.zeros(100)))
-    assert (len(train), len(test)) == (29, 71)
+    """Scikit-learn rounds the product of float64: 0.07 * 100 is 7.000000000000001, so 8."""
+    for n, per_mille in itertools.product((40, 100, 1000), range(30, 950, 10)):
+        share = Fraction(per_mille, 1000)
+        parts = next(bp.SampleShuffleSplit(1, test_size=float(share)).split(X=np.zeros(n)))
+        tested = math.ceil(share * n)
+        assert list(map(len, parts)) == [n - tested, tested]
+        parts = next(bp.SampleShuffleSplit(1, train_size=float(share)).split(X=np.zeros(n)))
+        trained = math.floor(share * n)
+        assert list(map(len, parts)) == [trained, n - trained]
     train, test = next(bp.SubjectShuffleSplit(1).split(y=range(10)))
-    assert (len(train), len(test)) == (8, 2)
+    assert (len(train), len(test)) == (8, 2)  # the default is a fifth
 
 
 # ---------------------------------------------------------------------------- enrolment
@@ -735,11 +745,13 @@ def test_seeds():
     assert (codes(3) == codes(np.random.SeedSequence(3))).all()
     assert (codes(3) != codes(4)).any()
     assert (codes(None) != codes(None)).any()
-    generator = np.random.default_rng(3)
-    splitter = bp.SubjectKFold(2, shuffle=True, random_state=generator)
-    first, second = (bp.fold_codes(splitter, range(60)) for _ in range(2))
-    assert (first != second).any()
-    assert (first == codes(np.random.default_rng(3))).all()
+    for generator in (np.random.default_rng, np.random.RandomState):
+        splitter = bp.SubjectKFold(2, shuffle=True, random_state=generator(3))
+        cloned = base.clone(splitter)
+        first, second = (bp.fold_codes(splitter, range(60)) for _ in range(2))
+        assert (first != second).any()  # each partition advances the generator
+        assert (first == codes(generator(3))).all()
+        assert (first == bp.fold_codes(cloned, range(60))).all()
 
 
 def test_hash_randomisation_changes_nothing(root):

@@ -54,7 +54,7 @@ def cross_evaluate(
     """Choose a threshold on the training part of each fold and judge it on the test part.
 
     A training pair has both templates in the training part, a test pair both in the test part;
-    pairs of one and the other are used by neither. All folds of a partition are counted in one
+    pairs across the two parts are not used. All folds of a partition are counted in one
     sweep over the scores.
 
     Parameters

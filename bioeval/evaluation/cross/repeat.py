@@ -77,10 +77,10 @@ def repeat(
     templates, fusion, rank_unit, ties, impostors
         As for :func:`bioeval.verification` and :func:`bioeval.open_set`.
     band : {"quantile", "normal"}
-        The middle share of the curves at each point; or mean plus and minus so many standard
-        deviations, within [0, 1].
+        The central quantiles of the curves at each point; or the normal band, mean plus and minus
+        a multiple of the standard deviation, within [0, 1].
     confidence : float
-        The share of the band.
+        The proportion of the curves within the band.
     progress : callable, optional
         Called as ``progress(partitions_done, partitions)``.
 

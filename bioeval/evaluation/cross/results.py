@@ -157,7 +157,7 @@ def fold_dataset(
     variables |= {name: (over, n) for name, n in sizes.items()}
     variables |= _summaries(ratios, sizes, there, confidence)
     if resampled is not None:
-        limits = limits_by_subject(resampled)
+        limits = ends_by_subject(resampled)
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
@@ -184,7 +184,7 @@ def fold_dataset(
     return build(variables, CROSS, coordinates, attrs)
 
 
-def limits_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
+def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
     """Return each rate of all parts together, with the ends of its interval by subject.
 
     Where FAR or FRR is exactly 0 or 1 it is so in every resampling, and those of HTER do not show
