@@ -86,7 +86,7 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():
-            raise DataError(f"{name} has no folds: some samples are neither tested nor trained on")
+            raise DataError(f"{name} has no folds: some samples are in neither part, or in both")
         if not rows or (rows[-1][test] >= 0).any():
             rows.append(np.full(n, -1, dtype=np.int64))
             fold = 0

@@ -784,7 +784,7 @@ def test_codes_of_what_has_no_folds():
         with pytest.raises(DataError, match="has no folds"):
             bp.fold_codes(splitter, labels)
     unused = bp.SampleShuffleSplit(1, test_size=3, train_size=3)
-    with pytest.raises(DataError, match="not everything that is not tested is trained on"):
+    with pytest.raises(DataError, match="some samples are in neither part, or in both"):
         bp.fold_codes(unused, labels)
     with pytest.raises(DataError, match="tests each sample 10 times"):
         bp.fold_codes(bp.RepeatedSubjectKFold(2, random_state=0), labels)

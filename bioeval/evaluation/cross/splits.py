@@ -265,7 +265,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | No
         )
     if not scores.labelled:
         raise ProtocolError(
-            "folds need the subjects of the templates, which a mask does not give; give labels"
+            "folds need the subjects of the templates, which a mask does not hold. Give labels"
         )
     sides = Sides(scores)
     return plan_of(splitter, sides.n, sides.labels, None, sides.meta), sides
