@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from bioeval.cli.reading_options import reading, reading_options
+from bioeval.scores.formats.registry import format_to_write, listing, written_formats
 
-HELP = """Read DATA, any file that bioeval run reads, and write it to OUT.
+_WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
 
-OUT is a .npz file (everything in one), a .npy file (the matrix, with CSV files of labels beside
-it), or a .csv file (a list of pairs). What OUT cannot hold is said.
+HELP = f"""Read DATA, any file that bioeval run reads, and write it to OUT.
+
+OUT is a file {_WRITTEN}. What OUT cannot hold is listed.
 
 \b
 Examples:
@@ -31,20 +33,16 @@ Examples:
 def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> None:
     """Read a file and write another."""
     given = reading(data, options)
-    from bioeval.base.errors import DataError, nearest_name
+    from bioeval.base.errors import DataError
     from bioeval.cli.console import Stages, note, put, show_json
     from bioeval.cli.reword_errors import rewording
-    from bioeval.scores.formats import WRITTEN, load, losses, save
+    from bioeval.scores.formats import load, losses, save
     from bioeval.scores.formats.files import check_target
 
     place = Path(out)
-    if place.suffix not in WRITTEN:
-        raise DataError(
-            f"{out}: has the suffix {place.suffix!r}; expected one of {', '.join(WRITTEN)}."
-            f"{nearest_name(place.suffix, WRITTEN)}"
-        )
+    form = format_to_write(place)
     check_target(place)
-    there = [path for path in written(place) if path.exists()]
+    there = [path for path in form.files(place) if path.exists()]
     if there and not force:
         names = " and ".join(str(path) for path in there)
         raise DataError(f"{names} would be replaced; say --force, or another name")
@@ -61,11 +59,3 @@ def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> 
     put(f"wrote {out}: {scores!r}\n")
     for text in lost:
         note(f"bioeval: note: {text}")
-
-
-def written(place: Path) -> list[Path]:
-    """Return the files that saving under this name may write."""
-    if place.suffix != ".npy":
-        return [place]
-    beside = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
-    return [place, *(place.with_name(f"{place.stem}.{ending}") for ending in beside)]

@@ -269,11 +269,6 @@ def _fill(ds: xr.Dataset, part: Path, plots: bool) -> None:
             for at, row in zip(ds[over].values.tolist(), columns, strict=True):
                 writer.writerow([at, *row])
     if plots:
-        from matplotlib.figure import Figure
+        from bioeval.views.plots.save_all import save_all
 
-        from bioeval.views.plots.gallery_size import gallery_size
-        from bioeval.views.plots.save import save
-
-        figure = Figure(figsize=(6.4, 4.8), layout="constrained")
-        gallery_size(ds, figure.add_subplot())
-        save(figure, part / "gallery-size.png")
+        save_all(ds, (), part)

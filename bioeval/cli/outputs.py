@@ -63,9 +63,10 @@ def write_results(
         if queries:
             write_queries(queries, part / "queries.csv")
         if plots:
+            from bioeval.evaluation.plotted_scores import plotted
             from bioeval.views.plots.save_all import save_all
 
-            save_all(tree, scores, part, plots)
+            save_all(tree, plotted(scores), part, plots)
 
     return write_folder(folder, document, write)
 

@@ -121,11 +121,10 @@ def command(
 def _write(study: xr.Dataset, part: Any) -> None:
     """Write the study, its table and its plot into a folder."""
     from bioeval.cli.console import WIDTH
-    from bioeval.views.plots.save import save
-    from bioeval.views.plots.threshold_study import threshold_study
+    from bioeval.views.plots.save_all import save_all
     from bioeval.views.tables import plain
     from bioeval.views.tables.threshold_study import StudyTable
 
     study.to_netcdf(part / "results.nc", engine="h5netcdf")
     (part / "table.txt").write_text(plain(StudyTable(study), WIDTH), encoding="utf-8")
-    save(threshold_study(study), part / "threshold_study.png")
+    save_all(study, (), part)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.errors import ProtocolError
+from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.analytic import ratio_variances, variance
 from bioeval.stats.binomial import clopper_pearson, wilson
@@ -62,8 +63,7 @@ def verification_intervals(
         "gar": (1 - found["frr"][1], 1 - found["frr"][0]),
         "grr": (1 - found["far"][1], 1 - found["far"][0]),
     }
-    dims = {"frr_at_far": ("far_target",), "eer": (), "auc": ()}
-    over = {name: dims.get(name, ("threshold",)) for name in found}
+    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
     return with_intervals(dataset, found, over, VERIFICATION, options, remarks)
 
 
@@ -172,9 +172,13 @@ def replicates(
     }
     if points.every_score:
         chosen["auc"] = area(far, frr), points.auc
+        corners = _with_ends(far, frr)
+        chosen |= {
+            x.name: (x.over_points(*corners), points.optima.get(x.name, np.nan)) for x in OPTIMA
+        }
     for name, (value, itself) in chosen.items():  # an undefined point is so in every replicate
         moved = np.asarray(itself)[..., None] - value[..., :1]
-        found.values[name] = np.clip(value + moved, 0.0, 1.0)
+        found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
         found.values[name][..., 0] = itself
     return found
 
@@ -198,11 +202,16 @@ def _accepted(
     return accepted[:-1], accepted[-1]
 
 
+def _with_ends(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of each column with those that reject all and accept all."""
+    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+    return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+
+
 def equal_error(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the interpolated EER of each column."""
     columns = np.arange(far.shape[1])
-    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    f, r = _with_ends(far, frr)
     at = np.argmax(f >= r, axis=0)
     f0, r0, f1, r1 = (x[k, columns] for k in (at - 1, at) for x in (f, r))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -217,8 +226,7 @@ def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> 
     Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated at the target.
     """
     columns = np.arange(far.shape[1])
-    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    f, r = _with_ends(far, frr)
     last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
     found = r[last, columns]
     if not exact:
@@ -232,8 +240,7 @@ def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> 
 
 def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the area under the ROC of each column, by the trapezoidal rule."""
-    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    f, r = _with_ends(far, frr)
     return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
 
 
@@ -250,7 +257,7 @@ def _resampled(
     found = {
         "frr": _limits(drawn.frr, drawn.subjects, options),
         **{
-            name: _limits(values, trials.get(name, mixed), options)
+            name: _scaled_limits(COMPARED[name], values, trials.get(name, mixed), options)
             for name, values in drawn.values.items()
         },
     }
@@ -267,6 +274,13 @@ def _limits(values: np.ndarray, trials: int, options: IntervalOptions) -> Limits
     return open_limits(
         values[..., 0], *confidence_limits(values, options), trials, options.confidence
     )
+
+
+def _scaled_limits(
+    scalar: Scalar, values: np.ndarray, trials: int, options: IntervalOptions
+) -> Limits:
+    low, high = _limits(scalar.scaled(values), trials, options)
+    return scalar.unscaled(low), scalar.unscaled(high)
 
 
 def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:

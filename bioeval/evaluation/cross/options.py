@@ -9,8 +9,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.results.open_set import role_of
-from bioeval.scores.blocks import parse_fusion
 from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import BOOTSTRAPS
 from bioeval.tallies.attempts import TEMPLATES
 from bioeval.tallies.threshold_rules import Rule
