@@ -267,7 +267,7 @@ def test_without_errors_ends_are_open():
     scores = be.simulate(30, 3, random_state=1, within=0.01)  # no two people resemble each other
     ds = be.verification(scores, interval="subject-bootstrap", replicates=100)
     assert ds.eer == 0 and ds.auc == 1
-    bound = 1 - 0.05 ** (1 / 15)  # of 30 people, 15 pairs of whom nobody is in two
+    bound = 1 - 0.05 ** (1 / 15)  # of 30 people, 15 disjoint pairs
     assert (ds.eer_interval_low, ds.eer_interval_high) == (0, pytest.approx(bound))
     assert (ds.auc_low, ds.auc_high) == (pytest.approx(1 - bound), 1)
     np.testing.assert_allclose(ds.frr_at_far_high, 1 - 0.05 ** (1 / 30))

@@ -322,7 +322,7 @@ def test_without_an_error_the_interval_is_one_sided():
     assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 40)))
     every = stats.subject_bootstrap(np.full(40, 7), np.full(40, 7), variant="bca")
     assert tuple(every) == (pytest.approx(0.05 ** (1 / 40)), 1)
-    # Of 40 people, 20 pairs can be made of whom nobody is in two.
+    # Of 40 people, 20 disjoint pairs can be made.
     zero = stats.subject_bootstrap(np.zeros((40, 40), int), np.full((40, 40), 7))
     assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 20)))
 
