@@ -127,6 +127,15 @@ def test_no_circle_of_files():
     assert list(graphlib.TopologicalSorter(graph).static_order())  # raises on a circle
 
 
+def test_intervals_know_no_scores_and_no_jobs():
+    """They are given attempts by subject, subjects of probes, and tallies."""
+    for path in sorted((PACKAGE / "stats").glob("*.py")):
+        source = path.read_text(encoding="utf-8").replace("if TYPE_CHECKING:", "if True:")
+        names = {name.rpartition(".")[2] for _, name in targets(path, source)}
+        unknown = {name for name in names if name.endswith(("Reader", "Job", "Scores"))}
+        assert not unknown, f"{path.name} imports {unknown}"
+
+
 @pytest.mark.parametrize(
     "path", sorted((PACKAGE / "views" / "plots").glob("*.py")), ids=lambda path: path.stem
 )

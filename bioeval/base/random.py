@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 
-RandomState = int | None | np.random.SeedSequence | np.random.Generator
+RandomState = int | None | np.random.SeedSequence | np.random.Generator | np.random.RandomState
 
 # 35 bits: the smallest uniform number, 2^-36, is still inside the range where the two
 # approximations of AS241 below hold. Normal numbers reach 6.65 standard deviations; one draw
@@ -116,8 +116,9 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
 
     Parameters
     ----------
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
-        None takes fresh entropy from the system; a generator is advanced by one draw.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+        None takes fresh entropy from the system; a Generator or RandomState is advanced by one
+        draw.
 
     Returns
     -------
@@ -134,6 +135,8 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         return random_state
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(0, 2**63)))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(int(random_state.randint(0, 2**63 - 1, dtype=np.int64)))
     try:
         seed = -1 if isinstance(random_state, bool) else operator.index(random_state)
     except TypeError:
@@ -141,7 +144,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     if seed < 0:
         raise DataError(
             f"random_state is {random_state!r}; expected an integer >= 0, None, "
-            "a numpy SeedSequence or a numpy Generator"
+            "a numpy SeedSequence, Generator or RandomState"
         )
     return np.random.SeedSequence(seed)
 

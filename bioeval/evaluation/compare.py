@@ -20,14 +20,14 @@ from bioeval.results.support import support_warnings, supported
 from bioeval.scores.blocks import BlockReader, Progress, as_row, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap_limits import ends
+from bioeval.stats.bootstrap_limits import confidence_limits
 from bioeval.stats.identification import identification_replicates
 from bioeval.stats.interval_variables import few_people
-from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.verification import Replicates
 from bioeval.stats.verification import replicates as verification_replicates
 from bioeval.tallies.attempts import IdentificationJob, VerificationJob, is_symmetric
-from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_far_targets, per_cent
 from bioeval.tallies.second_pass.search import refine
@@ -107,15 +107,15 @@ def compare(
     +0.006667 [-0.006192, +0.01583]: no significant difference with 50 subjects (95 %).
     -0.04667 [-0.08789, -0.007076]: simulated (a) is better (95 %, 50 subjects).
     """
-    asked = Asked.of("subject-bootstrap", confidence, replicates, random_state)
-    assert asked is not None
+    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert interval is not None
     require_same(a, b)
     for scores in (a, b):
         require_people(scores)
     targets = check_far_targets(far_targets)
     options = _Options(templates, fusion, rank_unit, ties, impostors)
-    found = [_measure(scores, options, targets, asked, progress) for scores in (a, b)]
-    return _dataset(a, b, found, asked, options)
+    found = [_measure(scores, options, targets, interval, progress) for scores in (a, b)]
+    return _dataset(a, b, found, interval, options)
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def _measure(
     scores: Scores,
     options: _Options,
     targets: np.ndarray,
-    asked: Asked,
+    interval: IntervalOptions,
     progress: Progress | None,
 ) -> _System:
     """Evaluate one system, as it is and in every replicate."""
@@ -239,10 +239,11 @@ def _measure(
                 check_costs(()),
                 symmetric=False,
             )
-            drawn = verification_replicates(tally, verification, reader, np.empty(0), asked)
+            attempts = SubjectAttempts(verification, reader)
+            drawn = verification_replicates(tally, attempts, np.empty(0), interval)
             _add_verification(system, scores, options, tally, drawn, targets)
     if not isinstance(scores, PairScores):
-        _add_identification(system, scores, options, tallies[-1], targets, asked)
+        _add_identification(system, scores, options, tallies[-1], targets, interval)
     return system
 
 
@@ -273,10 +274,10 @@ def _add_identification(
     options: _Options,
     tally: IdentificationTally,
     targets: np.ndarray,
-    asked: Asked,
+    interval: IntervalOptions,
 ) -> None:
     rank_one, at_far, people, trials = identification_replicates(
-        tally, scores, options.ties, options.impostors, targets, asked
+        tally, scores.codes.probe, options.ties, options.impostors, targets, interval
     )
     system.add(COMPARED["recognition_rate"], rank_one, trials)
     genuine = int((tally.mates > 0).sum())
@@ -294,7 +295,7 @@ def _dataset(
     a: Scores,
     b: Scores,
     found: list[_System],
-    asked: Asked,
+    interval: IntervalOptions,
     options: _Options,
 ) -> xr.Dataset:
     first, second = found
@@ -303,13 +304,13 @@ def _dataset(
     one, other = (_stacked([system.measures[m].values for m in measures]) for system in found)
     names = _names(a, b)
     change = one - other
-    low, high = _opened(ends(change, asked), own, asked)
+    low, high = _opened(confidence_limits(change, interval), own, interval)
     sign = np.array([1 if x.scalar.larger_is_better else -1 for x in own])
     apart = np.where(low > 0, 1, np.where(high < 0, -1, 0)) * sign
     enough = [all(system.measures[m].supported for system in found) for m in measures]
     said = [
         _conclusion(
-            m, values, change[i, 0], (low[i], high[i]), apart[i], names, first.people, asked
+            m, values, change[i, 0], (low[i], high[i]), apart[i], names, first.people, interval
         )
         + ("" if enough[i] or np.isnan(values).any() else _TOO_FEW)
         for i, (m, values) in enumerate(
@@ -327,7 +328,7 @@ def _dataset(
         "supported": (over, np.array(enough, dtype=np.int64)),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
-    warnings = [*few_people(first.people, asked), *remarks]
+    warnings = [*few_people(first.people, interval), *remarks]
     if alone := _made_by_one(a, b):
         warnings.append(
             "the systems did not make the same attempts: one of them alone made "
@@ -348,7 +349,7 @@ def _dataset(
         "rank_unit": options.rank_unit,
         "ties": options.ties,
         "impostors": options.impostors,
-        **asked.attrs(),
+        **interval.attrs(),
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),
         "bioeval_version": __version__,
@@ -368,7 +369,7 @@ def _stacked(values: list[np.ndarray]) -> np.ndarray:
 
 
 def _opened(
-    closed: tuple[np.ndarray, np.ndarray], measures: list[_Measure], asked: Asked
+    closed: tuple[np.ndarray, np.ndarray], measures: list[_Measure], interval: IntervalOptions
 ) -> tuple[np.ndarray, np.ndarray]:
     """Open the interval of a difference that is the same in every replicate.
 
@@ -378,7 +379,7 @@ def _opened(
     low, high = closed
     number = np.array([x.trials for x in measures])
     widest = np.array([x.scalar.bounds[1] - x.scalar.bounds[0] for x in measures])
-    bound = zero_error_bound(number, asked.confidence)
+    bound = zero_error_bound(number, interval.confidence)
     same = high - low < 1e-12
     low = np.where(same, np.maximum(low - bound, -widest), low)
     high = np.where(same, np.minimum(high + bound, widest), high)
@@ -426,7 +427,7 @@ def _conclusion(
     apart: int,
     names: tuple[str, str],
     people: int,
-    asked: Asked,
+    interval: IntervalOptions,
 ) -> str:
     """Return the conclusion about a measure as a sentence."""
     if np.isnan(values).any():
@@ -435,7 +436,7 @@ def _conclusion(
     found = f"{measure}: {names[0]} {values[0]:.4g}, {names[1]} {values[1]:.4g}"
     if np.isnan(ends_).any():
         return f"{found}; no conclusion with {who}."
-    level = f"{100 * asked.confidence:g} %"
+    level = f"{100 * interval.confidence:g} %"
     gap = f"difference {change:+.4g} [{ends_[0]:+.4g}, {ends_[1]:+.4g}]"
     if not apart:
         return f"{found}, {gap}: no significant difference with {who} ({level})."

@@ -82,7 +82,7 @@ def gallery_size(
         Also draw so many galleries of each size that the data have: random subjects, with only
         their own probes. The means need none of them; they show how far one gallery may lie
         from the mean.
-    random_state : int, SeedSequence or Generator, optional
+    random_state : int, SeedSequence, Generator or RandomState, optional
         Seed of the sampling.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.

@@ -11,6 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
+from bioeval.evaluation.intervals import with_identification_intervals, with_verification_intervals
 from bioeval.evaluation.random_galleries import closed_set_job, open_set_job
 from bioeval.evaluation.tally import Part, Tally
 from bioeval.protocol import for_layout, load
@@ -21,9 +22,7 @@ from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.identification import closed_set_intervals, open_set_intervals
-from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
-from bioeval.stats.verification import verification_intervals
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.attempts import (
     IdentificationJob,
     ImpostorBlock,
@@ -321,18 +320,17 @@ class _Plan:
         for found, _, finder in finders:
             found.points = finder.points()
 
-    def with_intervals(self, counted: Tally, node: str, asked: Asked) -> xr.Dataset:
-        """Return the result of a task with the intervals that were asked for."""
+    def with_intervals(self, counted: Tally, node: str, interval: IntervalOptions) -> xr.Dataset:
+        """Return the result of a task with confidence intervals."""
         found, tally = counted.dataset(node), counted.parts[node].tally
         if isinstance(tally, VerificationTally):
             job = self.jobs[node][0]
-            return verification_intervals(found, tally, job, self.reader, asked)
+            return with_verification_intervals(found, tally, job, self.reader, interval)
         if not isinstance(tally, IdentificationTally):
             drawn = isinstance(tally, GalleryTally)
             what = "means over drawn galleries" if drawn else "re-identification"
             return _without_interval(found, what)
-        add = open_set_intervals if node == "open_set" else closed_set_intervals
-        return add(found, tally, self.scores, asked)
+        return with_identification_intervals(found, tally, self.scores, interval)
 
 
 def evaluate(
@@ -380,25 +378,25 @@ def evaluate(
     >>> sorted(node.path for node in tree.leaves)
     ['/closed_set', '/open_set', '/verification/multi', '/verification/single']
     """
-    asked = Asked.of(interval, confidence, replicates, random_state)
+    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     given = (protocol, thresholds, max_rank, far_targets, auc, per_query)
     if isinstance(scores, Mapping):
-        return _evaluate_systems(scores, given, asked, progress)
-    return _evaluate(scores, given, asked, progress)
+        return _evaluate_systems(scores, given, options, progress)
+    return _evaluate(scores, given, options, progress)
 
 
 def _evaluate(
-    scores: Scores, given: tuple, asked: Asked | None, progress: Progress | None
+    scores: Scores, given: tuple, interval: IntervalOptions | None, progress: Progress | None
 ) -> xr.DataTree:
     import xarray as xr
 
     protocol, thresholds, max_rank, far_targets, _, per_query = given
     if isinstance(scores, TopKScores):
-        return _of_lists(scores, given, asked)
+        return _of_lists(scores, given, interval)
     card = _resolve(scores, protocol)
     if card.has_folds:
         options = {"thresholds": thresholds, "max_rank": max_rank, "far_targets": far_targets}
-        options |= {"interval": asked, "per_query": per_query or None}
+        options |= {"interval": interval, "per_query": per_query or None}
         unused = [name for name, value in options.items() if value is not None]
         if unused:
             raise ProtocolError(
@@ -407,19 +405,19 @@ def _evaluate(
             )
         return _in_folds(_compared(scores, card), card, progress)
     plan = _Plan(scores, *given)
-    if asked is not None and asked.by_subject:
-        require_people(scores, asked.method)
+    if interval is not None and interval.by_subject:
+        require_people(scores, interval.method)
     counted = plan.count(progress)
     with threads_for(scores):
         plan.refine(counted)
-        if asked is None:
+        if interval is None:
             return counted.tree()
         return xr.DataTree.from_dict(
-            {f"/{node}": plan.with_intervals(counted, node, asked) for node in counted.parts}
+            {f"/{node}": plan.with_intervals(counted, node, interval) for node in counted.parts}
         )
 
 
-def _of_lists(scores: TopKScores, given: tuple, asked: Asked | None) -> xr.DataTree:
+def _of_lists(scores: TopKScores, given: tuple, interval: IntervalOptions | None) -> xr.DataTree:
     """Evaluate top-K lists by a convention, the one protocol that they support."""
     import xarray as xr
 
@@ -434,7 +432,7 @@ def _of_lists(scores: TopKScores, given: tuple, asked: Asked | None) -> xr.DataT
     found = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
     ranks = card.settings["report"].get("ranks") or (1, 5, 10)
     found.attrs |= {"protocol": card.name, "report_ranks": " ".join(map(str, ranks))}
-    if asked is not None:
+    if interval is not None:
         found = _without_interval(found, "re-identification")
     return xr.DataTree.from_dict({"/reid": found})
 
@@ -466,7 +464,10 @@ def _in_folds(scores: Scores, card: Protocol, progress: Progress | None) -> xr.D
 
 
 def _evaluate_systems(
-    systems: Mapping[str, Scores], given: tuple, asked: Asked | None, progress: Progress | None
+    systems: Mapping[str, Scores],
+    given: tuple,
+    interval: IntervalOptions | None,
+    progress: Progress | None,
 ) -> xr.DataTree:
     import xarray as xr
 
@@ -475,7 +476,7 @@ def _evaluate_systems(
     for name in systems:
         if not isinstance(name, str) or not name or "/" in name:
             raise DataError(f"the system's name is {name!r}; expected a word without '/'")
-    trees = {k: _evaluate(v, given, asked, progress) for k, v in systems.items()}
+    trees = {k: _evaluate(v, given, interval, progress) for k, v in systems.items()}
     return xr.DataTree(children=trees)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.random import RandomState
+from bioeval.evaluation.intervals import with_identification_intervals, with_verification_intervals
 from bioeval.evaluation.random_galleries import drawn_closed_set, drawn_open_set
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.open_set import open_set_dataset
@@ -13,9 +14,7 @@ from bioeval.results.ranks import ranks_dataset
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.stats.identification import closed_set_intervals, open_set_intervals
-from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
-from bioeval.stats.verification import verification_intervals
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.attempts import (
     IdentificationJob,
     VerificationJob,
@@ -85,7 +84,7 @@ def verification(
         Of both sides of an interval together; bands of curves are pointwise.
     replicates : int
         How often subjects are resampled.
-    random_state : int, None, numpy SeedSequence or numpy Generator
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same intervals on every platform.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
@@ -131,7 +130,7 @@ def verification(
     >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
     0.039 [0.026, 0.052]
     """
-    asked = Asked.of(interval, confidence, replicates, random_state)
+    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     reader = BlockReader(scores)
     job = VerificationJob(
         scores,
@@ -150,8 +149,8 @@ def verification(
             result, lambda: job.sweep(reader), targets, weights, symmetric=symmetric, auc=auc
         )
         found = verification_dataset(result)
-        if asked is not None:
-            found = verification_intervals(found, result, job, reader, asked)
+        if options is not None:
+            found = with_verification_intervals(found, result, job, reader, options)
     return found
 
 
@@ -253,7 +252,7 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    asked = Asked.of(interval, confidence, replicates, random_state)
+    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     drawn = parse_drawn(gallery, sampling, random_state)
     if drawn.size:
         refuse_interval(interval)
@@ -282,7 +281,9 @@ def open_set(
         impostors=impostors,
         far_targets=far_targets,
     )
-    return found if asked is None else open_set_intervals(found, result, scores, asked)
+    if options is None:
+        return found
+    return with_identification_intervals(found, result, scores, options)
 
 
 def closed_set(
@@ -353,7 +354,7 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    asked = Asked.of(interval, confidence, replicates, random_state)
+    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     drawn = parse_drawn(gallery, sampling, random_state)
     if drawn.size:
         refuse_interval(interval)
@@ -371,7 +372,9 @@ def closed_set(
     job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
     (result,) = run_jobs(scores, reader, [job], progress)
     found = closed_set_dataset(result, max_rank=max_rank, ties=ties, unmated=unmated)
-    return found if asked is None else closed_set_intervals(found, result, scores, asked)
+    if options is None:
+        return found
+    return with_identification_intervals(found, result, scores, options)
 
 
 def ranks(

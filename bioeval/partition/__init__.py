@@ -1,4 +1,4 @@
-"""Partitions: who is trained on, who is tested, who is enrolled, who probes, who is unknown.
+"""Splitters: training and test, gallery and probes, enrolled and unenrolled subjects.
 
 A partition is index arrays, never a copied matrix: one matrix of scores serves them all.
 The splitters have scikit-learn's form, ``split(X, y, groups)``, and work inside its

@@ -1,4 +1,4 @@
-"""What every splitter has: parameters, a representation, ``split`` and ``get_n_splits``."""
+"""Base classes of splitters: parameters, ``split`` and ``get_n_splits``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import seed_sequence
-from bioeval.partition.samples import Samples
+from bioeval.partition.samples import SplitInput
 
-Split = tuple[np.ndarray, np.ndarray]
+TrainTest = tuple[np.ndarray, np.ndarray]
 
 
 class Parameters:
-    """Constructor arguments that can be read, changed and shown, as scikit-learn expects.
+    """Constructor arguments as parameters, in the form of scikit-learn.
 
     Each is kept unchanged in an attribute of its own name.
     """
@@ -91,7 +91,7 @@ class Splitter(Parameters, ABC):
 
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
-    ) -> Iterator[Split]:
+    ) -> Iterator[TrainTest]:
         """Divide the samples.
 
         Parameters
@@ -117,7 +117,7 @@ class Splitter(Parameters, ABC):
         DataError
             If these samples cannot be divided so.
         """
-        splits = self._splits(Samples(type(self).__name__, X, y, groups, meta))
+        splits = self._splits(SplitInput(type(self).__name__, X, y, groups, meta))
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
 
@@ -126,10 +126,10 @@ class Splitter(Parameters, ABC):
         """Return how many splits there are; the arguments are not needed."""
 
     @abstractmethod
-    def _splits(self, samples: Samples) -> Iterator[Split]: ...
+    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]: ...
 
     def get_metadata_routing(self) -> Any:
-        """Say to scikit-learn, where its metadata routing is on, that ``groups`` is wanted.
+        """Request ``groups`` from scikit-learn, where its metadata routing is on.
 
         Returns
         -------
@@ -150,6 +150,6 @@ def require_flag(who: str, name: str, value: Any) -> bool:
 
 
 def require_seed(random_state: Any) -> None:
-    """Raise :class:`DataError` unless a seed can be had; a generator is not advanced."""
-    if not isinstance(random_state, np.random.Generator):
+    """Raise :class:`DataError` unless it is a seed; a generator is not advanced."""
+    if not isinstance(random_state, np.random.Generator | np.random.RandomState):
         seed_sequence(random_state)

@@ -1,4 +1,4 @@
-"""Gallery and probes: which templates are enrolled, and which subjects are."""
+"""Splitters into gallery and probes, of enrolled and unenrolled subjects."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, nearest_name, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.partition import shuffling as lots
+from bioeval.partition import shuffling
 from bioeval.partition.base import Splitter, require_seed
-from bioeval.partition.samples import Labels, Samples
+from bioeval.partition.samples import LabelCodes, SplitInput
 
 TOO_FEW = ("raise", "enrol", "probe", "drop")
 
 
 class GalleryProbe(NamedTuple):
-    """Index arrays, ascending, that share no sample.
+    """Ascending, disjoint index arrays.
 
     The gallery comes first, as training does in scikit-learn.
     """
@@ -38,8 +38,8 @@ class ProbeGallerySplit(Splitter):
     Parameters
     ----------
     n_gallery : int, float or None
-        How many templates of each subject are enrolled: a number, or a share in (0, 1) of those
-        that may be, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
+        Number of enrolled templates of each subject; or a proportion in (0, 1) of those that
+        may be enrolled, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
         least one probe). None enrols all that `enrol` lets.
     quality : str, optional
         A metadata column: the templates with the **largest** values are enrolled, the earlier
@@ -55,7 +55,7 @@ class ProbeGallerySplit(Splitter):
         is not enrolled); or all are left out.
     n_repeats : int
         How often to draw.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
 
     Examples
@@ -92,7 +92,7 @@ class ProbeGallerySplit(Splitter):
         self.n_gallery, self.quality, self.enrol = n_gallery, quality, enrol
         self.too_few, self.n_repeats, self.random_state = too_few, n_repeats, random_state
         if n_gallery is not None:
-            lots.as_size(who, "n_gallery", n_gallery)
+            shuffling.as_size(who, "n_gallery", n_gallery)
         elif enrol is None:
             raise DataError(
                 f"{who}: neither n_gallery nor enrol is given; say how many templates of each "
@@ -146,19 +146,19 @@ class ProbeGallerySplit(Splitter):
         """
         return cast(Iterator[GalleryProbe], super().split(X, y, groups, meta=meta))
 
-    def _splits(self, samples: Samples) -> Iterator[GalleryProbe]:
-        everybody = np.ones(len(samples.subjects), dtype=bool)
+    def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
+        included = np.ones(len(samples.subjects), dtype=bool)
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_repeats):
-            draws = lots.stream(seed, lots.GALLERY, repeat)
-            yield self._indices(*self._roles(samples, everybody, draws))
+            draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
+            yield self._indices(*self._roles(samples, included, draws))
 
     def _roles(
-        self, samples: Samples, included: np.ndarray, draws: Stream
+        self, samples: SplitInput, included: np.ndarray, draws: Stream
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return which samples are enrolled and which probe, of the included subjects.
 
-        Whether subjects have too few templates does not depend on who is included.
+        Whether a subject has too few templates does not depend on `included`.
         """
         who = samples.subjects
         may = self._may_enrol(samples)
@@ -184,7 +184,7 @@ class ProbeGallerySplit(Splitter):
                 )
         return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
 
-    def _may_enrol(self, samples: Samples) -> np.ndarray:
+    def _may_enrol(self, samples: SplitInput) -> np.ndarray:
         may = np.ones(samples.n, dtype=bool)
         for name, wanted in (self.enrol or {}).items():
             column = samples.labelled(name)
@@ -205,14 +205,14 @@ class ProbeGallerySplit(Splitter):
         """Return how many templates of each subject are to be enrolled, at least one."""
         if self.n_gallery is None:
             return np.maximum(candidates, 1)
-        size = lots.as_size(type(self).__name__, "n_gallery", self.n_gallery)
+        size = shuffling.as_size(type(self).__name__, "n_gallery", self.n_gallery)
         if isinstance(size, int):
             return np.full(len(candidates), size, dtype=np.int64)
         nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
         most = candidates - 1 if self.enrol is None else candidates
         return np.maximum(np.minimum(nearest, most), 1)
 
-    def _place(self, samples: Samples, may: np.ndarray, draws: Stream) -> np.ndarray:
+    def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
         """Return the place of each candidate within its subject: those in front are enrolled."""
         codes = samples.subjects.codes
         rank: np.ndarray = np.zeros(samples.n)
@@ -220,7 +220,7 @@ class ProbeGallerySplit(Splitter):
             rank = -_as_quality(samples, self.quality)
         elif self._random:
             # By subject, so that only the order of a subject's own templates has an influence.
-            rank[np.argsort(codes, kind="stable")] = lots.permutation(draws, samples.n)
+            rank[np.argsort(codes, kind="stable")] = shuffling.permutation(draws, samples.n)
         chosen = np.flatnonzero(may)
         order = chosen[np.lexsort((rank[chosen], codes[chosen]))]
         counts = np.bincount(codes[order], minlength=len(samples.subjects))
@@ -229,7 +229,7 @@ class ProbeGallerySplit(Splitter):
         return place
 
     def _refuse(
-        self, who: Labels, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
+        self, who: LabelCodes, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
     ) -> None:
         one = few[0]
         if self.enrol is None:
@@ -247,11 +247,11 @@ class ProbeGallerySplit(Splitter):
 
 
 class EnrolledSplit(Splitter):
-    """Some subjects are not enrolled, and probe as unknown persons.
+    """Some subjects are not enrolled; all their templates are non-mated probes.
 
     Yields ``(gallery, probe)`` as index arrays: the templates of the enrolled subjects are
     divided by a :class:`ProbeGallerySplit`, and all templates of the others probe. The probes
-    of enrolled subjects are PG, the others PN; they are told apart by their labels.
+    of enrolled subjects are mated (PG), the others non-mated (PN); their labels say which.
 
     Parameters
     ----------
@@ -259,10 +259,10 @@ class EnrolledSplit(Splitter):
         How enrolled subjects are divided. Where it has no seed of its own, that of this splitter
         serves.
     unenrolled : float or int
-        The share of subjects in (0, 1) that are not enrolled, rounded up, or their number.
+        The proportion of subjects in (0, 1) that are not enrolled, rounded up, or their number.
     n_repeats : int
         How often to draw the unenrolled; for each, there are the repeats of `probe_gallery`.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
 
     Notes
@@ -297,7 +297,7 @@ class EnrolledSplit(Splitter):
             raise DataError(
                 f"{who}: probe_gallery is {probe_gallery!r}; expected a ProbeGallerySplit"
             )
-        lots.as_size(who, "unenrolled", unenrolled)
+        shuffling.as_size(who, "unenrolled", unenrolled)
         require_integer(f"{who}: n_repeats", n_repeats, low=1)
         require_seed(random_state)
 
@@ -322,10 +322,10 @@ class EnrolledSplit(Splitter):
         """
         return cast(Iterator[GalleryProbe], super().split(X, y, groups, meta=meta))
 
-    def _splits(self, samples: Samples) -> Iterator[GalleryProbe]:
+    def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
         who, inner = samples.subjects, self.probe_gallery
-        size = lots.as_size(samples.who, "unenrolled", self.unenrolled)
-        out = lots.units_of(size, len(who), up=True)
+        size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
+        out = shuffling.units_of(size, len(who), up=True)
         if out >= len(who):
             raise DataError(
                 f"{samples.who}: unenrolled is {self.unenrolled!r}, which is {out} of {len(who)} "
@@ -335,16 +335,17 @@ class EnrolledSplit(Splitter):
         own = inner.random_state is not None
         inner_seed = seed_sequence(inner.random_state) if own else seed
         for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
-            drawn = lots.permutation(lots.stream(seed, lots.UNENROLLED, repeat), len(who))[:out]
+            numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
+            drawn = shuffling.permutation(numbers, len(who))[:out]
             enrolled = np.ones(len(who), dtype=bool)
             enrolled[drawn] = False
             key = turn if own else repeat * inner.n_repeats + turn
-            draws = lots.stream(inner_seed, lots.GALLERY, key)
+            draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
             gallery, probe = inner._roles(samples, enrolled, draws)
             yield inner._indices(gallery, probe | ~enrolled[who.codes])
 
 
-def _as_quality(samples: Samples, name: str) -> np.ndarray:
+def _as_quality(samples: SplitInput, name: str) -> np.ndarray:
     column = samples.column(name)
     if column.dtype.kind == "O":
         with contextlib.suppress(TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The test fold of each sample as an integer, so that one pass can count every fold."""
+"""The test fold of each sample as an integer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.partition.base import Splitter
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
-from bioeval.partition.samples import Labels
+from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -22,8 +22,8 @@ def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np
     Parameters
     ----------
     splitter : splitter
-        One whose folds are each tested once while all others are trained on: of this package or
-        of scikit-learn.
+        Of this package or of scikit-learn; each fold is tested once, with all other samples for
+        training.
     labels : sequence of hashable, or Scores
         The subject of each sample; or all-against-all or pair scores.
     meta : mapping of str to sequence, optional
@@ -32,8 +32,8 @@ def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np
     Returns
     -------
     ndarray of int64, shape (n,)
-        Folds count from 0 in the order in which the splitter yields them; -1 marks what is
-        never tested (and always trained on).
+        Folds count from 0 in the order in which the splitter yields them; -1 marks samples
+        that are never tested (and always trained on).
 
     Raises
     ------
@@ -49,7 +49,7 @@ def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np
     codes = repeated_fold_codes(splitter, labels, meta=meta)
     if len(codes) > 1:
         raise DataError(
-            f"{type(splitter).__name__} tests each sample {len(codes)} times; take "
+            f"{type(splitter).__name__} tests each sample {len(codes)} times; use "
             "repeated_fold_codes, which has a row for each repeat"
         )
     return codes[0]
@@ -86,7 +86,7 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():
-            raise DataError(f"{name} has no folds: not everything that is not tested is trained on")
+            raise DataError(f"{name} has no folds: some samples are in neither part, or in both")
         if not rows or (rows[-1][test] >= 0).any():
             rows.append(np.full(n, -1, dtype=np.int64))
             fold = 0
@@ -107,8 +107,8 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
         raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
     if isinstance(labels, Scores):
         labels = labels.genuine if isinstance(labels, PairScores) else labels.probe_labels
-    codes = Labels(labels, "labels").codes
+    codes = LabelCodes(labels, "labels").codes
     with warnings.catch_warnings():
-        # Which of the two a splitter of scikit-learn wants, it does not tell beforehand.
+        # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
         return list(splitter.split(np.zeros((len(codes), 1)), codes, codes))

@@ -11,9 +11,9 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.partition import shuffling as lots
-from bioeval.partition.base import Split, Splitter, require_flag, require_seed
-from bioeval.partition.samples import Samples
+from bioeval.partition import shuffling
+from bioeval.partition.base import Splitter, TrainTest, require_flag, require_seed
+from bioeval.partition.samples import SplitInput
 
 BALANCES = ("subjects", "samples")
 
@@ -39,16 +39,16 @@ class _Folds(Splitter):
         """Return the number of splits: folds times repeats; the arguments are not needed."""
         return self.n_splits * self._n_repeats
 
-    def _splits(self, samples: Samples) -> Iterator[Split]:
+    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         seed = seed_sequence(self.random_state)
         for repeat in range(self._n_repeats):
-            draws = lots.stream(seed, self._purpose, repeat) if self._shuffled else None
+            draws = shuffling.stream(seed, self._purpose, repeat) if self._shuffled else None
             fold = self._fold_of_sample(samples, draws)
             for k in range(self.n_splits):
                 yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
     @abstractmethod
-    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray: ...
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
 
     def _require_enough(self, units: int, what: str) -> None:
         who = type(self).__name__
@@ -64,7 +64,7 @@ class _Folds(Splitter):
 
 
 class _SubjectFolds(_Folds):
-    _purpose = lots.SUBJECT_FOLDS
+    _purpose = shuffling.SUBJECT_FOLDS
     stratify: str | None
     balance: str
 
@@ -78,31 +78,31 @@ class _SubjectFolds(_Folds):
                 "by one of them"
             )
 
-    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray:
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         who = samples.subjects
         self._require_enough(len(who), "subject")
         strata = samples.subject_strata(self.stratify)
-        order = lots.arrange(len(who), strata, draws)
+        order = shuffling.arrange(len(who), strata, draws)
         if self.balance == "samples":
             if not self._shuffled:
                 order = order[np.argsort(-who.counts[order], kind="stable")]
-            return lots.into_even_folds(order, who.counts, self.n_splits)[who.codes]
-        return lots.into_folds(order, strata, self.n_splits)[who.codes]
+            return shuffling.into_even_folds(order, who.counts, self.n_splits)[who.codes]
+        return shuffling.into_folds(order, strata, self.n_splits)[who.codes]
 
 
 class _SampleFolds(_Folds):
-    _purpose = lots.SAMPLE_FOLDS
+    _purpose = shuffling.SAMPLE_FOLDS
     stratify: str | None
 
-    def _fold_of_sample(self, samples: Samples, draws: Stream | None) -> np.ndarray:
+    def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray:
         self._require_enough(samples.n, "sample")
         strata = samples.strata(self.stratify)
-        order = lots.arrange(samples.n, strata, draws)
-        return lots.into_folds(order, strata, self.n_splits)
+        order = shuffling.arrange(samples.n, strata, draws)
+        return shuffling.into_folds(order, strata, self.n_splits)
 
 
 class SubjectKFold(_SubjectFolds):
-    """K folds of subjects: nobody is both trained on and tested.
+    """K folds of subjects: no subject is in both training and test.
 
     Every sample is tested exactly once. Which samples a fold gets depends on the subjects
     alone, not on the order of the samples.
@@ -114,7 +114,7 @@ class SubjectKFold(_SubjectFolds):
     shuffle : bool
         Take the subjects in random order. Otherwise they are taken in the order of their
         labels, in blocks.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed, with ``shuffle=True`` only. None draws another partition each time.
     stratify : str, optional
         A metadata column, such as ``"sex"``: each fold gets the same number of subjects of each
@@ -171,7 +171,7 @@ class RepeatedSubjectKFold(_SubjectFolds):
         Number of folds in a repeat.
     n_repeats : int
         Number of repeats.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify, balance
         As for :class:`SubjectKFold`.
@@ -210,8 +210,8 @@ class SampleKFold(_SampleFolds):
     """K folds of samples: a subject may be on both sides, a sample never.
 
     This is the partition where the tested subjects are known to the system, such as a classifier
-    that is trained on the persons it has to recognise. A system that has to recognise new
-    persons needs :class:`SubjectKFold`. Every sample is tested exactly once, and the folds
+    that is trained on the subjects it has to recognise. A system that has to recognise new
+    subjects needs :class:`SubjectKFold`. Every sample is tested exactly once, and the folds
     differ by at most one sample.
 
     Parameters
@@ -220,7 +220,7 @@ class SampleKFold(_SampleFolds):
         Number of folds, at least 2 and at most the number of samples.
     shuffle : bool
         Take the samples in random order; otherwise as they come, in blocks.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed, with ``shuffle=True`` only. None draws another partition each time.
     stratify : str, optional
         ``"subject"`` gives each fold the same number of each subject's samples, give or take
@@ -260,7 +260,7 @@ class RepeatedSampleKFold(_SampleFolds):
         Number of folds in a repeat.
     n_repeats : int
         Number of repeats; every sample is tested once in each.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify : str, optional
         As for :class:`SampleKFold`.

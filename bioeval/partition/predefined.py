@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.partition.base import Split, Splitter, require_flag
-from bioeval.partition.samples import Labels, Samples
+from bioeval.partition.base import Splitter, TrainTest, require_flag
+from bioeval.partition.samples import LabelCodes, SplitInput
 
 
 class _Given(Splitter):
@@ -19,7 +19,7 @@ class _Given(Splitter):
         who = type(self).__name__
         self.folds, self.disjoint_subjects = folds, disjoint_subjects
         require_flag(who, "disjoint_subjects", disjoint_subjects)
-        labels = Labels(given, f"{who}: {name}")
+        labels = LabelCodes(given, f"{who}: {name}")
         if not len(labels):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._what}")
         untested = labels.code(-1)
@@ -35,9 +35,9 @@ class _Given(Splitter):
         self._fold, self._n_splits = number[labels.codes], len(order)
         self._fold_names = [*labels.values[order].tolist(), -1]
 
-    def _in_order(self, labels: Labels, found: list[int], name: str) -> list[int]:
+    def _in_order(self, labels: LabelCodes, found: list[int], name: str) -> list[int]:
         who = type(self).__name__
-        listed = Labels(self.folds, f"{who}: folds")
+        listed = LabelCodes(self.folds, f"{who}: folds")
         wanted = [] if self.folds is None else list(self.folds)
         order = [labels.code(fold) for fold in wanted]
         if len(listed) < len(wanted):
@@ -61,7 +61,7 @@ class _Given(Splitter):
         """Return the number of folds; the arguments are not needed."""
         return self._n_splits
 
-    def _splits(self, samples: Samples) -> Iterator[Split]:
+    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         if samples.n != len(self._fold):
             raise DataError(
                 f"{samples.who}: folds are given for {len(self._fold)} {self._what}s, but there "
@@ -72,11 +72,11 @@ class _Given(Splitter):
         for k in range(self._n_splits):
             yield np.flatnonzero(self._fold != k), np.flatnonzero(self._fold == k)
 
-    def _subjects(self, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return codes of subjects, the fold in which each stands, and the labels of the codes."""
+    def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return codes of subjects, the fold of each, and the labels of the codes."""
         return samples.subjects.codes, self._fold, samples.subjects.values
 
-    def _require_disjoint(self, samples: Samples) -> None:
+    def _require_disjoint(self, samples: SplitInput) -> None:
         codes, fold, values = self._subjects(samples)
         first = np.empty(len(values), dtype=np.int64)
         first[codes[::-1]] = fold[::-1]
@@ -175,6 +175,6 @@ class PredefinedPairFolds(_Given):
         self.fold_of_pair = fold_of_pair
         super().__init__(fold_of_pair, "fold_of_pair", folds, disjoint_subjects)
 
-    def _subjects(self, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         sides = samples.pairs
         return sides.reshape(-1), np.repeat(self._fold, 2), samples.pair_values

@@ -1,4 +1,4 @@
-"""What is divided: the samples, their subjects and their metadata."""
+"""The input of a splitter: samples, their subjects and their metadata."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bioeval.scores.matrix import PairScores, Scores
 _NUMBERS = (bool, int, float)
 
 
-class Labels:
-    """Labels as codes in canonical order: the order of the samples does not matter to it.
+class LabelCodes:
+    """Integer codes of labels in canonical order, whatever the order of the samples.
 
     Numbers are ordered by value and strings by code point; everything else, mixtures included,
     by the name of its type and its ``repr``.
@@ -78,7 +78,7 @@ def _canonical_order(values: list) -> np.ndarray:
     return np.array(sorted(range(len(values)), key=key), dtype=np.int64)
 
 
-class Samples:
+class SplitInput:
     """The samples that a splitter was given.
 
     Parameters
@@ -112,7 +112,7 @@ class Samples:
         self._meta = meta
 
     @cached_property
-    def subjects(self) -> Labels:
+    def subjects(self) -> LabelCodes:
         """The subjects of the samples."""
         if self._labels is None:
             raise DataError(
@@ -124,7 +124,7 @@ class Samples:
                 f"{self.who}: groups names two subjects for each sample, as for pairs; divide "
                 "pairs by PredefinedPairFolds, or as samples by SampleKFold"
             )
-        return Labels(self._labels, self._source)
+        return LabelCodes(self._labels, self._source)
 
     @cached_property
     def pairs(self) -> np.ndarray:
@@ -140,7 +140,7 @@ class Samples:
                 f"{self.who}: groups has shape {sides.shape}; expected ({self.n}, 2), the "
                 "subjects of both sides of each pair"
             )
-        both = Labels(np.concatenate([sides[:, 0], sides[:, 1]]), "groups")
+        both = LabelCodes(np.concatenate([sides[:, 0], sides[:, 1]]), "groups")
         self.pair_values = both.values
         return both.codes.reshape(2, self.n).T
 
@@ -156,7 +156,7 @@ class Samples:
             raise DataError(f"{self.who}: {bad_choice('the metadata column', name, columns)}")
         return columns[name]
 
-    def labelled(self, name: str) -> Labels:
+    def labelled(self, name: str) -> LabelCodes:
         """Return a metadata column as labels; none may be missing."""
         column = self.column(name)
         what = f"{self.who}: meta[{name!r}]"
@@ -165,7 +165,7 @@ class Samples:
         except DataError as error:
             found = str(error).partition(";")[0].replace("missing labels", "missing values")
             raise DataError(f"{found}; every template needs one") from None
-        return Labels(column, what)
+        return LabelCodes(column, what)
 
     @cached_property
     def _columns(self) -> dict[str, np.ndarray]:

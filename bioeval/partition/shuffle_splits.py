@@ -1,4 +1,4 @@
-"""Parts by share or number: training and test, or training, validation and test."""
+"""Random splitters into training and test, or training, validation and test."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.partition import shuffling as lots
-from bioeval.partition.base import Parameters, Split, Splitter, require_seed
+from bioeval.partition import shuffling
+from bioeval.partition.base import Parameters, Splitter, TrainTest, require_seed
 from bioeval.partition.folds import require_column
-from bioeval.partition.samples import Samples
+from bioeval.partition.samples import SplitInput
 
 UNITS = ("subject", "sample")
 _DEFAULT_TEST = 0.2
 
 
 class ThreeParts(NamedTuple):
-    """Index arrays, ascending, of which none share a sample."""
+    """Ascending, disjoint index arrays."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -52,7 +52,7 @@ class _Shuffle(Splitter):
         """Return the number of splits; the arguments are not needed."""
         return self.n_splits
 
-    def _splits(self, samples: Samples) -> Iterator[Split]:
+    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         test: float | int | None = self.test_size
         if test is None and self.train_size is None:
             test = _DEFAULT_TEST
@@ -74,14 +74,14 @@ class SubjectShuffleSplit(_Shuffle):
     n_splits : int
         How often.
     test_size, train_size : float, int or None
-        A share of the subjects in (0, 1) or their number. None stands for all the others; if
-        both are None, a fifth is tested. Shares are rounded up for the test and down for
+        A proportion of the subjects in (0, 1), or their number. None means all the others; if
+        both are None, a fifth is tested. Proportions are rounded up for the test and down for
         training, as in scikit-learn.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify : str, optional
-        A metadata column that is constant within each subject: each of its values gives its
-        share of subjects to each part, rounded down or up.
+        A metadata column that is constant within each subject: each part gets a proportionate
+        number of subjects of each value, rounded down or up.
 
     Examples
     --------
@@ -118,12 +118,12 @@ class SampleShuffleSplit(_Shuffle):
     n_splits : int
         How often.
     test_size, train_size : float, int or None
-        A share of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+        A proportion of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws other partitions each time.
     stratify : str, optional
-        ``"subject"``, or a metadata column: each subject (or value) gives its share of samples
-        to each part, rounded down or up.
+        ``"subject"``, or a metadata column: each part gets a proportionate number of samples of
+        each subject (or value), rounded down or up.
 
     Examples
     --------
@@ -156,15 +156,15 @@ class TrainValidationTest(Parameters):
     Parameters
     ----------
     validation_size, test_size : float or int
-        A share of the subjects (or samples) in (0, 1), rounded up, or their number.
+        A proportion of the subjects (or samples) in (0, 1), rounded up, or their number.
     train_size : float, int or None
-        A share, rounded down, or a number; None stands for all the others.
+        A proportion, rounded down, or a number; None means all the others.
     unit : {"subject", "sample"}
-        What is divided. By subject, nobody is in two parts; by sample, subjects may be, samples
-        never.
+        The unit of division. By subject, no subject is in two parts; by sample, a subject may
+        be, a sample never.
     n_splits : int
         How often.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
     stratify : str, optional
         As for :class:`SubjectShuffleSplit` or :class:`SampleShuffleSplit`.
@@ -198,7 +198,7 @@ class TrainValidationTest(Parameters):
         self.train_size, self.unit, self.n_splits = train_size, unit, n_splits
         self.random_state, self.stratify = random_state, stratify
         for name, size in (("validation_size", validation_size), ("test_size", test_size)):
-            lots.as_size(who, name, size)
+            shuffling.as_size(who, name, size)
         _check_sizes(who, self._sizes)
         require_choice(f"{who}: unit", unit, UNITS)
         require_integer(f"{who}: n_splits", n_splits, low=1)
@@ -232,11 +232,11 @@ class TrainValidationTest(Parameters):
         iterator of ThreeParts
             Index arrays ``(train, validation, test)``.
         """
-        splits = self._splits(Samples(type(self).__name__, X, y, groups, meta))
+        splits = self._splits(SplitInput(type(self).__name__, X, y, groups, meta))
         first = next(splits)
         return itertools.chain([first], splits)
 
-    def _splits(self, samples: Samples) -> Iterator[ThreeParts]:
+    def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_splits):
             draws = _stream_of(seed, self.unit, repeat)
@@ -245,12 +245,12 @@ class TrainValidationTest(Parameters):
 
 
 def _stream_of(seed: np.random.SeedSequence, unit: str, repeat: int) -> Stream:
-    purpose = lots.SUBJECT_PARTS if unit == "subject" else lots.SAMPLE_PARTS
-    return lots.stream(seed, purpose, repeat)
+    purpose = shuffling.SUBJECT_PARTS if unit == "subject" else shuffling.SAMPLE_PARTS
+    return shuffling.stream(seed, purpose, repeat)
 
 
 def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
-    known = [lots.as_size(who, k, v) for k, v in sizes.items() if v is not None]
+    known = [shuffling.as_size(who, k, v) for k, v in sizes.items() if v is not None]
     shares = sum(size for size in known if isinstance(size, float))
     if shares > 1 + 1e-12:
         listed = ", ".join(f"{k}={v!r}" for k, v in sizes.items() if v is not None)
@@ -258,7 +258,7 @@ def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
 
 
 def _parts(
-    samples: Samples, unit: str, stratify: str | None, sizes: Mapping[str, Any], draws: Stream
+    samples: SplitInput, unit: str, stratify: str | None, sizes: Mapping[str, Any], draws: Stream
 ) -> np.ndarray:
     """Return the part of each sample by the position of its size, -1 where it is in none."""
     if unit == "subject":
@@ -266,14 +266,14 @@ def _parts(
     else:
         total, strata = samples.n, samples.strata(stratify)
     counts = _count_units(samples.who, sizes, total, f"{unit}s")
-    part = lots.into_parts(lots.arrange(total, strata, draws), strata, counts)
+    part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
     return part[samples.subjects.codes] if unit == "subject" else part
 
 
 def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
     """Return the number of units in each part; the part whose size is None takes the rest."""
     counts = {
-        name: lots.units_of(lots.as_size(who, name, size), total, up=name != "train_size")
+        name: shuffling.units_of(shuffling.as_size(who, name, size), total, up=name != "train_size")
         for name, size in sizes.items()
         if size is not None
     }

@@ -1,7 +1,7 @@
-"""Random order, and how it becomes folds and parts; the same on every platform.
+"""Reproducible shuffles, and their division into folds and parts.
 
-Units (subjects or samples) are numbered in an order that does not depend on chance; a stream of
-portable random numbers permutes them; whole-number arithmetic does the rest.
+Units (subjects or samples) are numbered in canonical order, permuted by a stream of portable random
+numbers, and divided by integer arithmetic: the result is the same on every platform.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bioeval.base.random import Stream
 # Streams of partitions are kept apart from those of simulated populations: with the same seed,
 # a partition that follows the population it divides would be no random partition.
 _PARTITION = 0x50415254
-# And what is drawn for one purpose from what is drawn for another.
+# The streams of different purposes are kept apart as well.
 SUBJECT_FOLDS, SAMPLE_FOLDS, SUBJECT_PARTS, SAMPLE_PARTS, GALLERY, UNENROLLED = range(6)
 
 
@@ -37,14 +37,14 @@ def permutation(draws: Stream, n: int) -> np.ndarray:
 
 
 def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarray:
-    """Return the units in the order in which they are given out.
+    """Return the units in the order in which they are dealt out.
 
     Parameters
     ----------
     n : int
-        How many units.
+        Number of units.
     strata : ndarray of int64, shape (n,), optional
-        The units of one stratum stand together.
+        The units of a stratum are kept adjacent.
     draws : Stream, optional
         Makes the order random, of the strata and within each; the order of units of different
         strata has no influence. Without it, the order is ascending.
@@ -100,7 +100,7 @@ def into_even_folds(order: np.ndarray, weights: np.ndarray, folds: int) -> np.nd
 def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -> np.ndarray:
     """Return the part of each unit, -1 where it is in none.
 
-    With strata, each stratum gives its share of each part: rounded down or up, by turns.
+    With strata, each part gets a proportionate number of each stratum, rounded down or up.
     """
     part = np.full(len(order), -1, dtype=np.int64)
     left = order
@@ -116,7 +116,7 @@ def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -
 
 
 def as_size(who: str, name: str, size: Any) -> int | float:
-    """Return a size as a number of units (int) or as a share of them (float in (0, 1))."""
+    """Return a size as a number of units (int) or a proportion of them (float in (0, 1))."""
     try:
         whole = 0 if isinstance(size, bool | np.bool_) else operator.index(size)
     except TypeError:
@@ -132,7 +132,7 @@ def as_size(who: str, name: str, size: Any) -> int | float:
 
 
 def units_of(size: int | float, total: int, *, up: bool) -> int:
-    """Return how many of `total` units a size means; shares are rounded up or down."""
+    """Return the number of units of a size; a proportion is rounded up or down."""
     if isinstance(size, int):
         return size
     exact, dust = size * total, 1e-12 * total  # 0.07 of 100 is 7, not 7.000000000000001

@@ -1,14 +1,14 @@
-"""Uncertainty: intervals of rates, by attempts and by subjects.
+"""Confidence intervals of rates, by attempts and by subjects.
 
 ============================= ===============================================================
 independent attempts          :func:`wilson`, :func:`clopper_pearson`, :func:`delong` (AUC)
 by subject                    :func:`subject_bootstrap`, :func:`mansfield_wayman`,
                               :func:`auc_jackknife`
 over folds                    :func:`nadeau_bengio`
-how much data it takes        :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
+sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
 ============================= ===============================================================
 
-``docs/uncertainty.md`` says which to take. Results have intervals where they are asked for:
+``docs/uncertainty.md`` says which to use. Results have intervals on request:
 ``be.verification(scores, interval="subject-bootstrap")``.
 """
 

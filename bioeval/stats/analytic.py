@@ -1,4 +1,4 @@
-"""Variances of error rates by subject, in closed form (Mansfield and Wayman 2002)."""
+"""Closed-form variance of error rates by subject (Mansfield and Wayman 2002)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bioeval.stats.bootstrap import checked_counts, independent_trials
-from bioeval.stats.bootstrap_limits import never_closed
+from bioeval.stats.bootstrap_limits import open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence
 
@@ -22,22 +22,22 @@ def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE)
         Errors and attempts of each subject (genuine attempts), or of each ordered pair of
         subjects (impostor attempts, the diagonal left out).
     confidence : float
-        Of both sides together.
+        Two-sided confidence level.
 
     Returns
     -------
     Interval
-        Cut to [0, 1]. Without an error, or without anything else, a one-sided bound by subjects.
-        NaN where fewer than two subjects (four, of pairs) have attempts.
+        Clipped to [0, 1]. For a rate of exactly 0 or 1, a one-sided bound by subjects. NaN where
+        fewer than two subjects (for pairs, four) have attempts.
 
     Notes
     -----
     Mansfield and Wayman (2002), Best Practices in Testing and Reporting Performance of Biometric
-    Devices 2.01, appendix B: of genuine attempts the ratio estimator; of pairs the variance after
-    Bickel, in which two attempts are related when they share a subject. For equal numbers of
-    attempts this is their formula to the letter; for unequal ones, errors are replaced by
+    Devices 2.01, appendix B: the ratio estimator for genuine attempts; for pairs the variance
+    after Bickel, in which attempts are correlated when they share a subject. For equal numbers of
+    attempts this is their formula; for unequal ones, errors are replaced by
     ``errors - rate * attempts``. Where that variance is not positive, which happens in small
-    samples, the larger one is taken that counts what a pair shares with itself twice.
+    samples, the larger estimate is used that counts the covariance of a pair with itself twice.
 
     Examples
     --------
@@ -52,13 +52,13 @@ def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE)
     rate = float(x.sum()) / total if total else np.nan
     spread = np.sqrt(variance(x, n))
     half = ndtri(0.5 + confidence / 2) * spread
-    ends = np.array(max(rate - half, 0.0)), np.array(min(rate + half, 1.0))
-    low, high = never_closed(np.array(rate), *ends, trials, confidence)
+    limits = np.array(max(rate - half, 0.0)), np.array(min(rate + half, 1.0))
+    low, high = open_limits(np.array(rate), *limits, trials, confidence)
     return Interval(rate, float(low), float(high), confidence, "mansfield-wayman (by subject)")
 
 
 def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
-    """Return the variance of ``errors.sum() / attempts.sum()``; NaN of too few subjects."""
+    """Return the variance of ``errors.sum() / attempts.sum()``; NaN for too few subjects."""
     total = float(attempts.sum())
     if not total:
         return float("nan")
@@ -75,7 +75,7 @@ def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
 
 
 def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-    """Return the variances of several rates of the same attempts.
+    """Return the variances of several rates over the same attempts.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
     Returns
     -------
     float64 array, shape (k,)
-        NaN of fewer than two subjects with attempts.
+        NaN for fewer than two subjects with attempts.
     """
     total, n = float(attempts.sum()), int((attempts > 0).sum())
     if n < 2:

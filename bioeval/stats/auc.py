@@ -1,4 +1,4 @@
-"""The area under the ROC: of independent attempts, and by leaving out subjects."""
+"""Confidence intervals of the AUC: DeLong, and the jackknife by subject."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.stats.bootstrap import disjoint_pairs, sample_of
-from bioeval.stats.bootstrap_limits import never_closed
+from bioeval.stats.bootstrap_limits import open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence
 
@@ -22,21 +22,21 @@ def delong(
 ) -> Interval:
     """Return the AUC with the interval of DeLong, DeLong and Clarke-Pearson.
 
-    **It assumes that attempts are independent.** Attempts that share a person are not, and then
-    it is far too narrow: use the subject bootstrap.
+    **It assumes independent attempts.** Attempts that share a subject are dependent, and the
+    interval is then far too narrow: use the subject bootstrap.
 
     Parameters
     ----------
     genuine, impostor : array_like of float, shape (g,) and (i,)
         The scores of each class; infinite ones are legal, NaN is not.
     confidence : float
-        Of both sides together.
+        Two-sided confidence level.
     kind : {"distance", "similarity"}
 
     Returns
     -------
     Interval
-        NaN where a class has no attempt; ends are NaN where a class has fewer than two.
+        NaN where a class has no attempt; the limits are NaN where a class has only one.
 
     Notes
     -----
@@ -74,29 +74,29 @@ def auc_jackknife(
     confidence: float = CONFIDENCE,
     kind: str = "distance",
 ) -> Interval:
-    """Return the AUC with a normal interval whose variance is found by leaving out subjects.
+    """Return the AUC with a normal interval from the jackknife by subject.
 
-    A check of the subject bootstrap: nothing is drawn, and every score is used as it is.
+    A check of the subject bootstrap that draws no random numbers.
 
     Parameters
     ----------
     genuine : array_like of float, shape (g,)
         Scores; infinite ones are legal, NaN is not.
     subjects : array_like, shape (g,)
-        Whose genuine attempt each is.
+        The subject of each genuine attempt.
     impostor : array_like of float, shape (i,)
     pairs : array_like, shape (i, 2)
         The two subjects of each impostor attempt.
     confidence : float
-        Of both sides together.
+        Two-sided confidence level.
     kind : {"distance", "similarity"}
 
     Returns
     -------
     Interval
-        Cut to [0, 1]. Where the AUC is exactly 1 (or 0), a one-sided bound by subjects. The
-        estimate is NaN where a class has no attempt; the ends are NaN where somebody is left out
-        and a class has none then.
+        Clipped to [0, 1]. Where the AUC is exactly 1 (or 0), a one-sided bound by subjects. The
+        estimate is NaN where a class has no attempt; the limits are NaN where a class has no
+        attempt without one of the subjects.
 
     Notes
     -----
@@ -154,38 +154,39 @@ def auc_jackknife(
         trials = 0
     without = kept / np.maximum(attempts, 1)
     half = float(ndtri(0.5 + confidence / 2)) * np.sqrt((n - 1) * without.var())
-    ends = np.array(max(area - half, 0.0)), np.array(min(area + half, 1.0))
-    low, high = never_closed(np.array(area), *ends, trials, confidence)
+    limits = np.array(max(area - half, 0.0)), np.array(min(area + half, 1.0))
+    low, high = open_limits(np.array(area), *limits, trials, confidence)
     return Interval(area, float(low), float(high), confidence, label)
 
 
 def _of_each(person: np.ndarray, number: int) -> list[np.ndarray]:
-    """Return the places at which each person stands, in their order."""
+    """Return the ascending positions of each subject."""
     if number < 1 << 16:
-        person = person.astype(np.uint16)  # is sorted several times faster
+        person = person.astype(np.uint16)  # sorts several times faster
     counts = np.bincount(person, minlength=number)
     return np.split(np.argsort(person, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def _right(genuine: np.ndarray, impostor: np.ndarray) -> np.ndarray:
-    """Return how many of the sorted impostor scores are above each genuine one, ties one half."""
+    """Return the number of sorted impostor scores above each genuine one, ties one half."""
     below = np.searchsorted(impostor, genuine) + np.searchsorted(impostor, genuine, "right")
     return len(impostor) - below / 2
 
 
 def _below(impostor: np.ndarray, genuine: np.ndarray) -> np.ndarray:
-    """Return how many of the sorted genuine scores are below each impostor one, ties one half."""
+    """Return the number of sorted genuine scores below each impostor one, ties one half."""
     return (np.searchsorted(genuine, impostor) + np.searchsorted(genuine, impostor, "right")) / 2
 
 
 def _people(
     subjects: Any, pairs: Any, genuine: int, impostor: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return numbers for the subject of each genuine and both subjects of each impostor attempt."""
+    """Return codes of the subject of each genuine, and both of each impostor, attempt."""
     given, owner = np.asarray(pairs), np.asarray(subjects)
     if owner.shape != (genuine,):
         raise DataError(
-            f"subjects has shape {owner.shape}; expected ({genuine},), one of each genuine attempt"
+            f"subjects has shape {owner.shape}; expected ({genuine},), the subject of each genuine "
+            "attempt"
         )
     if given.size == 0:
         given = given.reshape(0, 2)
@@ -197,9 +198,10 @@ def _people(
     codes = Codes(as_labels(subjects, "subjects"), as_labels(given.ravel().tolist(), "pairs"))
     one, other = codes.gallery[::2], codes.gallery[1::2]
     if (one == other).any():
-        at = int(np.argmax(one == other))
+        same = one == other
+        at = int(np.argmax(same))
         raise DataError(
-            f"{int((one == other).sum())} impostor attempts are of one subject, the first is "
+            f"{int(same.sum())} impostor attempts compare a subject with itself, the first is "
             f"pairs[{at}]: {given[at].tolist()}"
         )
     return codes.probe, one, other

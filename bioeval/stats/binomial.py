@@ -1,7 +1,7 @@
-"""Intervals of a rate whose attempts are independent, and the rules of 3 and of 30.
+"""Binomial intervals of a rate of independent attempts, and the rules of 3 and of 30.
 
-Attempts that share a person are not independent. Between all templates of a data set these
-intervals are far too narrow; ``docs/uncertainty.md`` shows by how much.
+Attempts that share a subject are dependent. For all-against-all comparisons these intervals are far
+too narrow; ``docs/uncertainty.md`` shows by how much.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def wilson(
     Parameters
     ----------
     errors, attempts : array_like of int
-        How many attempts were errors, and how many there were; they broadcast.
+        Numbers of errors and of attempts; they broadcast.
     confidence : float
-        Of both sides together.
+        Two-sided confidence level.
 
     Returns
     -------
@@ -42,8 +42,8 @@ def wilson(
 
     Notes
     -----
-    Wilson (1927), Journal of the American Statistical Association 22. Assumes that attempts are
-    independent, which those that share a person are not.
+    Wilson (1927), Journal of the American Statistical Association 22. Assumes
+    independent attempts; those that share a subject are dependent.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def clopper_pearson(
     errors, attempts : array_like of int
         As for :func:`wilson`.
     confidence : float
-        Of both sides together, or of the one side.
+        Confidence level, two-sided or one-sided.
     side : {"both", "lower", "upper"}
-        One-sided bounds leave the other end at 0 or 1.
+        For a one-sided bound the other limit is 0 or 1.
 
     Returns
     -------
@@ -84,8 +84,8 @@ def clopper_pearson(
 
     Notes
     -----
-    Clopper and Pearson (1934), Biometrika 26. Covers at least as often as it says where attempts
-    are independent, which those that share a person are not.
+    Clopper and Pearson (1934), Biometrika 26. Conservative for independent attempts; those
+    that share a subject are dependent.
 
     Examples
     --------
@@ -111,14 +111,14 @@ def clopper_pearson(
 
 
 def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
-    """Return the rate above which so many independent trials would have shown an error.
+    """Return the upper confidence bound of a rate without an error in independent trials.
 
     Parameters
     ----------
     trials : array_like of int
-        Independent trials, none of which was an error: subjects, not attempts.
+        Number of independent trials without an error: subjects, not attempts.
     confidence : float
-        One-sided.
+        One-sided confidence level.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
 
 
 def rule_of_3(attempts: Any) -> np.ndarray:
-    """Return the largest rate that no error in so many independent attempts leaves open at 95 %.
+    """Return the 95 % upper bound of a rate without an error in independent attempts.
 
     Parameters
     ----------
@@ -166,12 +166,12 @@ def rule_of_3(attempts: Any) -> np.ndarray:
 
 
 def rule_of_30(rate: Any) -> np.ndarray:
-    """Return how many independent attempts it takes to measure a rate to within 30 %.
+    """Return the number of independent attempts that measure a rate to within 30 %.
 
     Parameters
     ----------
     rate : array_like of float
-        The rate that is expected.
+        The expected rate.
 
     Returns
     -------
@@ -203,9 +203,7 @@ def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
             np.asarray(errors, dtype=np.float64), np.asarray(attempts, dtype=np.float64)
         )
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"errors and attempts are not counts that belong together: {error}"
-        ) from None
+        raise DataError(f"errors and attempts do not broadcast as counts: {error}") from None
     if not (np.isfinite(x) & np.isfinite(n) & (x >= 0) & (x <= n)).all():
         raise DataError("errors and attempts; expected finite counts with 0 <= errors <= attempts")
     return x, n

@@ -1,4 +1,4 @@
-"""The ends of an interval, from what a value becomes in the replicates."""
+"""Bootstrap confidence limits: percentile, BCa and logit."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.options import Asked
+from bioeval.stats.options import IntervalOptions
 
-# Far below one error in any number of attempts that is counted.
+# Far below one error in any countable number of attempts.
 ROUNDING = 1e-12
 
 
-def ends(values: np.ndarray, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
-    """Return low and high by a bootstrap method.
+def confidence_limits(
+    values: np.ndarray, options: IntervalOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and upper confidence limits of bootstrapped values.
 
     Parameters
     ----------
     values : float64 array, shape (..., columns)
-        The value in each column of :func:`bioeval.stats.resampling.weight_columns`; NaN where a
-        replicate has no attempt of a class, which leaves it out.
+        The value in each column of :func:`bioeval.stats.resampling.weight_columns`; a replicate
+        without an attempt of a class is NaN and is left out.
 
     Returns
     -------
     low, high : float64 arrays, shape (...)
-        NaN where nothing was resampled, or the value itself is not defined.
+        NaN without replicates, or where the estimate is undefined.
     """
     estimate = values[..., 0]
-    drawn = values[..., 1 : 1 + asked.replicates]
-    nothing = np.full(estimate.shape, np.nan)
+    drawn = values[..., 1 : 1 + options.replicates]
     if not drawn.shape[-1]:
-        return nothing, nothing.copy()
-    tail = (1 - asked.confidence) / 2
-    if asked.method.endswith("logit"):
+        return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
+    tail = (1 - options.confidence) / 2
+    if options.method.endswith("logit"):
         low, high = _logit(estimate, drawn, tail)
-    elif asked.method.endswith("bca"):
-        low, high = _bca(estimate, drawn, values[..., 1 + asked.replicates :], tail)
+    elif options.method.endswith("bca"):
+        low, high = _bca(estimate, drawn, values[..., 1 + options.replicates :], tail)
     else:
         low, high = (
             quantiles(drawn, np.full(estimate.shape, tail)),
@@ -45,24 +46,24 @@ def ends(values: np.ndarray, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
-def quantiles(drawn: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return a quantile of the last axis, a share each, NaN left out.
+def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return a quantile over the last axis, at a level for each row, ignoring NaN.
 
     Linear between order statistics, as numpy does by default.
     """
     ordered = np.sort(drawn, axis=-1)  # NaN last
     number = (~np.isnan(ordered)).sum(axis=-1)
-    place = np.clip(share, 0, 1) * np.maximum(number - 1, 0)
+    place = np.clip(level, 0, 1) * np.maximum(number - 1, 0)
     place = np.where(np.isnan(place), 0.0, place)
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     first = np.take_along_axis(ordered, below[..., None], axis=-1)[..., 0]
     second = np.take_along_axis(ordered, above[..., None], axis=-1)[..., 0]
-    return np.where(np.isnan(share), np.nan, first + (place - below) * (second - first))
+    return np.where(np.isnan(level), np.nan, first + (place - below) * (second - first))
 
 
 def _logit(estimate: np.ndarray, drawn: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a normal interval on the logit scale, with the standard error of the replicates."""
+    """Return a normal interval on the logit scale, with the replicates' standard error."""
     there = ~np.isnan(drawn)
     number = np.maximum(there.sum(axis=-1), 1)
     mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
@@ -88,36 +89,35 @@ def _bca(
     squares = (away**2).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         speed = np.where(squares > 0, (away**3).sum(axis=-1) / (6 * squares**1.5), 0.0)
-    shares = []
+    levels = []
     for z in (ndtri(tail), -ndtri(tail)):
         moved = bias + z
-        shares.append(ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3)))
-    return quantiles(drawn, shares[0]), quantiles(drawn, shares[1])
+        levels.append(ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3)))
+    return quantiles(drawn, levels[0]), quantiles(drawn, levels[1])
 
 
-def never_closed(
+def open_limits(
     estimate: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
     trials: int,
     confidence: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Open the interval of a rate of exactly 0 or 1 by a one-sided bound.
+    """Replace the limits of a rate of exactly 0 or 1 by a one-sided bound.
 
-    Resampling data without an error gives no error, and the interval [0, 0] would say that the
-    rate is known. What is known is that none of `trials` independent trials was an error.
+    Resampling data without errors yields no errors, and the interval [0, 0] would claim certainty.
+    The data show only that none of `trials` independent trials was an error.
 
     Parameters
     ----------
     trials : int
-        Subjects (0 of only one), or pairs of subjects of whom nobody is in two; without any, the
-        ends are not defined.
+        Number of subjects (0 for a single one), or of disjoint pairs of subjects. If it is 0,
+        the limits are NaN.
     """
     if not trials:
-        nothing = np.full(np.shape(estimate), np.nan)
-        return nothing, nothing.copy()
+        return np.full(np.shape(estimate), np.nan), np.full(np.shape(estimate), np.nan)
     bound = float(zero_error_bound(trials, confidence))
-    # Under expected ties a rate is a sum of fractions, and may miss 1 by a rounding.
+    # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
     none, all_ = estimate <= ROUNDING, estimate >= 1 - ROUNDING
     low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
     high = np.where(none, bound, np.where(all_, 1.0, high))

@@ -1,4 +1,4 @@
-"""Intervals of identification: people who probe are resampled, the gallery stays."""
+"""Confidence intervals of identification, by the subjects of the probes; the gallery is fixed."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ import numpy as np
 
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.open_set import impostor_probes, impostor_role
-from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.analytic import ratio_variances
 from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import ends, never_closed
+from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval_variables import (
-    Ends,
+    Limits,
     by_subject,
     few_people,
-    normal_ends,
+    normal_limits,
     with_intervals,
 )
-from bioeval.stats.options import Asked
+from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
 from bioeval.stats.verification import equal_error
-from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tie_policies import rank_weights
@@ -33,7 +31,7 @@ from bioeval.tallies.tie_policies import rank_weights
 if TYPE_CHECKING:
     import xarray as xr
 
-#: Ranks of open set whose intervals are found.
+#: Open-set ranks that have intervals.
 RANKS = 10
 
 # Values of a temporary array.
@@ -41,46 +39,62 @@ _ROOM = 1 << 22
 
 
 def closed_set_intervals(
-    dataset: xr.Dataset, tally: IdentificationTally, scores: Scores, asked: Asked
+    dataset: xr.Dataset,
+    tally: IdentificationTally,
+    subjects: np.ndarray | None,
+    options: IntervalOptions,
 ) -> xr.Dataset:
-    """Return a result of closed-set identification with the intervals that were asked for."""
+    """Return a result of closed-set identification with confidence intervals.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    tally : IdentificationTally
+    subjects : int64 array, shape (probes,), or None
+        The subject of each probe; may be None for methods that do not need the subjects.
+    options : IntervalOptions
+    """
     attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
     remarks = []
-    if asked.by_subject:
-        probing = _Probing(tally, scores, str(dataset.attrs["ties"]), asked)
+    if options.by_subject:
+        probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         low, high = probing.cms(count)
-        remarks = few_people(probing.people, asked)
+        remarks = few_people(probing.people, options)
     else:
-        low, high = _independent(asked)(dataset["cms_count"].values, attempts, asked.confidence)
-        remarks = [_INDEPENDENT.format(asked.method)]
+        low, high = _independent(options)(dataset["cms_count"].values, attempts, options.confidence)
+        remarks = [_INDEPENDENT.format(options.method)]
     found = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
     over = {"cms": ("rank",), "recognition_rate": ()}
-    return with_intervals(dataset, found, over, CLOSED_SET, asked, remarks)
+    return with_intervals(dataset, found, over, CLOSED_SET, options, remarks)
 
 
 def open_set_intervals(
-    dataset: xr.Dataset, tally: IdentificationTally, scores: Scores, asked: Asked
+    dataset: xr.Dataset,
+    tally: IdentificationTally,
+    subjects: np.ndarray | None,
+    options: IntervalOptions,
 ) -> xr.Dataset:
-    """Return a result of open-set identification with the intervals that were asked for.
+    """Return a result of open-set identification with confidence intervals.
 
-    Of the ranks the first ten have intervals; the others are NaN.
+    The first ten ranks have intervals; the others are NaN. Parameters as for
+    :func:`closed_set_intervals`.
     """
     kind = tally.about.kind
     ranks = min(RANKS, dataset.sizes["rank"])
-    if asked.by_subject:
-        probing = _Probing(
-            tally, scores, str(dataset.attrs["ties"]), asked, str(dataset.attrs["impostors"])
+    if options.by_subject:
+        probing = _ProbeSubjects(
+            tally, subjects, str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
         )
         grid = to_internal(dataset["threshold"].values, kind)
         found = probing.curves(grid, ranks)
         if kind == "similarity":
             found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
         found |= probing.points(dataset, ranks)
-        remarks = few_people(probing.people, asked)
+        remarks = few_people(probing.people, options)
     else:
-        found = _independent_open_set(dataset, ranks, asked)
-        remarks = [_INDEPENDENT.format(asked.method)]
+        found = _independent_open_set(dataset, ranks, options)
+        remarks = [_INDEPENDENT.format(options.method)]
     for name in ("dir", "dir_at_far"):
         low, high = found[name]
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
@@ -88,34 +102,38 @@ def open_set_intervals(
         found[name] = low, high
     found["grr"] = 1 - found["far"][1], 1 - found["far"][0]
     over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    return with_intervals(dataset, found, over, OPEN_SET, asked, remarks)
+    return with_intervals(dataset, found, over, OPEN_SET, options, remarks)
 
 
 # ------------------------------------------------------------------------- independent attempts
 
 _INDEPENDENT = (
-    "{} intervals take all probes for independent; those of one person are not, and the intervals "
-    "are then too narrow: take subject-bootstrap"
+    "{} intervals assume independent probes; those of one subject are dependent, and the intervals "
+    "are then too narrow: use subject-bootstrap"
 )
 
 
-def _independent(asked: Asked) -> Callable[..., Ends]:
-    return wilson if asked.method == "wilson" else clopper_pearson
+def _independent(options: IntervalOptions) -> Callable[..., Limits]:
+    return wilson if options.method == "wilson" else clopper_pearson
 
 
-def _independent_open_set(dataset: xr.Dataset, ranks: int, asked: Asked) -> dict[str, Ends]:
-    method = _independent(asked)
+def _independent_open_set(
+    dataset: xr.Dataset, ranks: int, options: IntervalOptions
+) -> dict[str, Limits]:
+    method = _independent(options)
     genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
 
-    def of(rate: np.ndarray) -> Ends:
-        low, high = method(np.where(np.isnan(rate), 0.0, rate * genuine), genuine, asked.confidence)
+    def of(rate: np.ndarray) -> Limits:
+        low, high = method(
+            np.where(np.isnan(rate), 0.0, rate * genuine), genuine, options.confidence
+        )
         return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
 
     dir_ = of(dataset["dir"].values[:, :ranks])
     return {
         "dir": dir_,
         "frr": (1 - dir_[1][:, 0], 1 - dir_[0][:, 0]),
-        "far": method(dataset["fa"].values, impostor, asked.confidence),
+        "far": method(dataset["fa"].values, impostor, options.confidence),
         "dir_at_far": of(dataset["dir_at_far"].values[:, :ranks]),
     }
 
@@ -125,22 +143,22 @@ def _independent_open_set(dataset: xr.Dataset, ranks: int, asked: Asked) -> dict
 
 def identification_replicates(
     tally: IdentificationTally,
-    scores: Scores,
+    subjects: np.ndarray,
     ties: str,
     impostors: str,
     targets: np.ndarray,
-    asked: Asked,
+    options: IntervalOptions,
 ) -> tuple[np.ndarray, np.ndarray, int, int]:
-    """Return the recognition rate and DIR at each FAR target, at rank 1, and how many people.
+    """Return the recognition rate and DIR at each FAR target, both at rank 1, and sample sizes.
 
     Returns
     -------
     recognised : float64 array, shape (columns,)
     at_far : float64 array, shape (targets, columns)
     people, trials : int
-        All who probe, and those of them with genuine attempts (0 of a single one).
+        Subjects with probes, and those with genuine attempts (0 for a single one).
     """
-    probing = _Probing(tally, scores, ties, asked, impostors)
+    probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
     found = probing.genuine.up_to(1)
     hits = np.bincount(found.person, found.weight, minlength=probing.people)
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.all_genuine)
@@ -149,8 +167,8 @@ def identification_replicates(
 
 
 @dataclass(frozen=True)
-class _Attempts:
-    """Attempts in the order of their distances, and whose they are."""
+class _SortedAttempts:
+    """Attempts in ascending order of distance, with their subjects."""
 
     distance: np.ndarray
     person: np.ndarray
@@ -160,115 +178,119 @@ class _Attempts:
     @classmethod
     def of(
         cls, distance: np.ndarray, person: np.ndarray, rank: np.ndarray, weight: np.ndarray
-    ) -> _Attempts:
-        """Put attempts in order."""
+    ) -> _SortedAttempts:
+        """Sort attempts by distance."""
         order = np.argsort(distance, kind="stable")
         return cls(distance[order], person[order], rank[order], weight[order])
 
-    def up_to(self, rank: int) -> _Attempts:
-        """Return the attempts at the rank or better."""
+    def up_to(self, rank: int) -> _SortedAttempts:
+        """Return the attempts at `rank` or better."""
         kept = self.rank <= rank
-        return _Attempts(self.distance[kept], self.person[kept], self.rank[kept], self.weight[kept])
+        return _SortedAttempts(
+            self.distance[kept], self.person[kept], self.rank[kept], self.weight[kept]
+        )
 
 
-class _Probing:
-    """The attempts of identification by the people who make them.
+class _ProbeSubjects:
+    """Identification attempts by the subject of the probe, with the weights of the subjects.
 
     Attributes
     ----------
     people : int
-    genuine, impostor : _Attempts
+        Subjects with probes.
+    genuine, impostor : _SortedAttempts
     trials : (int, int)
-        People with genuine, and with impostor attempts; 0 of a single one.
+        Subjects with genuine, and with impostor attempts; 0 for a single one.
     """
 
     def __init__(
         self,
         tally: IdentificationTally,
-        scores: Scores,
+        subjects: np.ndarray | None,
         ties: str,
-        asked: Asked,
+        options: IntervalOptions,
         impostors: str = "auto",
     ):
-        if isinstance(scores, PairScores) or not scores.labelled:
-            require_people(scores, asked.method)
-        self.asked = asked
-        who, person = np.unique(scores.codes.probe, return_inverse=True)
+        if subjects is None:
+            raise TypeError(f"{options.method} intervals need the subjects of the probes")
+        self.options = options
+        who, person = np.unique(subjects, return_inverse=True)
         person = person.reshape(-1)
         self.people = len(who)
         chosen = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = rank_weights(tally, chosen, ties)
-        self.genuine = _Attempts.of(tally.mate[probes], person[probes], ranks, weights)
+        self.genuine = _SortedAttempts.of(tally.mate[probes], person[probes], ranks, weights)
         self.genuine_of = np.bincount(person[chosen], minlength=self.people)
         others = impostor_probes(tally, impostor_role(tally, impostors))
         ones = np.ones(len(others))
-        self.impostor = _Attempts.of(tally.other[others], person[others], ones, ones)
+        self.impostor = _SortedAttempts.of(tally.other[others], person[others], ones, ones)
         self.impostor_of = np.bincount(person[others], minlength=self.people)
         self.trials = tuple(
             sample_of(int((x > 0).sum())) for x in (self.genuine_of, self.impostor_of)
         )
         self.weights = (
-            weight_columns(self.people, asked)
-            if asked.resamples
+            weight_columns(self.people, options)
+            if options.resamples
             else np.ones((self.people, 1), dtype=np.float32)
         )
         self.all_genuine = linear_forms(self.genuine_of[None], self.weights)[0]
         self.all_impostor = linear_forms(self.impostor_of[None], self.weights)[0]
 
-    def _ends(self, layers: np.ndarray, of: np.ndarray, all_: np.ndarray, trials: int) -> Ends:
-        """Return the ends of the share of attempts in all layers up to each.
+    def _limits(self, layers: np.ndarray, of: np.ndarray, all_: np.ndarray, trials: int) -> Limits:
+        """Return the limits of the proportion of attempts in all layers up to each.
 
         Parameters
         ----------
         layers : array, shape (k, people)
         of : int array, shape (people,)
-            Attempts.
+            All attempts of each subject.
         all_ : float64 array, shape (columns,)
+            All attempts, weighted.
         """
-        if not self.asked.resamples:
+        if not self.options.resamples:
             reached = np.cumsum(layers, axis=0)
             share = reached.sum(axis=1) / of.sum() if of.any() else np.full(len(layers), np.nan)
-            both = normal_ends(share, np.sqrt(ratio_variances(reached, of)), self.asked)
-            return never_closed(share, *both, trials, self.asked.confidence)
+            both = normal_limits(share, np.sqrt(ratio_variances(reached, of)), self.options)
+            return open_limits(share, *both, trials, self.options.confidence)
         step = max(1, _ROOM // self.weights.shape[1])
         before, found = np.zeros(self.weights.shape[1]), []
         for low in range(0, len(layers), step):
             reached = before + np.cumsum(linear_forms(layers[low : low + step], self.weights), 0)
             before = reached[-1]
-            # Weights under expected ties are fractions: nearly all is all.
+            # Weights under expected ties are fractions: a proportion of 1 may differ by rounding.
             values = np.minimum(ratio(reached, all_), 1.0)
             values = np.where(np.abs(values - 1) < 1e-12, 1.0, values)
-            both = ends(values, self.asked)
-            found.append(never_closed(values[:, 0], *both, trials, self.asked.confidence))
+            both = confidence_limits(values, self.options)
+            found.append(open_limits(values[:, 0], *both, trials, self.options.confidence))
         low_, high = (np.concatenate(x) for x in zip(*found, strict=True))
         return low_, high
 
-    def cms(self, count: int) -> Ends:
-        """Return the ends of CMS at the ranks from 1 to `count`."""
-        step = max(1, _ROOM // self.people)  # only so many ranks at a time, those before as one
+    def cms(self, count: int) -> Limits:
+        """Return the limits of CMS at ranks 1 to `count`."""
+        step = max(1, _ROOM // self.people)  # bounds memory; ranks before are one layer
         parts = [self._cms(low, min(low + step, count)) for low in range(0, count, step)]
         low_, high = (np.concatenate(x) for x in zip(*parts, strict=True))
         return low_, high
 
-    def _cms(self, low: int, high: int) -> Ends:
-        """Return the ends of CMS at the ranks above `low`, up to `high`."""
+    def _cms(self, low: int, high: int) -> Limits:
+        """Return the limits of CMS at ranks `low` + 1 to `high`."""
         rank = np.maximum(self.genuine.rank - low, 0).astype(np.float64)
         layers = by_subject(
             rank, self.genuine.person, np.arange(0.0, high - low + 1), self.people,
             self.genuine.weight,
         )[:-1]  # fmt: skip
-        lows, highs = self._ends(layers, self.genuine_of, self.all_genuine, self.trials[0])
+        lows, highs = self._limits(layers, self.genuine_of, self.all_genuine, self.trials[0])
         return lows[1:], highs[1:]
 
-    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Ends]:
-        """Return the ends of FAR, FRR and DIR at increasing distances."""
+    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
+        """Return the limits of FAR, FRR and DIR at increasing distances."""
         impostor = by_subject(self.impostor.distance, self.impostor.person, grid, self.people)
-        far = self._ends(impostor[:-1], self.impostor_of, self.all_impostor, self.trials[1])
+        far = self._limits(impostor[:-1], self.impostor_of, self.all_impostor, self.trials[1])
         rates = []
         for k in range(1, ranks + 1):
             of = self.genuine.up_to(k)
             layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
-            rates.append(self._ends(layers, self.genuine_of, self.all_genuine, self.trials[0]))
+            rates.append(self._limits(layers, self.genuine_of, self.all_genuine, self.trials[0]))
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
         return {
             "far": far,
@@ -276,17 +298,20 @@ class _Probing:
             "dir": (low, high),
         }
 
-    def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Ends]:
-        """Return the ends of the operating points, chosen anew in each replicate."""
+    def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
+        """Return the limits of the operating points, chosen anew in each replicate."""
         targets = dataset["far_target"].values
-        if not self.asked.resamples:
+        if not self.options.resamples:
             return {"dir_at_far": self._fixed(dataset, ranks)}
         at_far, eer = self.drawn_points(targets, ranks)
-        both = never_closed(
-            at_far[..., 0], *ends(at_far, self.asked), self.trials[0], self.asked.confidence
+        both = open_limits(
+            at_far[..., 0],
+            *confidence_limits(at_far, self.options),
+            self.trials[0],
+            self.options.confidence,
         )
-        of_eer = never_closed(
-            eer[0], *ends(eer, self.asked), min(self.trials), self.asked.confidence
+        of_eer = open_limits(
+            eer[0], *confidence_limits(eer, self.options), min(self.trials), self.options.confidence
         )
         return {"dir_at_far": both, "eer": of_eer}
 
@@ -302,7 +327,7 @@ class _Probing:
         threshold = np.union1d(first.distance, other.distance)
         of_first = np.searchsorted(first.distance, threshold, side="right")
         of_other = np.searchsorted(other.distance, threshold, side="right")
-        # Scores of one value are accepted together: a limit is the first of its value.
+        # Equal scores are accepted together: a limit is the first of its value.
         value = np.searchsorted(other.distance, other.distance, side="right") - 1
         below = np.append(np.searchsorted(mate.distance, other.distance), len(mate.distance))
         step = max(1, _ROOM // (len(threshold) + len(mate.distance) + 1))
@@ -327,8 +352,8 @@ class _Probing:
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
         return at_far, eer
 
-    def _fixed(self, dataset: xr.Dataset, ranks: int) -> Ends:
-        """Return the ends of DIR at the thresholds of the FAR targets, taken for given."""
+    def _fixed(self, dataset: xr.Dataset, ranks: int) -> Limits:
+        """Return the limits of DIR at the thresholds of the FAR targets, taken as fixed."""
         rate = dataset["dir_at_far"].values[:, :ranks]
         at = dataset["threshold_at_far"].values[:, :ranks]
         at = -at if str(dataset.attrs["kind"]) == "similarity" else at
@@ -338,8 +363,8 @@ class _Probing:
         return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
 
 
-def _cumulative(weights: np.ndarray, attempts: _Attempts) -> np.ndarray:
-    """Return the weight of all attempts before each, and of all of them."""
+def _cumulative(weights: np.ndarray, attempts: _SortedAttempts) -> np.ndarray:
+    """Return the cumulative weight of the attempts, from 0 to all of them."""
     taken = np.zeros((len(attempts.distance) + 1, weights.shape[1]))
     np.cumsum(weights[attempts.person] * attempts.weight[:, None], axis=0, out=taken[1:])
     return taken

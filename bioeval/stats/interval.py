@@ -1,4 +1,4 @@
-"""An interval as it is handed out."""
+"""A point estimate with its confidence interval."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and the interval around it.
+    """A point estimate with its confidence interval.
 
     Attributes
     ----------
-    estimate, low, high : float
+    estimate : float
+    low, high : float
+        Confidence limits; NaN where they are undefined.
     confidence : float
+        Confidence level.
     method : str
-        How it was found, and what that assumes.
+        Method of the interval, and its assumption.
     replicates : ndarray of float64, shape (r,)
-        The value in each replicate; empty where nothing was resampled.
+        The estimate in each bootstrap replicate; empty for the other methods.
     """
 
     estimate: float
@@ -30,7 +33,7 @@ class Interval:
     replicates: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def __iter__(self) -> Iterator[float]:
-        """Give low and high, as ``low, high = interval``."""
+        """Iterate over the limits: ``low, high = interval``."""
         return iter((self.low, self.high))
 
     def __repr__(self) -> str:

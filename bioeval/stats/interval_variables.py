@@ -1,4 +1,4 @@
-"""Intervals as variables of a result."""
+"""Confidence limits as variables of a result."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ import numpy as np
 from scipy.special import ndtri
 
 from bioeval.base.variables import Name
-from bioeval.stats.options import Asked
+from bioeval.stats.options import IntervalOptions
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Ends = tuple[np.ndarray, np.ndarray]
+#: Lower and upper confidence limits.
+Limits = tuple[np.ndarray, np.ndarray]
 
 #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
 STEMS = {"eer": "eer_interval"}
 
-# With fewer subjects, resampling them gives intervals that are clearly too narrow.
+# With fewer subjects, intervals by subject are clearly too narrow.
 _FEW = 20
 
 
 def with_intervals(
     dataset: xr.Dataset,
-    found: Mapping[str, Ends],
+    found: Mapping[str, Limits],
     over: Mapping[str, tuple[str, ...]],
     names: Mapping[str, Name],
-    asked: Asked,
+    options: IntervalOptions,
     remarks: list[str],
 ) -> xr.Dataset:
-    """Return a dataset with the ends of intervals, how they were found, and what to mind."""
+    """Return a dataset with confidence limits, their method, and warnings."""
     variables = {}
     for name, both in found.items():
         for side, values in zip(("low", "high"), both, strict=True):
@@ -39,25 +40,22 @@ def with_intervals(
             variables[key] = (over[name], np.asarray(values, dtype=np.float64), names[key].attrs())
     out = dataset.assign(variables)
     warnings = [*str(dataset.attrs.get("warnings", "")).splitlines(), *remarks]
-    out.attrs = {**dataset.attrs, **asked.attrs(), "warnings": "\n".join(warnings)}
+    out.attrs = {**dataset.attrs, **options.attrs(), "warnings": "\n".join(warnings)}
     return out
 
 
-def few_people(people: int, asked: Asked) -> list[str]:
-    """Say where there are so few subjects that intervals cannot be trusted."""
+def few_people(people: int, options: IntervalOptions) -> list[str]:
+    """Return a warning where intervals by subject cannot be trusted, for want of subjects."""
     if people < 2:
-        return [f"one subject is no sample of people: {asked.method} intervals are not defined"]
+        return [f"cannot resample a single subject; {options.method} intervals are undefined"]
     if people < _FEW:
-        return [
-            f"{people} subjects are few for intervals by subject ({asked.method}), which are then "
-            "too narrow"
-        ]
+        return [f"only {people} subjects: intervals by subject ({options.method}) are too narrow"]
     return []
 
 
-def normal_ends(rate: np.ndarray, spread: np.ndarray, asked: Asked) -> Ends:
-    """Return a normal interval, cut to rates."""
-    half = float(ndtri(0.5 + asked.confidence / 2)) * spread
+def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalOptions) -> Limits:
+    """Return the limits of a normal interval, clipped to [0, 1]."""
+    half = float(ndtri(0.5 + options.confidence / 2)) * spread
     return np.clip(rate - half, 0.0, 1.0), np.clip(rate + half, 0.0, 1.0)
 
 
@@ -68,7 +66,7 @@ def by_subject(
     number: int,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return how many values each subject has between each two thresholds.
+    """Return the number of values of each subject between consecutive thresholds.
 
     Parameters
     ----------
@@ -76,7 +74,7 @@ def by_subject(
     thresholds : float64 array, shape (t,)
         Increasing.
     number : int
-        Of subjects.
+        Number of subjects.
     weights : array, shape (k,), optional
 
     Returns

@@ -1,4 +1,4 @@
-"""What may be asked for of an interval: its method, its confidence, and how often to resample."""
+"""Options of a confidence interval."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ def check_confidence(confidence: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An interval that was asked for.
+class IntervalOptions:
+    """Method, confidence level and resampling of the intervals of a result.
 
     Attributes
     ----------
     method : str
         One of :data:`METHODS`.
     confidence : float
+        Confidence level, in (0, 1).
     replicates : int
-        How often subjects are resampled; without meaning for the other methods.
+        Number of bootstrap replicates; unused by the other methods.
     seed : numpy.random.SeedSequence
-        One for all tasks of an evaluation, so that its intervals rest on the same draws.
+        Shared by all tasks of an evaluation, whose intervals then use the same replicates.
     """
 
     method: str
@@ -55,14 +56,14 @@ class Asked:
     seed: np.random.SeedSequence
 
     @classmethod
-    def of(
+    def parse(
         cls,
         interval: str | None,
         confidence: float = CONFIDENCE,
         replicates: int = REPLICATES,
         random_state: RandomState = 0,
-    ) -> Asked | None:
-        """Check what was asked for; None where it is no interval."""
+    ) -> IntervalOptions | None:
+        """Check the arguments of a public function; None for a result without intervals."""
         confidence = check_confidence(confidence)
         replicates = require_integer("replicates", replicates, low=100)
         seed = seed_sequence(random_state)
@@ -73,16 +74,16 @@ class Asked:
 
     @property
     def resamples(self) -> bool:
-        """Whether subjects are resampled."""
+        """Whether the method resamples subjects."""
         return self.method in BOOTSTRAPS
 
     @property
     def by_subject(self) -> bool:
-        """Whether the subjects of the attempts must be known."""
+        """Whether the method needs the subjects of the attempts."""
         return self.resamples or self.method == "analytic"
 
     def attrs(self) -> dict[str, str | int | float]:
-        """Return the attributes of a result with intervals."""
+        """Return the attributes of a result that has these intervals."""
         found: dict[str, str | int | float] = {
             "interval_method": self.method,
             "confidence": self.confidence,

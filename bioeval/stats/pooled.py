@@ -1,63 +1,53 @@
-"""The subject bootstrap of rates at thresholds that are given, over one part or several."""
+"""Subject bootstrap of verification rates at fixed thresholds, pooled over parts."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from bioeval.base.scalars import RATES_OF
-from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.bootstrap import disjoint_pairs, sample_of
-from bioeval.stats.bootstrap_limits import ends, never_closed
+from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval_variables import by_subject, few_people
-from bioeval.stats.options import Asked
+from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.by_subject import SubjectAttempts
 
 
 class PooledRates:
-    """Verification rates of parts, each at a threshold of its own, with subjects resampled.
+    """Bootstrapped verification rates over parts, each at its own threshold.
 
-    The attempts of all parts are pooled: a subject that is drawn twice is there twice in every
-    part. Thresholds stay what they are; what choosing them adds to the uncertainty is left out.
+    The attempts of all parts are pooled: a subject that is drawn twice counts twice in every
+    part. The thresholds are fixed; the uncertainty from choosing them is not included.
 
     Parameters
     ----------
-    scores : Scores
-        With labels, or pairs with subjects; all its subjects are resampled.
-    asked : Asked
-        A method that resamples.
+    subjects : sequence of hashable
+        The distinct subjects of all parts, which are resampled.
+    options : IntervalOptions
+        With a bootstrap method.
     """
 
-    def __init__(self, scores: Scores, asked: Asked):
-        self.asked = asked
-        self._number = {name: i for i, name in enumerate(scores.subjects.tolist())}
-        self._weights = weight_columns(len(self._number), asked)
+    def __init__(self, subjects: Sequence, options: IntervalOptions):
+        self.options = options
+        self._number = {name: i for i, name in enumerate(subjects)}
+        self._weights = weight_columns(len(self._number), options)
         self._forms = QuadraticForms(self._weights, 2)
         self._genuine = np.zeros((2, len(self._number)), dtype=np.int64)
         self._pairs = 0
         self._seen: tuple[set[int], set[int]] = set(), set()
 
-    def add(
-        self, part: Scores, threshold: float, templates: str = "single", fusion: str = "min"
-    ) -> None:
-        """Count the attempts of a part, a view of the scores, at a threshold.
+    def add(self, attempts: SubjectAttempts, threshold: float) -> None:
+        """Count the attempts of a part at a threshold.
 
         Parameters
         ----------
-        part : Scores
+        attempts : SubjectAttempts
         threshold : float
             As a distance; NaN rejects everything.
-        templates, fusion
-            As for :func:`bioeval.verification`.
         """
-        reader = BlockReader(part)
-        job = VerificationJob(part, reader, templates=templates, fusion=fusion)
-        attempts = SubjectAttempts(part, job, reader)
         number = np.array([self._number[name] for name in attempts.names], dtype=np.int64)
         rejects = math.isnan(threshold)
         at = np.array([-np.inf if rejects else threshold])
@@ -65,13 +55,13 @@ class PooledRates:
         counts = by_subject(values, people, at, len(number))
         if rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
-        self._genuine[:, number] += counts.astype(np.int64)  # nobody is there twice
+        self._genuine[:, number] += counts.astype(np.int64)  # each subject is listed once
         self._pairs += disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people)
         for seen, side in zip(self._seen, attempts.sides, strict=True):
             seen.update(number[side].tolist())
 
     def rates(self) -> dict[str, tuple[float, float, float]]:
-        """Return each rate of all parts together, with the ends of its interval."""
+        """Return each rate of all parts together, with its confidence limits."""
         genuine = linear_forms(self._genuine, self._weights)
         impostor = self._forms.totals
         both = genuine.sum(axis=0), impostor.sum(axis=0)
@@ -96,20 +86,20 @@ class PooledRates:
         for scalar in RATES_OF["folds"]:
             values = scalar.scaled(drawn[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
-            limits = never_closed(
-                values[0], *ends(values, self.asked), number, self.asked.confidence
+            limits = open_limits(
+                values[0], *confidence_limits(values, self.options), number, self.options.confidence
             )
             low, high = map(scalar.unscaled, limits)
             found[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
         return found
 
     def remarks(self) -> list[str]:
-        """Say where the intervals cannot be trusted."""
-        return few_people(len(self._number), self.asked)
+        """Return warnings where the intervals cannot be trusted."""
+        return few_people(len(self._number), self.options)
 
 
 class _Renumbered:
-    """Passes attempts on under the numbers that people have in all parts."""
+    """A sink that maps the subjects of a part to those of all parts."""
 
     def __init__(self, forms: QuadraticForms, number: np.ndarray, rejects: bool):
         self.forms, self.number, self.rejects = forms, number, rejects
@@ -122,10 +112,3 @@ class _Renumbered:
     def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
         layer = 1 if self.rejects else layer
         self.forms.add_pairs(layer, self.number[a], self.number[b], counts)
-
-
-def knows_people(scores: Any) -> bool:
-    """Say whether it is known whose attempts the scores are."""
-    if isinstance(scores, PairScores):
-        return scores.pair_subjects is not None
-    return bool(scores.labelled)

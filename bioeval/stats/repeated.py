@@ -1,4 +1,4 @@
-"""Means over folds and repeats, whose training parts overlap."""
+"""Mean over folds and repeats with overlapping training parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RepeatedMean:
     low, high : float
         The interval; NaN with fewer than two folds.
     folds : int
-        How many folds are not NaN.
+        Number of folds that are not NaN.
     """
 
     mean: float
@@ -65,8 +65,8 @@ def nadeau_bengio(
 
     Notes
     -----
-    A heuristic, which no theorem gives a coverage; it does not know that pairs of a fold share
-    subjects but by way of the spread between folds. Ends are not cut at 0 and 1. Nadeau, C.,
+    A heuristic without a proven coverage; the dependence of pairs that share subjects enters
+    only through the spread between folds. The limits are not clipped to [0, 1]. Nadeau, C.,
     Bengio, Y. (2003). Inference for the generalization error. *Machine Learning* 52, 239-281,
     equation 10; for repeated folds: Bouckaert, R. R., Frank, E. (2004), PAKDD.
 

@@ -1,11 +1,11 @@
-"""Resampling subjects: how often each is drawn, and what the counts become.
+"""Bootstrap weights of subjects, and weighted counts of attempts.
 
-A replicate draws as many subjects as there are, with replacement, and a subject that is drawn
-``w`` times is there ``w`` times. A genuine attempt of subject ``a`` then counts ``w_a`` times, an
-impostor attempt between ``a`` and ``b`` counts ``w_a w_b`` times, and what would compare a
-subject with its own copy is left out: the count of a replicate is a quadratic form of its
-weights. Weights and counts are whole numbers, and sums of them stay far below 2^53, so that
-every replicate is exact: no order of summation, thread or platform can change a digit.
+A replicate draws the subjects with replacement, as many as the data have; the weight ``w_a`` of
+subject ``a`` is the number of times it was drawn. A genuine attempt of ``a`` counts ``w_a`` times,
+an impostor attempt between ``a`` and ``b`` counts ``w_a w_b`` times, and comparisons between copies
+of the same subject are left out: the number of impostor attempts of a replicate is a quadratic form
+of its weights. Weights and counts are integers and their sums stay far below 2^53, so that every
+replicate is exact, whatever the order of summation, the number of threads or the platform.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bioeval.base.random import Stream
-from bioeval.stats.options import Asked
+from bioeval.stats.options import IntervalOptions
 
 # Sums of whole numbers below this are exact in float32.
 _EXACT_SINGLE = 1 << 24
 
-# With fewer pairs than one in so many, a list of pairs is quicker than a matrix product.
+# With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
 _SPARSE = 24
 
-# Groups of subjects that are left out in turn, for BCa.
+# Largest number of groups of subjects that are left out in turn, for BCa.
 _GROUPS = 1000
 
-# Rows of one matrix product.
+# Rows of a matrix product.
 _ROWS = 1 << 11
 
 # Values of a temporary array.
@@ -35,7 +35,7 @@ _ROOM = 1 << 22
 
 
 def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """Return how often each subject is drawn.
+    """Return the number of times each subject is drawn, in each replicate.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence
     Returns
     -------
     ndarray of float32, shape (subjects, replicates)
-        Whole numbers; each column adds up to the number of subjects. The same seed gives the
-        same numbers on every platform.
+        Integers; each column sums to the number of subjects. The same seed gives the same
+        weights on every platform.
     """
     stream = Stream(seed, 0)
     out = np.empty((subjects, replicates), dtype=np.float32)
@@ -60,11 +60,11 @@ def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence
     return out
 
 
-def weight_columns(subjects: int, asked: Asked) -> np.ndarray:
-    """Return the weights of all that an interval needs, one column each.
+def weight_columns(subjects: int, options: IntervalOptions) -> np.ndarray:
+    """Return the weights of the data, of the bootstrap replicates and of the jackknife.
 
-    The first column is the data as they are; then come the replicates; and for BCa the data
-    without each of the subjects, or without each of a thousand groups where there are more.
+    The first column is the data themselves. The replicates follow, and for BCa the data without
+    each subject, or without each of a thousand groups of subjects where there are more.
 
     Returns
     -------
@@ -72,8 +72,8 @@ def weight_columns(subjects: int, asked: Asked) -> np.ndarray:
     """
     parts = [np.ones((subjects, 1), dtype=np.float32)]
     if subjects > 1:
-        parts.append(subject_weights(subjects, asked.replicates, asked.seed))
-        if asked.method.endswith("bca"):
+        parts.append(subject_weights(subjects, options.replicates, options.seed))
+        if options.method.endswith("bca"):
             group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
             left_out = group[:, None] == np.arange(min(subjects, _GROUPS))
             parts.append(1 - left_out.astype(np.float32))
@@ -81,14 +81,14 @@ def weight_columns(subjects: int, asked: Asked) -> np.ndarray:
 
 
 class QuadraticForms:
-    """Sums ``w_a w_b`` over counted attempts between ``a`` and ``b``, for many weightings.
+    """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
 
     Parameters
     ----------
     weights : float32 array, shape (subjects, columns)
-        Whole numbers.
+        Integers.
     layers : int
-        Kinds of attempts that are counted apart, such as those between two thresholds.
+        Number of separate counts, such as those between consecutive thresholds.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class QuadraticForms:
         ----------
         counts : int array, shape (layers, l, r)
         left, right : int64 arrays, shape (l,) and (r,)
-            Numbers of subjects; a subject against itself must have no count.
+            Subjects; the count of a subject against itself must be 0.
         """
         number, rows, columns = counts.shape
         size = rows * columns
@@ -126,7 +126,7 @@ class QuadraticForms:
             self._add_product(layers, tables.astype(self._dtype(tables)), left, right)
 
     def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
-        """Add so many attempts between ``a[i]`` and ``b[i]``, for each ``i``."""
+        """Add ``counts[i]`` attempts between ``a[i]`` and ``b[i]``, for each ``i``."""
         if not len(a):
             return
         left, row = np.unique(a, return_inverse=True)
@@ -136,14 +136,14 @@ class QuadraticForms:
         self._add_product(np.array([layer]), table.astype(self._dtype(table)), left, right)
 
     def _dtype(self, tables: Any) -> type:
-        """Return float32 where all sums of a product with the weights are exact in it."""
+        """Return float32 if it holds every sum of the product with the weights exactly."""
         largest = float(tables.sum(axis=1).max(initial=0)) * self._largest
         return np.float32 if largest < _EXACT_SINGLE else np.float64
 
     def _add_product(
         self, layers: np.ndarray, tables: Any, left: np.ndarray, right: np.ndarray
     ) -> None:
-        """Add the quadratic forms of tables that stand one below the other."""
+        """Add the quadratic forms of tables stacked one below the other."""
         shape = len(layers), len(left), self.weights.shape[1]
         summed = (tables @ self._rows(right, tables.dtype.type)).reshape(shape)
         weights = self.weights[left]
@@ -151,7 +151,7 @@ class QuadraticForms:
             self.totals[layer] += np.einsum("ij,ij->j", rows, weights, dtype=np.float64)
 
     def _rows(self, subjects: np.ndarray, dtype: type) -> np.ndarray:
-        """Return the weights of some subjects; those asked for last are kept."""
+        """Return the weights of some subjects; the last ones are cached."""
         name = dtype.__name__
         if name in self._gathered and np.array_equal(self._gathered[name][0], subjects):
             return self._gathered[name][1]
@@ -182,6 +182,6 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return ``part / whole``, NaN where there is nothing."""
+    """Return ``part / whole``, NaN where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)

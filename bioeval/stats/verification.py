@@ -1,4 +1,4 @@
-"""Intervals of verification: for the curves, and for the operating points chosen on them."""
+"""Confidence intervals of verification: curves and operating points."""
 
 from __future__ import annotations
 
@@ -10,73 +10,85 @@ import numpy as np
 from bioeval.base.errors import ProtocolError
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
-from bioeval.scores.blocks import BlockReader
 from bioeval.stats.analytic import ratio_variances, variance
 from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.bootstrap import disjoint_pairs, sample_of
-from bioeval.stats.bootstrap_limits import ends, never_closed
-from bioeval.stats.interval_variables import by_subject, few_people, normal_ends, with_intervals
-from bioeval.stats.options import Asked
+from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
+from bioeval.stats.interval_variables import (
+    Limits,
+    by_subject,
+    few_people,
+    normal_limits,
+    with_intervals,
+)
+from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.attempts import VerificationJob
-from bioeval.tallies.by_subject import SubjectAttempts, require_people
-from bioeval.tallies.by_subject_thresholds import choose_nodes
+from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Bytes of the counts of all pairs of subjects, for variances in closed form.
+# Bytes of the counts of all pairs of subjects, for closed-form variances.
 _DENSE = 1 << 30
-
-Ends = tuple[np.ndarray, np.ndarray]
 
 
 def verification_intervals(
     dataset: xr.Dataset,
     tally: VerificationTally,
-    job: VerificationJob,
-    reader: BlockReader,
-    asked: Asked,
+    attempts: SubjectAttempts | None,
+    options: IntervalOptions,
 ) -> xr.Dataset:
-    """Return a result of verification with the intervals that were asked for."""
-    if asked.by_subject:
-        require_people(job.scores, asked.method)
-    if asked.resamples:
-        found, remarks = _resampled(dataset, tally, job, reader, asked)
-    elif asked.method == "analytic":
-        found, remarks = _analytic(dataset, tally, job, reader, asked)
+    """Return a result of verification with confidence intervals.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    tally : VerificationTally
+        With its operating points.
+    attempts : SubjectAttempts or None
+        Of the job of the tally; may be None for methods that do not need the subjects.
+    options : IntervalOptions
+    """
+    if not options.by_subject:
+        found, remarks = _independent(dataset, options)
+    elif attempts is None:
+        raise TypeError(f"{options.method} intervals need the attempts by subject")
+    elif options.resamples:
+        found, remarks = _resampled(dataset, tally, attempts, options)
     else:
-        found, remarks = _independent(dataset, asked)
+        found, remarks = _analytic(dataset, tally, attempts, options)
     found |= {
         "gar": (1 - found["frr"][1], 1 - found["frr"][0]),
         "grr": (1 - found["far"][1], 1 - found["far"][0]),
     }
     over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    return with_intervals(dataset, found, over, VERIFICATION, asked, remarks)
+    return with_intervals(dataset, found, over, VERIFICATION, options, remarks)
 
 
 # ------------------------------------------------------------------------- independent attempts
 
 
-def _independent(dataset: xr.Dataset, asked: Asked) -> tuple[dict[str, Ends], list[str]]:
-    """Return intervals that take every attempt for independent."""
-    method = {"wilson": wilson, "clopper-pearson": clopper_pearson}[asked.method]
+def _independent(
+    dataset: xr.Dataset, options: IntervalOptions
+) -> tuple[dict[str, Limits], list[str]]:
+    """Return intervals that assume independent attempts."""
+    method = {"wilson": wilson, "clopper-pearson": clopper_pearson}[options.method]
     genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
     found = {
-        "frr": method(dataset["fr"].values, genuine, asked.confidence),
-        "far": method(dataset["fa"].values, impostor, asked.confidence),
+        "frr": method(dataset["fr"].values, genuine, options.confidence),
+        "far": method(dataset["fa"].values, impostor, options.confidence),
     }
     if "frr_at_far" in dataset:
         rate = dataset["frr_at_far"].values
         errors = np.where(np.isnan(rate), 0, np.rint(rate * genuine))
-        low, high = method(errors, genuine, asked.confidence)
+        low, high = method(errors, genuine, options.confidence)
         undefined = np.isnan(rate)
         found["frr_at_far"] = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
     return found, [
-        f"{asked.method} intervals take all attempts for independent; those that share a person "
-        "are not, and the intervals are then too narrow: take subject-bootstrap"
+        f"{options.method} intervals assume independent attempts; those that share a subject are "
+        "dependent, and the intervals are then too narrow: use subject-bootstrap"
     ]
 
 
@@ -85,24 +97,25 @@ def _independent(dataset: xr.Dataset, asked: Asked) -> tuple[dict[str, Ends], li
 
 @dataclass
 class Replicates:
-    """What a system's rates become in each column of weights.
+    """Verification rates of the data and of each replicate, one column each.
 
     Attributes
     ----------
-    nodes : float64 array, shape (t,)
+    thresholds : float64 array, shape (t,)
         Increasing distances.
     far : float64 array, shape (t, columns)
-        At the nodes.
+        At these thresholds.
     frr : float64 array, shape (grid, columns)
         At the thresholds of the result.
     values : dict of str to float64 array, shape (..., columns)
         Operating points, chosen anew in each column.
     subjects, pairs : int
-        Independent trials: subjects with genuine attempts, and pairs of whom nobody is in two.
+        Independent trials: subjects with genuine attempts, and disjoint pairs of subjects.
     people : int
+        All subjects.
     """
 
-    nodes: np.ndarray
+    thresholds: np.ndarray
     far: np.ndarray
     frr: np.ndarray
     subjects: int
@@ -113,39 +126,38 @@ class Replicates:
 
 def replicates(
     tally: VerificationTally,
-    job: VerificationJob,
-    reader: BlockReader,
+    attempts: SubjectAttempts,
     grid: np.ndarray,
-    asked: Asked,
+    options: IntervalOptions,
 ) -> Replicates:
-    """Resample the subjects of a verification job.
+    """Return the rates of verification with subjects resampled.
 
     Operating points are chosen anew in each replicate, as on the data themselves. Where there are
-    more distinct scores than nodes they are found between two nodes by linear interpolation, so
-    that each lies between the values at both; what that moves the value of the data themselves
-    is then taken off every replicate.
+    more distinct scores than thresholds, they are interpolated linearly between two thresholds,
+    and every replicate is corrected by the interpolation error of the data themselves.
 
     Parameters
     ----------
     tally : VerificationTally
         With its operating points.
+    attempts : SubjectAttempts
+        Of the same job.
     grid : float64 array
         The thresholds of the result, as increasing distances.
     """
     points = tally.points
     assert points is not None
-    attempts = SubjectAttempts(job.scores, job, reader)
-    nodes, exact = choose_nodes(tally, job, reader, _wanted(tally))
-    weights = weight_columns(attempts.people, asked)
-    forms = QuadraticForms(weights, len(nodes) + 1)
-    values, people = attempts.sweep(nodes, forms)
+    thresholds, exact = attempts.thresholds(tally, _wanted(tally))
+    weights = weight_columns(attempts.people, options)
+    forms = QuadraticForms(weights, len(thresholds) + 1)
+    values, people = attempts.sweep(thresholds, forms)
     accepted = np.cumsum(forms.totals, axis=0)
     far = ratio(accepted[:-1], accepted[-1])
     at_grid, all_genuine = _accepted(values, people, grid, weights)
-    at_nodes, _ = _accepted(values, people, nodes, weights)
-    frr = ratio(all_genuine - at_nodes, all_genuine)
+    at_thresholds, _ = _accepted(values, people, thresholds, weights)
+    frr = ratio(all_genuine - at_thresholds, all_genuine)
     found = Replicates(
-        nodes, far, ratio(all_genuine - at_grid, all_genuine),
+        thresholds, far, ratio(all_genuine - at_grid, all_genuine),
         sample_of(len(np.unique(people))),
         disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people), attempts.people,
     )  # fmt: skip
@@ -164,7 +176,7 @@ def replicates(
         chosen |= {
             x.name: (x.over_points(*corners), points.optima.get(x.name, np.nan)) for x in OPTIMA
         }
-    for name, (value, itself) in chosen.items():  # what is not defined is so in every replicate
+    for name, (value, itself) in chosen.items():  # an undefined point is so in every replicate
         moved = np.asarray(itself)[..., None] - value[..., :1]
         found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
         found.values[name][..., 0] = itself
@@ -172,7 +184,7 @@ def replicates(
 
 
 def _wanted(tally: VerificationTally) -> np.ndarray:
-    """Return the thresholds of the operating points, and those that were given if they are few."""
+    """Return the thresholds of the operating points, and the user's own if there are few."""
     points = tally.points
     assert points is not None
     given = np.empty(0) if tally.given is None else tally.given.thresholds
@@ -183,7 +195,7 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
 def _accepted(
     values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the genuine attempts accepted at each threshold, and all there are, by column."""
+    """Return the genuine attempts accepted at each threshold, and all of them, by column."""
     counts = by_subject(values, people, thresholds, len(weights))
     layers = linear_forms(counts, weights)
     accepted = np.cumsum(layers, axis=0)
@@ -197,7 +209,7 @@ def _with_ends(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def equal_error(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return where FAR and FRR cross, interpolated between points, one of each column."""
+    """Return the interpolated EER of each column."""
     columns = np.arange(far.shape[1])
     f, r = _with_ends(far, frr)
     at = np.argmax(f >= r, axis=0)
@@ -209,14 +221,13 @@ def equal_error(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 
 
 def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> np.ndarray:
-    """Return the smallest FRR with FAR at most the target, of each column.
+    """Return the smallest FRR with FAR at most the target, for each column.
 
-    Where the points are not all there are (`exact` is false), the target falls between two of
-    them, and FRR is interpolated there.
+    Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated at the target.
     """
     columns = np.arange(far.shape[1])
     f, r = _with_ends(far, frr)
-    last = (f[:-1] <= target).sum(axis=0) - 1  # the point past all scores is not attained
+    last = (f[:-1] <= target).sum(axis=0) - 1  # the point beyond all scores is not attained
     found = r[last, columns]
     if not exact:
         width = f[last + 1, columns] - f[last, columns]
@@ -228,7 +239,7 @@ def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> 
 
 
 def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return the area under the ROC through the points of each column: ties between them 1/2."""
+    """Return the area under the ROC of each column, by the trapezoidal rule."""
     f, r = _with_ends(far, frr)
     return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
 
@@ -236,36 +247,39 @@ def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 def _resampled(
     dataset: xr.Dataset,
     tally: VerificationTally,
-    job: VerificationJob,
-    reader: BlockReader,
-    asked: Asked,
-) -> tuple[dict[str, Ends], list[str]]:
+    attempts: SubjectAttempts,
+    options: IntervalOptions,
+) -> tuple[dict[str, Limits], list[str]]:
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
-    drawn = replicates(tally, job, reader, grid, asked)
+    drawn = replicates(tally, attempts, grid, options)
     trials = {"frr": drawn.subjects, "far": drawn.pairs, "frr_at_far": drawn.subjects}
     mixed = min(drawn.subjects, drawn.pairs)
     found = {
-        "frr": _ends(drawn.frr, drawn.subjects, asked),
+        "frr": _limits(drawn.frr, drawn.subjects, options),
         **{
-            name: _ends_of(COMPARED[name], values, trials.get(name, mixed), asked)
+            name: _scaled_limits(COMPARED[name], values, trials.get(name, mixed), options)
             for name, values in drawn.values.items()
         },
     }
     far = _grid_far(dataset, tally)
-    at_nodes = ends(drawn.far, asked)
-    found["far"] = _between(far, drawn.far[:, 0], at_nodes, drawn.pairs, asked)
+    at_thresholds = confidence_limits(drawn.far, options)
+    found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.pairs, options)
     if tally.about.kind == "similarity":
         for name in ("far", "frr"):
             found[name] = found[name][0][::-1], found[name][1][::-1]
-    return found, few_people(drawn.people, asked)
+    return found, few_people(drawn.people, options)
 
 
-def _ends(values: np.ndarray, trials: int, asked: Asked) -> Ends:
-    return never_closed(values[..., 0], *ends(values, asked), trials, asked.confidence)
+def _limits(values: np.ndarray, trials: int, options: IntervalOptions) -> Limits:
+    return open_limits(
+        values[..., 0], *confidence_limits(values, options), trials, options.confidence
+    )
 
 
-def _ends_of(scalar: Scalar, values: np.ndarray, trials: int, asked: Asked) -> Ends:
-    low, high = _ends(scalar.scaled(values), trials, asked)
+def _scaled_limits(
+    scalar: Scalar, values: np.ndarray, trials: int, options: IntervalOptions
+) -> Limits:
+    low, high = _limits(scalar.scaled(values), trials, options)
     return scalar.unscaled(low), scalar.unscaled(high)
 
 
@@ -275,10 +289,12 @@ def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
     return far[::-1] if tally.about.kind == "similarity" else far
 
 
-def _between(rate: np.ndarray, known: np.ndarray, at: Ends, trials: int, asked: Asked) -> Ends:
-    """Return the ends at rates between those at which they are known.
+def _interpolated(
+    rate: np.ndarray, known: np.ndarray, at: Limits, trials: int, options: IntervalOptions
+) -> Limits:
+    """Return limits at some rates by linear interpolation of those `at` known rates.
 
-    Linear in the rate; between 0 and 1 where they are known at no rate.
+    Without any known rate, from 0 to 1.
     """
     defined = ~np.isnan(known) & ~np.isnan(at[0]) & (known > 0) & (known < 1)
     known, (low, high) = known[defined], (x[defined] for x in at)
@@ -286,14 +302,14 @@ def _between(rate: np.ndarray, known: np.ndarray, at: Ends, trials: int, asked: 
     low = np.interp(rate, np.append(0.0, known), np.append(0.0, low[first]))
     high = np.interp(rate, np.append(known, 1.0), np.append(high[first], 1.0))
     low, high = (np.where(np.isnan(rate), np.nan, x) for x in (low, high))
-    return never_closed(rate, low, high, trials, asked.confidence)
+    return open_limits(rate, low, high, trials, options.confidence)
 
 
 # ------------------------------------------------------------------------- closed form
 
 
 class _Dense:
-    """Holds the counts of all pairs of subjects."""
+    """A sink that keeps the counts of all pairs of subjects."""
 
     def __init__(self, people: int, layers: int):
         self.counts = np.zeros((layers, people, people), dtype=np.int32)
@@ -310,46 +326,45 @@ class _Dense:
 def _analytic(
     dataset: xr.Dataset,
     tally: VerificationTally,
-    job: VerificationJob,
-    reader: BlockReader,
-    asked: Asked,
-) -> tuple[dict[str, Ends], list[str]]:
+    attempts: SubjectAttempts,
+    options: IntervalOptions,
+) -> tuple[dict[str, Limits], list[str]]:
     assert tally.points is not None
-    attempts = SubjectAttempts(job.scores, job, reader)
-    nodes, _ = choose_nodes(tally, job, reader, _wanted(tally))
+    thresholds, _ = attempts.thresholds(tally, _wanted(tally))
     room = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
     if room < 8:
         raise ProtocolError(
             f'interval="analytic" needs the counts of all pairs of {attempts.people:,} subjects at '
-            'several thresholds at once, which takes too much memory; take "subject-bootstrap"'
+            'several thresholds at once, which takes too much memory; use "subject-bootstrap"'
         )
-    if len(nodes) > room:
-        nodes = nodes[np.unique(np.linspace(0, len(nodes) - 1, room).astype(int))]
-    dense = _Dense(attempts.people, len(nodes) + 1)
-    values, people = attempts.sweep(nodes, dense)
+    if len(thresholds) > room:
+        kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))
+        thresholds = thresholds[kept]
+    dense = _Dense(attempts.people, len(thresholds) + 1)
+    values, people = attempts.sweep(thresholds, dense)
     pairs = disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people)
     every = dense.counts.sum(axis=0, dtype=np.int64)
     accepted, total = np.zeros_like(every), float(every.sum())
-    rate, spread = np.full(len(nodes), np.nan), np.full(len(nodes), np.nan)
-    for k in range(len(nodes)):
+    rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)
+    for k in range(len(thresholds)):
         accepted += dense.counts[k]
         if total:
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
-    found = {"far": _between(far, rate, normal_ends(rate, spread, asked), pairs, asked)}
+    found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), pairs, options)}
 
-    def frr(thresholds: np.ndarray) -> Ends:
-        counts = by_subject(values, people, thresholds, attempts.people)
+    def frr(grid: np.ndarray) -> Limits:
+        counts = by_subject(values, people, grid, attempts.people)
         whole = counts.sum(axis=0)
         wrong = whole - np.cumsum(counts, axis=0)[:-1]
         share = ratio(wrong.sum(axis=1).astype(float), np.array(whole.sum()))
         sd = np.sqrt(ratio_variances(wrong, whole))
-        return never_closed(
+        return open_limits(
             share,
-            *normal_ends(share, sd, asked),
+            *normal_limits(share, sd, options),
             sample_of(int((whole > 0).sum())),
-            asked.confidence,
+            options.confidence,
         )
 
     found["frr"] = frr(to_internal(dataset["threshold"].values, kind))
@@ -360,4 +375,4 @@ def _analytic(
     undefined = np.isnan(tally.points.frr_at_far)
     low, high = (np.where(undefined, np.nan, x[back]) for x in frr(distinct))
     found["frr_at_far"] = low, high
-    return found, few_people(attempts.people, asked)
+    return found, few_people(attempts.people, options)

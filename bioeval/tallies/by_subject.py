@@ -1,4 +1,4 @@
-"""Verification attempts by subject: one sweep that knows who is compared with whom."""
+"""Verification attempts by pair of subjects."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.attempts import VerificationJob
+from bioeval.tallies.by_subject_thresholds import choose_thresholds
+from bioeval.tallies.counts import VerificationTally
 
 # Counts of a part of a block: subjects of probes x subjects of the gallery x bins.
 _ROOM = 1 << 24
 
 
 class Sink(Protocol):
-    """What impostor attempts are counted into: a layer between each two thresholds."""
+    """A consumer of impostor counts: one layer between each two thresholds."""
 
     def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        """Add attempts between all subjects of two lists."""
+        """Add the attempts between every subject of `left` and every subject of `right`."""
 
     def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
-        """Add attempts between listed pairs of subjects."""
+        """Add the attempts of single pairs of subjects to a layer."""
 
 
 def require_people(scores: Scores, method: str | None = None) -> None:
-    """Raise :class:`ProtocolError` where it is not known whose attempts the scores are.
+    """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
 
     Parameters
     ----------
     scores : Scores
     method : str, optional
-        The interval that was asked for; without it, two systems are compared.
+        The method of an interval, for the message; None for the comparison of two systems.
     """
     what = "comparing two systems" if method is None else f'interval="{method}"'
 
     def instead(attempts: str) -> str:
-        taking = f'; or take interval="wilson", which takes all {attempts} for independent'
+        taking = f'; or use interval="wilson", which assumes independent {attempts}'
         return "" if method is None else taking
 
     if isinstance(scores, PairScores):
@@ -56,31 +58,37 @@ def require_people(scores: Scores, method: str | None = None) -> None:
         )
 
 
+def knows_people(scores: Scores) -> bool:
+    """Return whether the subjects of all attempts are known."""
+    if isinstance(scores, PairScores):
+        return scores.pair_subjects is not None
+    return scores.labelled
+
+
 class SubjectAttempts:
-    """The attempts of a verification job, by subject.
+    """The attempts of a verification job by subject, and by pair of subjects.
 
     Parameters
     ----------
-    scores : Scores
-        With labels, or pairs with subjects (:func:`require_people`).
     job : VerificationJob
-        Which says what an attempt is.
+        Of scores with labels, or of pairs with subjects (:func:`require_people`).
     reader : BlockReader
-        Of these scores.
+        Of the same scores.
 
     Attributes
     ----------
     people : int
-        Subjects who take part, numbered from 0.
+        Number of subjects, which are numbered from 0.
     probes, enrolled : int
-        How many of them claim, and how many are claimed.
+        Number of subjects on the probe side and on the enrolled side.
     sides : pair of int64 arrays
-        Who claims, and who is claimed.
+        The subjects of the two sides.
     names : list
-        Their labels.
+        The label of each subject.
     """
 
-    def __init__(self, scores: Scores, job: VerificationJob, reader: BlockReader):
+    def __init__(self, job: VerificationJob, reader: BlockReader):
+        scores = job.scores
         self.scores, self.job, self.reader = scores, job, reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = self._codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
@@ -114,14 +122,26 @@ class SubjectAttempts:
             )
         return codes
 
+    def thresholds(self, tally: VerificationTally, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Return the thresholds for counts by pair of subjects, and whether they are all scores.
+
+        Parameters
+        ----------
+        tally : VerificationTally
+            Of the same job, with its operating points.
+        wanted : float64 array
+            Distances at which counts must be exact.
+        """
+        return choose_thresholds(tally, self.job, self.reader, wanted)
+
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        """Count all impostor attempts; return the genuine ones as scores and subjects.
+        """Count the impostor attempts into a sink; return the genuine scores and their subjects.
 
         Parameters
         ----------
         thresholds : float64 array, shape (t,)
-            Increasing distances. Layer ``k`` of the sink gets the attempts above
-            ``thresholds[k - 1]`` and not above ``thresholds[k]``; the last one all others.
+            Increasing distances. Layer ``k`` of the sink receives the attempts above
+            ``thresholds[k - 1]`` and not above ``thresholds[k]``; the last layer, all others.
         sink : Sink
 
         Returns
@@ -140,7 +160,7 @@ class SubjectAttempts:
         codes = scores.codes.probe
         changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
         reader = self.reader
-        if changes > len(np.unique(codes)):  # the probes of each subject side by side
+        if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
         enrolled = self._person[reader.gallery.subjects]
@@ -217,7 +237,7 @@ class SubjectAttempts:
         thresholds: np.ndarray,
         sink: Sink,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Count a list of attempts."""
+        """Count attempts that are listed one by one."""
         same = left == right
         layer = np.searchsorted(thresholds, values[~same])
         key = (layer * self.people + left[~same]) * self.people + right[~same]

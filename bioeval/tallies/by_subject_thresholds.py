@@ -1,4 +1,4 @@
-"""At which thresholds impostor attempts are counted by pairs of subjects."""
+"""Threshold grid for counts by pair of subjects."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.thresholds import edges_of
 
-# With so few distinct scores, each is a threshold, and nothing is interpolated.
+# Up to this many distinct scores, each is a threshold, and nothing is interpolated.
 EXACT = 512
 
-# Impostor scores that are looked at one by one.
+# Up to this many impostor scores are sorted; of more, the cells of the tally are used.
 _FEW = 1 << 16
 
-# From one threshold to the next, the false accepts grow by at most about this factor.
+# Growth of the number of false accepts from one threshold to the next, at most about this.
 _FACTOR = 1.2
 
-# Where nearly all are accepted, the shares that are not.
+# Proportions rejected, for thresholds at which nearly all attempts are accepted.
 _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 
 # The first thresholds have one more false accept each.
 _SINGLE = 10
 
 
-def choose_nodes(
+def choose_thresholds(
     tally: VerificationTally, job: VerificationJob, reader: BlockReader, wanted: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """Return increasing thresholds, and whether they are all the distinct scores there are.
+    """Return increasing thresholds, and whether they are all the distinct scores.
 
     Parameters
     ----------
     tally : VerificationTally
-        With its operating points, around which thresholds lie closer.
+        With its operating points, around which the thresholds are denser.
     wanted : float64 array
         Distances at which counts must be exact; infinite and NaN ones are left out.
     """
@@ -53,12 +53,12 @@ def choose_nodes(
         reached = cells.negative_infinite + np.cumsum(cells.counts)
     points = tally.points
     error = EqualError() if points is None else points.equal_error
-    chosen = edges  # which are none where no impostor score is finite
+    chosen = edges  # empty where no impostor score is finite
     if len(edges):
         level = np.concatenate([_levels(total), _around(error.eer * total)])
         chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
-    nodes = np.union1d(chosen, wanted)
-    return nodes[np.isfinite(nodes)], False
+    thresholds = np.union1d(chosen, wanted)
+    return thresholds[np.isfinite(thresholds)], False
 
 
 def _scores(block: ImpostorBlock) -> np.ndarray:
@@ -70,7 +70,7 @@ def _scores(block: ImpostorBlock) -> np.ndarray:
 
 
 def _levels(total: int) -> np.ndarray:
-    """Return numbers of false accepts: one by one, then in equal ratios, to all there are."""
+    """Return numbers of false accepts from 1 to `total`: by ones, then by a constant factor."""
     steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
     ratios = _SINGLE * _FACTOR ** np.arange(steps)
     few, most = np.arange(1, _SINGLE), total * (1 - _REJECTED)
@@ -78,7 +78,7 @@ def _levels(total: int) -> np.ndarray:
 
 
 def _around(count: float) -> np.ndarray:
-    """Return numbers of false accepts close to that of the equal error rate."""
+    """Return numbers of false accepts around that of the equal error rate."""
     if not count > 0:
         return np.empty(0)
     return count * np.geomspace(0.5, 2.0, 33)

@@ -87,7 +87,7 @@ def test_a_system_does_not_differ_from_itself(systems):
     for other in (a, similar):
         same = be.compare(a, other, replicates=100)
         np.testing.assert_allclose(same.difference, 0, atol=1e-15)
-        # Of 30 people, 15 pairs of whom nobody is in two, for what has errors of both classes.
+        # Of 30 people, 15 disjoint pairs, for what has errors of both classes.
         bound = [1 - 0.05 ** (1 / (15 if m in ("EER", "AUC") else 30)) for m in same.measure.values]
         np.testing.assert_allclose(same.difference_high, bound)
         np.testing.assert_allclose(same.difference_low, np.negative(bound))
@@ -232,7 +232,7 @@ def test_one_person_and_no_impostor():
     assert found.sel(measure="recognition rate").value_a == 1
     assert "no conclusion with 1 subject." in found.attrs["conclusions"]
     assert "EER: not defined." in found.attrs["conclusions"]
-    assert "one subject" in found.attrs["warnings"]
+    assert "a single subject" in found.attrs["warnings"]
 
 
 def test_a_comparison_survives_a_file(found, tmp_path):

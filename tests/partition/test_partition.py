@@ -10,11 +10,13 @@ import copy
 import doctest
 import itertools
 import json
+import math
 import os
 import pickle
 import subprocess
 import sys
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -29,8 +31,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from bioeval import partition as bp
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.partition import shuffling as lots
-from bioeval.partition.samples import Labels
+from bioeval.partition import shuffling
+from bioeval.partition.samples import LabelCodes
 from bioeval.scores.matrix import Scores
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]
@@ -56,7 +58,7 @@ seeds = st.integers(0, 2**31)
 
 @st.composite
 def subjects(draw, least=1):
-    """Labels with unequal numbers of samples, in any order, of any kind."""
+    """LabelCodes with unequal numbers of samples, in any order, of any kind."""
     sizes = draw(st.lists(st.integers(1, 5), min_size=least, max_size=9))
     kind = draw(st.sampled_from(("str", "int", "mixed", "tuple")))
     name = {
@@ -124,7 +126,7 @@ def test_folds_balanced_by_samples(labels, data, seed):
 
 
 def bp_codes(labels):
-    return Labels(labels, "labels").codes
+    return LabelCodes(labels, "labels").codes
 
 
 @given(subjects(2), seeds, seeds)
@@ -273,25 +275,33 @@ def test_training_validation_test(labels, data, seed):
             assert (len(parts.validation), len(parts.test)) == (validation, test)
 
 
-@given(st.integers(4, 200), st.floats(0.05, 0.9), st.none() | st.floats(0.05, 0.9))
-def test_shares_are_those_of_scikit_learn(n, test_size, train_size):
-    try:
-        theirs = model_selection.ShuffleSplit(1, test_size=test_size, train_size=train_size)
-        expected = [len(index) for index in next(theirs.split(np.zeros(n)))]
-    except ValueError:
-        return
-    ours = bp.SampleShuffleSplit(1, test_size=test_size, train_size=train_size)
-    assert [len(index) for index in next(ours.split(np.zeros(n)))] == expected
+# Shares that float64 holds exactly, so that "as written" and scikit-learn's product agree.
+EXACT_SHARES = [k / 16 for k in range(1, 15)]
+
+
+@pytest.mark.parametrize("test_size", EXACT_SHARES)
+def test_shares_are_those_of_scikit_learn(test_size):
+    for n, train_size in itertools.product((16, 30, 101), (None, *EXACT_SHARES)):
+        options = {"test_size": test_size, "train_size": train_size}
+        if train_size is not None and test_size + train_size > 1:
+            continue
+        theirs = next(model_selection.ShuffleSplit(1, **options).split(np.zeros(n)))
+        ours = next(bp.SampleShuffleSplit(1, **options).split(np.zeros(n)))
+        assert list(map(len, ours)) == list(map(len, theirs))
 
 
 def test_a_share_is_meant_as_it_is_written():
-    """0.07 * 100 is 7.000000000000001, which is not to become 8."""
-    _, test = next(bp.SampleShuffleSplit(1, test_size=0.07).split(X=np.zeros(100)))
-    assert len(test) == 7
-    train, test = next(bp.SampleShuffleSplit(1, train_size=0.29).split(X=np.zeros(100)))
-    assert (len(train), len(test)) == (29, 71)
+    """Scikit-learn rounds the product of float64: 0.07 * 100 is 7.000000000000001, so 8."""
+    for n, per_mille in itertools.product((40, 100, 1000), range(30, 950, 10)):
+        share = Fraction(per_mille, 1000)
+        parts = next(bp.SampleShuffleSplit(1, test_size=float(share)).split(X=np.zeros(n)))
+        tested = math.ceil(share * n)
+        assert list(map(len, parts)) == [n - tested, tested]
+        parts = next(bp.SampleShuffleSplit(1, train_size=float(share)).split(X=np.zeros(n)))
+        trained = math.floor(share * n)
+        assert list(map(len, parts)) == [trained, n - trained]
     train, test = next(bp.SubjectShuffleSplit(1).split(y=range(10)))
-    assert (len(train), len(test)) == (8, 2)
+    assert (len(train), len(test)) == (8, 2)  # the default is a fifth
 
 
 # ---------------------------------------------------------------------------- enrolment
@@ -652,8 +662,8 @@ def test_canonical_order_is_that_of_the_labels_whatever_their_container():
     names = ["Zoë", "ann", "", "10", "9", "ann"]
     expected = [3, 4, 0, 1, 2, 4]
     for labels in (names, np.array(names), np.array(names, dtype=object)):
-        assert Labels(labels, "y").codes.tolist() == expected
-    assert Labels([3, "a", 2, "b"], "y").values.tolist() == [2, 3, "a", "b"]
+        assert LabelCodes(labels, "y").codes.tolist() == expected
+    assert LabelCodes([3, "a", 2, "b"], "y").values.tolist() == [2, 3, "a", "b"]
 
 
 # ------------------------------------------------------------------------------ numbers
@@ -700,17 +710,18 @@ def test_goldens():
 
 
 def test_the_permutation_in_plain_python():
-    seed = np.random.SeedSequence(5, spawn_key=(0x50415254, lots.SUBJECT_FOLDS, 2))
+    seed = np.random.SeedSequence(5, spawn_key=(0x50415254, shuffling.SUBJECT_FOLDS, 2))
     raw = [int(x) >> 29 for x in np.random.PCG64(seed).random_raw(20)]
     expected = sorted(range(10), key=lambda i: (raw[10 + i], raw[i]))
-    drawn = lots.permutation(lots.stream(seed_sequence(5), lots.SUBJECT_FOLDS, 2), 10)
+    stream = shuffling.stream(seed_sequence(5), shuffling.SUBJECT_FOLDS, 2)
+    drawn = shuffling.permutation(stream, 10)
     assert drawn.tolist() == expected
 
 
 def test_permutations_are_uniform():
     seed = seed_sequence(1)
     drawn = Counter(
-        tuple(lots.permutation(lots.stream(seed, lots.GALLERY, key), 3).tolist())
+        tuple(shuffling.permutation(shuffling.stream(seed, shuffling.GALLERY, key), 3).tolist())
         for key in range(1200)
     )
     assert len(drawn) == 6
@@ -720,7 +731,7 @@ def test_permutations_are_uniform():
 def test_streams_are_apart_from_those_of_populations_and_of_each_other():
     seed = seed_sequence(0)
     purposes = range(6)
-    streams = [lots.stream(seed, purpose, 0) for purpose in purposes]
+    streams = [shuffling.stream(seed, purpose, 0) for purpose in purposes]
     streams += [Stream(seed, key) for key in range(20)]
     firsts = [tuple(s.uniforms(4)) for s in streams]
     assert len(set(firsts)) == len(firsts)
@@ -734,11 +745,13 @@ def test_seeds():
     assert (codes(3) == codes(np.random.SeedSequence(3))).all()
     assert (codes(3) != codes(4)).any()
     assert (codes(None) != codes(None)).any()
-    generator = np.random.default_rng(3)
-    splitter = bp.SubjectKFold(2, shuffle=True, random_state=generator)
-    first, second = (bp.fold_codes(splitter, range(60)) for _ in range(2))
-    assert (first != second).any()
-    assert (first == codes(np.random.default_rng(3))).all()
+    for generator in (np.random.default_rng, np.random.RandomState):
+        splitter = bp.SubjectKFold(2, shuffle=True, random_state=generator(3))
+        cloned = base.clone(splitter)
+        first, second = (bp.fold_codes(splitter, range(60)) for _ in range(2))
+        assert (first != second).any()  # each partition advances the generator
+        assert (first == codes(generator(3))).all()
+        assert (first == bp.fold_codes(cloned, range(60))).all()
 
 
 def test_hash_randomisation_changes_nothing(root):
@@ -771,7 +784,7 @@ def test_codes_of_what_has_no_folds():
         with pytest.raises(DataError, match="has no folds"):
             bp.fold_codes(splitter, labels)
     unused = bp.SampleShuffleSplit(1, test_size=3, train_size=3)
-    with pytest.raises(DataError, match="not everything that is not tested is trained on"):
+    with pytest.raises(DataError, match="some samples are in neither part, or in both"):
         bp.fold_codes(unused, labels)
     with pytest.raises(DataError, match="tests each sample 10 times"):
         bp.fold_codes(bp.RepeatedSubjectKFold(2, random_state=0), labels)

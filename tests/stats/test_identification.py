@@ -18,13 +18,13 @@ from bioeval.base.random import seed_sequence
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.open_set import open_set_dataset
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.bootstrap_limits import never_closed
+from bioeval.stats.bootstrap_limits import open_limits
 from bioeval.stats.identification import (
     closed_set_intervals,
     identification_replicates,
     open_set_intervals,
 )
-from bioeval.stats.options import Asked
+from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import subject_weights
 from bioeval.tallies.attempts import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
@@ -126,26 +126,28 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     reader = BlockReader(scores)
     job = IdentificationJob(scores, reader, rank_unit=unit)
     (tally,) = run_jobs(scores, reader, [job], None)
-    asked = Asked("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
+    interval = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
     grid = np.array([-1.0, 0.1, 0.5, 2.0])
     opened = open_set_dataset(
         tally, thresholds=grid, ties=ties, impostors=impostors, far_targets=TARGETS
     )
     closed = closed_set_dataset(tally, ties=ties, unmated="skip")
     if len(people_of(scores)) < 2:
-        assert np.isnan(closed_set_intervals(closed, tally, scores, asked).cms_low).all()
+        assert np.isnan(
+            closed_set_intervals(closed, tally, scores.codes.probe, interval).cms_low
+        ).all()
         return
     ranks = range(1, min(10, opened.sizes["rank"]) + 1)
     replicates = by_hand(case, scores, unit, ties, impostors)
     share, far, dir_, at_far, eer = zip(*(rates(*x, grid, ranks) for x in replicates), strict=True)
-    opened = open_set_intervals(opened, tally, scores, asked)
-    closed = closed_set_intervals(closed, tally, scores, asked)
+    opened = open_set_intervals(opened, tally, scores.codes.probe, interval)
+    closed = closed_set_intervals(closed, tally, scores.codes.probe, interval)
     genuine = len({p for p, n in zip(scores.codes.probe, tally.mates, strict=True) if n})
     for values, ds, name in (
         (share, closed.isel(rank=slice(0, len(ranks))), "cms"),
         (dir_, opened.isel(rank=slice(0, len(ranks))), "dir"),
     ):
-        expected = never_closed(ds[name].values, *quantiles(values), genuine * (genuine > 1), 0.95)
+        expected = open_limits(ds[name].values, *quantiles(values), genuine * (genuine > 1), 0.95)
         for end, found in zip(expected, (ds[f"{name}_low"], ds[f"{name}_high"]), strict=True):
             inside = (ds[name].values > 1e-12) & (ds[name].values < 1 - 1e-12)
             np.testing.assert_allclose(found.values[inside], end[inside], atol=1e-12)
@@ -155,7 +157,7 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
         for end, found in zip(quantiles(far), (opened.far_low, opened.far_high), strict=True):
             np.testing.assert_allclose(found.values[inside], end[inside], atol=1e-12)
     _, drawn, _, _ = identification_replicates(
-        tally, scores, ties, impostors, np.array(TARGETS), asked
+        tally, scores.codes.probe, ties, impostors, np.array(TARGETS), interval
     )
     if not np.isnan(opened.eer):
         np.testing.assert_allclose(drawn[:, 1:].T, np.array(at_far), atol=1e-12)
@@ -235,7 +237,7 @@ def test_the_gallery_stays():
     scores = be.simulate(60, 1, layout="probe-against-gallery", probes=2, random_state=1)
     few = scores.select(probes=scores.probe_labels <= 4)
     ds = be.closed_set(few, interval="subject-bootstrap")
-    assert "4 subjects are few" in ds.attrs["warnings"]
+    assert "only 4 subjects" in ds.attrs["warnings"]
     attempts = np.full(4, 2)
     found = be.ranks(few).identification_rank.values.reshape(4, 2) == 1
     expected = stats.subject_bootstrap(found.sum(axis=1), attempts)

@@ -14,11 +14,12 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.options import Asked
+from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import subject_weights
 from bioeval.stats.verification import replicates
-from bioeval.tallies import by_subject_thresholds as nodes
+from bioeval.tallies import by_subject_thresholds
 from bioeval.tallies.attempts import VerificationJob
+from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.points import COSTS, check_costs
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
@@ -26,19 +27,20 @@ from bioeval.tallies.sweep import run_jobs
 TARGETS = (0.5, 0.1, 0.0)
 
 
-def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> Asked:
+def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> IntervalOptions:
     """A handful of replicates: each is compared, so they need not be many."""
-    return Asked(method, 0.95, number, seed_sequence(seed))
+    return IntervalOptions(method, 0.95, number, seed_sequence(seed))
 
 
-def drawn_by(scores, asked, grid, **options):
+def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
     job = VerificationJob(scores, reader, **options)
     (tally,) = run_jobs(scores, reader, [job], None)
     tally.points = refine(
         tally, lambda: job.sweep(reader), TARGETS, check_costs(COSTS), symmetric=False
     )
-    return replicates(tally, job, reader, np.asarray(grid, dtype=float), asked)
+    grid = np.asarray(grid, dtype=float)
+    return replicates(tally, SubjectAttempts(job, reader), grid, interval)
 
 
 # ------------------------------------------------------------------ by hand
@@ -98,7 +100,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     for r in range(8):
         copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, r]))]
         genuine, impostor = resampled(found, copies)
-        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.nodes]
+        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
         frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in grid]
         np.testing.assert_allclose(drawn.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15)
         np.testing.assert_allclose(drawn.frr[:, 1 + r], np.array(frr, dtype=float), rtol=1e-15)
@@ -139,7 +141,7 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
     for r in range(8):
         copies = [p for k, p in enumerate(kept) for _ in range(int(weights[k, r]))]
         genuine, impostor = resampled(found, copies)
-        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.nodes]
+        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
         frr = naive.rate(sum(d > 0.5 for d in genuine), len(genuine))
         np.testing.assert_allclose(drawn.far[:, 1 + r], np.array(far, dtype=float), rtol=1e-15)
         np.testing.assert_allclose(drawn.frr[0, 1 + r], float(frr), rtol=1e-15)
@@ -168,11 +170,11 @@ def test_probes_in_any_order_give_the_same_replicates():
 
 def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatch):
     scores = be.simulate(30, 4, random_state=5, within=0.9)
-    asked = few(number=60)
-    sparse = drawn_by(scores, asked, [3.0])
-    monkeypatch.setattr(nodes, "EXACT", 1 << 20)
-    exact = drawn_by(scores, asked, [3.0])
-    assert len(sparse.nodes) < 200 < 5000 < len(exact.nodes)
+    interval = few(number=60)
+    sparse = drawn_by(scores, interval, [3.0])
+    monkeypatch.setattr(by_subject_thresholds, "EXACT", 1 << 20)
+    exact = drawn_by(scores, interval, [3.0])
+    assert len(sparse.thresholds) < 200 < 5000 < len(exact.thresholds)
     for name, values in exact.values.items():
         near = sparse.values[name]
         if name == "frr_at_far":  # at FAR 0.1; hardly any false reject is left at 0.5
@@ -265,7 +267,7 @@ def test_without_errors_ends_are_open():
     scores = be.simulate(30, 3, random_state=1, within=0.01)  # no two people resemble each other
     ds = be.verification(scores, interval="subject-bootstrap", replicates=100)
     assert ds.eer == 0 and ds.auc == 1
-    bound = 1 - 0.05 ** (1 / 15)  # of 30 people, 15 pairs of whom nobody is in two
+    bound = 1 - 0.05 ** (1 / 15)  # of 30 people, 15 disjoint pairs
     assert (ds.eer_interval_low, ds.eer_interval_high) == (0, pytest.approx(bound))
     assert (ds.auc_low, ds.auc_high) == (pytest.approx(1 - bound), 1)
     np.testing.assert_allclose(ds.frr_at_far_high, 1 - 0.05 ** (1 / 30))
@@ -311,11 +313,11 @@ def test_an_end_rests_on_the_rate_at_its_threshold_and_no_other(method, kind):
 @pytest.mark.parametrize("method", stats.METHODS[:4])
 def test_few_people(method):
     one = be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), interval=method)
-    assert "one subject" in one.attrs["warnings"]
+    assert "a single subject" in one.attrs["warnings"]
     assert np.isnan(one.frr_low).all() and np.isnan(one.far_high).all()
     square = np.array([[0, 1, 3, 4], [1, 0, 2, 5], [3, 2, 0, 1], [4, 5, 1, 0.0]])
     two = be.verification(be.Scores(square, ["a", "a", "b", "b"]), interval=method)
-    assert "2 subjects are few" in two.attrs["warnings"]
+    assert "only 2 subjects" in two.attrs["warnings"]
     assert not np.isnan(two.frr_low).any()
 
 

@@ -16,8 +16,8 @@ from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.stats.analytic import variance
 from bioeval.stats.bootstrap import disjoint_pairs
-from bioeval.stats.bootstrap_limits import ends, never_closed, quantiles
-from bioeval.stats.options import Asked
+from bioeval.stats.bootstrap_limits import confidence_limits, open_limits, quantiles
+from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, subject_weights
 
 # ------------------------------------------------------------------ independent attempts
@@ -156,7 +156,7 @@ def test_the_jackknife_of_little_and_of_what_cannot_be():
     for bad, says in (
         (([1.0], ["a", "b"], [2.0], [["a", "b"]]), "subjects has shape"),
         (([1.0], ["a"], [2.0], ["a"]), "pairs has shape"),
-        (([1.0], ["a"], [2.0], [["a", "a"]]), "of one subject, the first is pairs"),
+        (([1.0], ["a"], [2.0], [["a", "a"]]), "a subject with itself, the first is pairs"),
         (([math.nan], ["a"], [2.0], [["a", "b"]]), "genuine"),
     ):
         with pytest.raises(be.DataError, match=says):
@@ -309,12 +309,12 @@ def test_bca_and_logit_as_written():
 
 
 def test_percentiles_of_known_replicates():
-    asked = Asked.of("subject-bootstrap", 0.9, 100)
+    interval = IntervalOptions.parse("subject-bootstrap", 0.9, 100)
     values = np.concatenate([[50.0], np.arange(1, 101)])
-    assert tuple(map(float, ends(values, asked))) == pytest.approx((5.95, 95.05))
+    assert tuple(map(float, confidence_limits(values, interval))) == pytest.approx((5.95, 95.05))
     values[2:] = np.nan  # a replicate without attempts is left out
-    assert tuple(map(float, ends(values, asked))) == (1, 1)
-    assert np.isnan(ends(np.array([0.5]), asked)).all()
+    assert tuple(map(float, confidence_limits(values, interval))) == (1, 1)
+    assert np.isnan(confidence_limits(np.array([0.5]), interval)).all()
 
 
 def test_without_an_error_the_interval_is_one_sided():
@@ -322,7 +322,7 @@ def test_without_an_error_the_interval_is_one_sided():
     assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 40)))
     every = stats.subject_bootstrap(np.full(40, 7), np.full(40, 7), variant="bca")
     assert tuple(every) == (pytest.approx(0.05 ** (1 / 40)), 1)
-    # Of 40 people, 20 pairs can be made of whom nobody is in two.
+    # Of 40 people, 20 disjoint pairs can be made.
     zero = stats.subject_bootstrap(np.zeros((40, 40), int), np.full((40, 40), 7))
     assert tuple(zero) == (0, pytest.approx(1 - 0.05 ** (1 / 20)))
 
@@ -368,8 +368,8 @@ def test_options_that_cannot_be_are_refused():
     with pytest.raises(be.DataError, match="replicates"):
         stats.subject_bootstrap([1], [2], replicates=10)
     with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
-        Asked.of("wilsons")
-    assert Asked.of(None) is None
+        IntervalOptions.parse("wilsons")
+    assert IntervalOptions.parse(None) is None
 
 
 def test_of_many_people_groups_are_left_out(monkeypatch):
@@ -385,7 +385,7 @@ def test_of_many_people_groups_are_left_out(monkeypatch):
 
 def test_a_rate_that_misses_1_by_a_rounding_is_1():
     near = np.array([2e-16, 0.5, 1 - 2e-16])
-    low, high = never_closed(near, np.full(3, 0.4), np.full(3, 0.6), 20, 0.95)
+    low, high = open_limits(near, np.full(3, 0.4), np.full(3, 0.6), 20, 0.95)
     bound = float(stats.zero_error_bound(20))
     assert low.tolist() == [0.0, 0.4, 1 - bound]
     assert high.tolist() == [bound, 0.6, 1.0]

@@ -1,8 +1,9 @@
-"""Whole curves over many partitions: every curve on one grid, their mean, and a band."""
+"""Curves over repeated partitions, on a common grid, with their mean and a band."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import REPEATED
-from bioeval.evaluation.cross.evaluation import TASKS, role_in_all_parts
-from bioeval.evaluation.cross.splits import Plan, Sides, plan_of, split_samples
+from bioeval.evaluation.cross.options import TASKS, role_in_all_parts
+from bioeval.evaluation.cross.splits import Sides, plan_of, split_samples
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build
@@ -124,10 +125,12 @@ def repeat(
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if task != "closed_set":
         require_values(scores, task.replace("_", "-"))
-    curves = _Curves(scores, task, thresholds, max_rank, templates, fusion, rank_unit, ties)
-    curves.impostors = impostors
     if not isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
-        curves.impostors = role_in_all_parts(scores, impostors)
+        impostors = role_in_all_parts(scores, impostors)
+    options = _CurveOptions(
+        task, thresholds, max_rank, templates, fusion, rank_unit, ties, impostors
+    )
+    curves = _Curves(scores, options)
     views, shape = _views(scores, splitter)
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
@@ -155,91 +158,103 @@ def _views(
                 yield (i, 0), sides.between(probe, gallery)
 
         return galleries(), (splitter.get_n_splits(), 1)
-    plan: Plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
+    plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
 
     def tests() -> Iterator[tuple[tuple[int, int], Scores | None]]:
-        for r in range(plan.shape[0]):
-            for k in range(plan.folds_of(r)):
-                yield (r, k), sides.view(plan.division(r, k).test)
+        for place in plan.places:
+            yield place, sides.view(plan.split(*place).test)
 
     return tests(), plan.shape
 
 
-class _Curves:
-    """Evaluates one partition after the other on a grid that they share."""
-
+@dataclass(frozen=True)
+class _CurveOptions:
+    task: str
+    thresholds: Any
+    max_rank: int | None
+    templates: str
+    fusion: str
+    rank_unit: str
+    ties: str
     impostors: str
 
-    def __init__(
-        self,
-        scores: Scores,
-        task: str,
-        thresholds: Any,
-        max_rank: int | None,
-        templates: str,
-        fusion: str,
-        rank_unit: str,
-        ties: str,
-    ):
-        self.task, self.kind = task, scores.kind
+
+class _Curves:
+    """The counts of each partition on a common grid.
+
+    Attributes
+    ----------
+    grid : float64 array
+        Thresholds in the units of the scores; empty for a closed set.
+    max_rank : int
+    roles : set of str
+        The impostors of the partitions so far.
+    """
+
+    def __init__(self, scores: Scores, options: _CurveOptions):
+        self.options, self.kind = options, scores.kind
         self.roles: set[str] = set()
-        self.rank_unit, self.ties = rank_unit, ties
-        self.templates, self.fusion = templates, fusion
         self.grid = np.empty(0)
-        self.max_rank = max_rank or (CMC_RANKS if task == "closed_set" else 1)
-        if max_rank is None and task == "closed_set":
+        closed = options.task == "closed_set"
+        self.max_rank = options.max_rank or (CMC_RANKS if closed else 1)
+        if options.max_rank is None and closed:
             candidates = scores.shape[1]
-            if rank_unit == "subject":
+            if options.rank_unit == "subject":
                 candidates = len(np.unique(scores.codes.gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
-        given = check_thresholds(thresholds)
+        given = check_thresholds(options.thresholds)
         if isinstance(given, np.ndarray):
             self.grid = given
-        elif task != "closed_set":
+        elif not closed:
             self.grid = self._whole_grid(scores, given)
 
-    def _whole_grid(self, scores: Scores, given: int | None) -> np.ndarray:
-        """Return thresholds over the range of the whole matrix, in the user's units."""
-        reader = BlockReader(scores)
-        if self.task == "verification":
-            job = VerificationJob(
-                scores, reader, templates=self.templates, fusion=self.fusion, thresholds=given
-            )
-            tally: VerificationTally
-            (tally,) = run_jobs(scores, reader, [job])
-            grid = to_user(grid_of(tally), self.kind)
+    def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
+        options, reader = self.options, BlockReader(scores)
+        job = VerificationJob(
+            scores, reader, templates=options.templates, fusion=options.fusion,
+            thresholds=thresholds,
+        )  # fmt: skip
+        tally: VerificationTally
+        (tally,) = run_jobs(scores, reader, [job])
+        return tally
+
+    def _searched(self, scores: Scores) -> IdentificationTally:
+        options, reader = self.options, BlockReader(scores)
+        job = IdentificationJob(scores, reader, rank_unit=options.rank_unit, fusion=options.fusion)
+        tally: IdentificationTally
+        (tally,) = run_jobs(scores, reader, [job])
+        return tally
+
+    def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
+        """Return thresholds over the range of the whole matrix, in the units of the scores."""
+        if self.options.task == "verification":
+            grid = to_user(grid_of(self._verified(scores, count)), self.kind)
             return grid[::-1] if self.kind == "similarity" else grid
-        search = IdentificationJob(scores, reader, rank_unit=self.rank_unit, fusion=self.fusion)
-        (facts,) = run_jobs(scores, reader, [search])
-        whole = open_set_dataset(facts, thresholds=given or 100, max_rank=1)
+        whole = open_set_dataset(self._searched(scores), thresholds=count or 100, max_rank=1)
         return whole["threshold"].values
 
     def of(self, view: Scores | None) -> dict[str, np.ndarray]:
         """Return the counts of one partition over the grid."""
+        options = self.options
         if view is None:
             return self._nothing()
-        reader = BlockReader(view)
-        if self.task == "verification":
-            return self._verification(view, reader)
-        job = IdentificationJob(view, reader, rank_unit=self.rank_unit, fusion=self.fusion)
-        tally: IdentificationTally
-        (tally,) = run_jobs(view, reader, [job])
-        if self.task == "closed_set":
-            ds = closed_set_dataset(tally, max_rank=self.max_rank, ties=self.ties, unmated="skip")
+        if options.task == "verification":
+            return self._verification(view)
+        tally = self._searched(view)
+        if options.task == "closed_set":
+            ds = closed_set_dataset(
+                tally, max_rank=self.max_rank, ties=options.ties, unmated="skip"
+            )
         else:
-            self.roles.add(impostor_role(tally, self.impostors))
+            self.roles.add(impostor_role(tally, options.impostors))
             ds = open_set_dataset(
-                tally, thresholds=self.grid, max_rank=self.max_rank, ties=self.ties,
-                impostors=self.impostors, far_targets=(),
+                tally, thresholds=self.grid, max_rank=self.max_rank, ties=options.ties,
+                impostors=options.impostors, far_targets=(),
             )  # fmt: skip
-        return {name: ds[name].values for name in _COUNTS[self.task]}
+        return {name: ds[name].values for name in _COUNTS[options.task]}
 
-    def _verification(self, view: Scores, reader: BlockReader) -> dict[str, np.ndarray]:
-        job = VerificationJob(
-            view, reader, templates=self.templates, fusion=self.fusion, thresholds=self.grid
-        )
-        tally: VerificationTally
-        (tally,) = run_jobs(view, reader, [job])
+    def _verification(self, view: Scores) -> dict[str, np.ndarray]:
+        tally = self._verified(view, self.grid)
         grid = to_internal(self.grid, self.kind)
         assert tally.given is not None
         ga = np.searchsorted(tally.genuine, grid, side="right").astype(np.int64)
@@ -261,15 +276,15 @@ class _Curves:
             "di": (len(self.grid), self.max_rank),
             "cms_count": (self.max_rank,),
         }
-        return {name: np.zeros(shapes.get(name, ()), int) for name in _COUNTS[self.task]}
+        return {name: np.zeros(shapes.get(name, ()), int) for name in _COUNTS[self.options.task]}
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """What each rate is over, within a partition."""
-        if self.task == "closed_set":
+        """The dimensions of each rate, within a partition."""
+        if self.options.task == "closed_set":
             return {"cms": ("rank",)}
         over = ("threshold",)
-        if self.task == "open_set":
+        if self.options.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
         derived = (scalar.name for scalar in RATES_OF["repeats"] if scalar.of_rates)
         return dict.fromkeys(("gar", "frr", "far", "grr", *derived), over)
@@ -317,13 +332,13 @@ def _dataset(
         "repeat": np.arange(shape[0]),
         "fold": np.arange(shape[1]),
     }
-    if curves.task != "closed_set":
+    if curves.options.task != "closed_set":
         coordinates |= {"threshold": curves.grid}
-    if curves.task != "verification":
+    if curves.options.task != "verification":
         coordinates["rank"] = np.arange(1, curves.max_rank + 1)
     about = BlockReader(scores).about
-    words = {"verification": f"verification, {curves.templates}-template"}
-    task = words.get(curves.task, curves.task.replace("_", "-") + " identification")
+    words = {"verification": f"verification, {curves.options.templates}-template"}
+    task = words.get(curves.options.task, curves.options.task.replace("_", "-") + " identification")
     attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", [])
     attrs |= {
         "splitter": repr(splitter),
@@ -332,30 +347,30 @@ def _dataset(
         "confidence": confidence,
         "band_shows": "pointwise spread over partitions of the same subjects",
     }
-    if curves.task != "verification":
-        attrs |= {"rank_unit": curves.rank_unit, "ties": curves.ties}
-    if curves.task == "open_set":
+    if curves.options.task != "verification":
+        attrs |= {"rank_unit": curves.options.rank_unit, "ties": curves.options.ties}
+    if curves.options.task == "open_set":
         attrs["impostors"] = " or ".join(sorted(curves.roles))
     if len(curves.roles) > 1:
         attrs["warnings"] = "\n".join(
             [
                 *filter(None, attrs["warnings"].split("\n")),
                 "some partitions have unenrolled probes, which are the impostors there, and some "
-                'have none; say impostors="leave-subject-out" or "unenrolled" for all',
+                'have none; give impostors="leave-subject-out" or "unenrolled" for all',
             ]
         )
     return build(variables, REPEATED, coordinates, attrs)
 
 
 def _or_nan(attempts: np.ndarray) -> np.ndarray:
-    """Return attempts to divide by, NaN where there are none."""
+    """Return attempts as a denominator: NaN where there are none."""
     return np.where(attempts == 0, np.nan, attempts.astype(np.float64))[..., None]
 
 
 def _band(
     values: np.ndarray, band: str, confidence: float, bounds: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return low, mean and high over all partitions at each point, NaN left out."""
+    """Return low, mean and high over all partitions at each point, ignoring NaN."""
     flat = values.reshape(-1, *values.shape[2:])
     there = ~np.isnan(flat).reshape(len(flat), -1).all(axis=1)
     flat = flat[there]

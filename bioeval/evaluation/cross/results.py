@@ -12,6 +12,7 @@ import numpy as np
 from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import CROSS
 from bioeval.base.words import counted
+from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
@@ -109,7 +110,7 @@ def fold_dataset(
     found: Mapping[tuple[int, int], Fold],
     shape: tuple[int, int],
     about: About,
-    options: Any,
+    options: FoldOptions,
     splitter: Any,
     confidence: float,
     resampled: PooledRates | None = None,
@@ -151,9 +152,9 @@ def fold_dataset(
     variables |= {name: (over, n) for name, n in sizes.items()}
     variables |= _summaries(ratios, sizes, there, confidence)
     if resampled is not None:
-        found_ends = ends_by_subject(resampled)
+        limits = ends_by_subject(resampled)
         for name in ratios:
-            _, low, high = found_ends.get(name, (np.nan, np.nan, np.nan))
+            _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
@@ -161,7 +162,7 @@ def fold_dataset(
         coordinates["rank"] = options.ranks
     attrs = _attrs(about, options, splitter, confidence)
     if resampled is not None:
-        attrs |= resampled.asked.attrs()
+        attrs |= resampled.options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
     searched, remark = _galleries([fold.galleries for fold in found.values()])
     if options.task != "verification":
@@ -299,7 +300,7 @@ def _pooled(
     return np.asarray(_ratio(np.asarray(count), np.asarray(attempts))[1])
 
 
-def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict[str, Any]:
+def _attrs(about: About, options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
     words = {
         "verification": f"verification, {options.templates}-template",
         "open_set": "open-set identification",
@@ -335,7 +336,7 @@ def _attrs(about: About, options: Any, splitter: Any, confidence: float) -> dict
     return attrs
 
 
-def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: Any) -> list[str]:
+def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: FoldOptions) -> list[str]:
     said = []
     number = int(there.sum())
     closed = options.task != "verification"

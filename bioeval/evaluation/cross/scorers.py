@@ -1,7 +1,8 @@
-"""Scorers for scikit-learn's tools: how well the transformed samples tell subjects apart."""
+"""Scorers for scikit-learn: the recognition performance of transformed samples."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from bioeval.scores.embeddings import check_metric
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.points import check_far_targets
 
-# What can be measured, and whether less of it is better.
+# Measures, and whether smaller is better.
 MEASURES = {
     "eer": True,
     "frr_at_far": True,
@@ -21,8 +22,11 @@ MEASURES = {
 }
 
 
+@dataclass(frozen=True, repr=False)
 class Scorer:
-    """Scores an estimator by its transformed samples; see :func:`make_scorer`.
+    """A scorer of estimators by their transformed samples; see :func:`make_scorer`.
+
+    It is immutable, so that a clone is the scorer itself; it can be pickled if its metric can.
 
     Examples
     --------
@@ -31,9 +35,13 @@ class Scorer:
     make_scorer('eer', metric='cosine')
     """
 
-    def __init__(self, measure: str, metric: Any, templates: str, far_target: float):
-        self.measure, self.metric = measure, metric
-        self.templates, self.far_target = templates, far_target
+    measure: str
+    metric: Any
+    templates: str
+    far_target: float
+
+    def __sklearn_clone__(self) -> Scorer:
+        return self
 
     def __repr__(self) -> str:
         options = f"metric={self.metric!r}"
@@ -44,7 +52,7 @@ class Scorer:
         return f"make_scorer({self.measure!r}, {options})"
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """Return how well the estimator does: more is better.
+        """Return the score of an estimator; larger is better.
 
         Parameters
         ----------
@@ -85,21 +93,21 @@ def make_scorer(
 ) -> Scorer:
     """Return a scorer ``scorer(estimator, X, y)`` for ``cross_val_score`` and ``GridSearchCV``.
 
-    The estimator transforms the samples of the test part, all of which are compared with each
-    other; ``y`` are their subjects. Divide by subject, with :class:`SubjectKFold` (or any
-    splitter of groups, ``groups=y``): otherwise the subjects tested were trained on.
+    The estimator transforms the samples of the test part, which are compared all against all;
+    ``y`` are their subjects. Divide by subject, with :class:`SubjectKFold` (or any splitter of
+    groups, ``groups=y``): otherwise the subjects tested were trained on.
 
     Parameters
     ----------
     measure : {"eer", "frr_at_far", "auc", "recognition_rate"}
-        Error rates are negated, so that more is better. NaN where a test part has no attempt of
-        a class.
+        Error rates are negated, so that larger is better. NaN where a test part has no attempt
+        of a class.
     metric : str or callable
         As for :meth:`bioeval.Scores.from_embeddings`.
     templates : {"single", "multi"}
         As for :func:`bioeval.verification`.
     far_target : float
-        Of ``"frr_at_far"``.
+        FAR target of ``"frr_at_far"``.
 
     Returns
     -------

@@ -1,8 +1,7 @@
-"""What a splitter does to scores: which templates of either side are in which part.
+"""Splits of scores: the templates of both sides in the training and test part of each fold.
 
-A matrix whose two sides are the same templates is divided once; of other matrices the templates
-of both sides are divided together, probes first, so that a subject is in the same part on either
-side.
+The templates of both sides are divided together, probes first, each distinct template once, so
+that a subject is in the same part on either side.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,21 +16,21 @@ import numpy as np
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.partition import EnrolledSplit, PredefinedPairFolds, ProbeGallerySplit
 from bioeval.partition.base import Splitter
-from bioeval.partition.samples import Labels
+from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import PairScores, Scores
 
 
 @dataclass(frozen=True)
-class Division:
-    """One split: the samples that a threshold is chosen on, and those it is judged on.
+class Split:
+    """Training and test samples: a threshold is chosen on the first and judged on the second.
 
     Attributes
     ----------
     train, test : int64 arrays
     fitted : int64 array
-        The samples that a system is fitted on: the training part, or, where there is a
-        validation part to choose the threshold on, the training part beside it.
+        The samples that an estimator is fitted on: those of `train`; or, with a validation part,
+        which is `train` then, the actual training part.
     """
 
     train: np.ndarray
@@ -40,9 +38,9 @@ class Division:
     fitted: np.ndarray
 
 
-def divisions(
+def _splits(
     splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
-) -> Iterator[Division]:
+) -> Iterator[Split]:
     """Yield the splits of samples."""
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
         raise DataError(
@@ -53,22 +51,22 @@ def divisions(
         *fitted, train, test = (_as_part(part, n, splitter) for part in parts)
         if not len(test):
             raise DataError(f"{type(splitter).__name__} yields an empty test part")
-        yield Division(train, test, fitted[0] if fitted else train)
+        yield Split(train, test, fitted[0] if fitted else train)
 
 
 def split_samples(
     splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield what a splitter, of this package or of scikit-learn, makes of `n` samples."""
+    """Yield the parts of `n` samples from a splitter of this package or of scikit-learn."""
     if isinstance(splitter, Splitter | TrainValidationTest):
         yield from splitter.split(range(n), labels, groups, meta=meta)
         return
     if not hasattr(splitter, "split"):
         raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
-    codes = np.zeros(n) if labels is None else Labels(labels, "labels").codes
-    by = codes if groups is None or np.ndim(groups) > 1 else Labels(groups, "groups").codes
+    codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
+    by = codes if groups is None or np.ndim(groups) > 1 else LabelCodes(groups, "groups").codes
     with warnings.catch_warnings():
-        # Which of the two a splitter of scikit-learn wants, it does not tell beforehand.
+        # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
         found = list(splitter.split(np.zeros((n, 1)), codes, by))
     for parts in found:
@@ -97,36 +95,36 @@ def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
     return array.astype(np.int64)
 
 
-class Plan:
+class SplitPlan:
     """All splits of some samples, in repeats and folds.
 
     Parameters
     ----------
-    found : iterable of Division
+    found : iterable of Split
     n : int
         The number of samples.
     shuffled : bool
-        Whether each split is drawn anew, so that none are folds of one repeat.
+        Whether the splits are independent draws, not folds of a repeat.
 
     Attributes
     ----------
     codes : int64 array, shape (repeats, n), or None
-        Where each fold of a repeat is tested once while all else is trained on: the fold in which
-        each sample is tested, -1 if in none. None where the parts are not such folds.
+        The fold in which each sample is tested, -1 if in none, where every fold trains on all
+        samples that it does not test; None for other splits.
     """
 
-    def __init__(self, found: Iterator[Division], n: int, shuffled: bool = False):
+    def __init__(self, found: Iterator[Split], n: int, shuffled: bool = False):
         self.n = n
         self._tests: list[np.ndarray] = []
-        self._others: list[Division | None] = []
-        for division in found:
-            self._tests.append(division.test)
+        self._others: list[Split | None] = []
+        for split in found:
+            self._tests.append(split.test)
             trained = np.zeros(n, dtype=bool)
-            trained[division.train] = True
-            if trained[division.test].any():
+            trained[split.train] = True
+            if trained[split.test].any():
                 raise DataError("the splitter puts samples into both training and test")
-            complete = len(division.train) + len(division.test) == n
-            self._others.append(None if complete else division)
+            complete = len(split.train) + len(split.test) == n
+            self._others.append(None if complete else split)
         if not self._tests:
             raise DataError("the splitter yields no split; expected at least one")
         self.codes = None if shuffled else self._as_codes()
@@ -148,41 +146,49 @@ class Plan:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Repeats, and the most folds in one of them."""
+        """Number of repeats, and the largest number of folds in a repeat."""
         if self.codes is None:
             return len(self._tests), 1
         return len(self.codes), int(self.codes.max()) + 1
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Repeat and fold of each split."""
+        return [(r, k) for r in range(self.shape[0]) for k in range(self.folds_of(r))]
 
     def folds_of(self, repeat: int) -> int:
         """Return the number of folds of a repeat."""
         return 1 if self.codes is None else int(self.codes[repeat].max()) + 1
 
-    def division(self, repeat: int, fold: int) -> Division:
-        """Return one split."""
+    def split(self, repeat: int, fold: int) -> Split:
+        """Return the split of a fold of a repeat."""
         if self.codes is not None:
             code = self.codes[repeat]
             train, test = np.flatnonzero(code != fold), np.flatnonzero(code == fold)
-            return Division(train, test, train)
+            return Split(train, test, train)
         other = self._others[repeat]
         if other is not None:
             return other
         test = self._tests[repeat]
         train = np.setdiff1d(np.arange(self.n), test)
-        return Division(train, test, train)
+        return Split(train, test, train)
 
 
 class Sides:
-    """The templates of a matrix of scores as samples to divide.
+    """The distinct templates of both sides of a score matrix, as samples to divide.
 
     Attributes
     ----------
     n : int
-        The number of distinct templates of both sides.
+        Number of samples.
     labels : ndarray, shape (n,)
+        Their subjects.
+    subject : int64 array, shape (n,)
+        The same, as codes.
     meta : dict
         The metadata columns that both sides have.
     probe, gallery : int64 arrays
-        The sample that each row and each column is.
+        The sample of each row and of each column.
     """
 
     def __init__(self, scores: Scores):
@@ -200,15 +206,19 @@ class Sides:
         self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
 
     def subjects_in(self, samples: np.ndarray) -> int:
-        """Return how many subjects some samples are of."""
+        """Return the number of subjects of some samples."""
         return int(np.count_nonzero(np.bincount(self.subject[samples])))
+
+    def sizes(self, split: Split) -> tuple[int, int]:
+        """Return the number of subjects in the training part and in the test part."""
+        return self.subjects_in(split.train), self.subjects_in(split.test)
 
     def view(self, samples: np.ndarray) -> Scores | None:
         """Return the scores of a part against itself; None if a side is empty."""
         return self.between(samples, samples)
 
     def between(self, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
-        """Return the scores of some samples as probes and some as gallery; None if one is empty."""
+        """Return the scores of some probes against a gallery; None if either is empty."""
         chosen = []
         for side, samples in ((self.probe, probes), (self.gallery, gallery)):
             inside = np.zeros(self.n, dtype=bool)
@@ -216,23 +226,16 @@ class Sides:
             chosen.append(np.flatnonzero(inside[side]))
         return self.scores.select(*chosen) if all(map(len, chosen)) else None
 
-    @cached_property
-    def in_gallery(self) -> np.ndarray:
-        """The subject of each column."""
-        return self.scores.codes.gallery
-
     def keeps_subjects(self, code: np.ndarray) -> bool:
-        """Say whether all templates of a subject in the gallery are in one fold."""
-        fold = code[self.gallery]
-        first = np.full(int(self.in_gallery.max()) + 1, -2, dtype=np.int64)
-        first[self.in_gallery] = fold
-        return bool((first[self.in_gallery] == fold).all())
+        """Return whether the gallery templates of each subject are in a single fold."""
+        fold, subject = code[self.gallery], self.scores.codes.gallery
+        last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
+        last[subject] = fold
+        return bool((last[subject] == fold).all())
 
 
 def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-    """Join two columns without turning one's values into another type."""
-    if probe is gallery:
-        return np.concatenate([probe, gallery])
+    """Concatenate two columns without converting the type of either."""
     if probe.dtype.kind == gallery.dtype.kind:
         return np.concatenate([probe, gallery])
     joined = np.empty(len(probe) + len(gallery), dtype=object)
@@ -240,14 +243,14 @@ def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
     return joined
 
 
-def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None) -> Plan:
+def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None) -> SplitPlan:
     """Return all splits of some samples."""
     shuffled = type(splitter).__name__.endswith("ShuffleSplit")
-    return Plan(divisions(splitter, n, labels, groups, meta), n, shuffled)
+    return SplitPlan(_splits(splitter, n, labels, groups, meta), n, shuffled)
 
 
-def plan_for(scores: Scores, splitter: Any) -> tuple[Plan, Sides | None]:
-    """Return the splits of some scores, and their sides; None for pairs."""
+def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | None]:
+    """Return all splits of some scores, and the sides of their matrix; None for pairs."""
     if isinstance(scores, PairScores):
         n = scores.shape[0]
         groups = scores.pair_subjects
@@ -262,7 +265,7 @@ def plan_for(scores: Scores, splitter: Any) -> tuple[Plan, Sides | None]:
         )
     if not scores.labelled:
         raise ProtocolError(
-            "folds need the subjects of the templates; a mask alone does not say them. Give labels"
+            "folds need the subjects of the templates, which a mask does not hold. Give labels"
         )
     sides = Sides(scores)
     return plan_of(splitter, sides.n, sides.labels, None, sides.meta), sides

@@ -1,4 +1,4 @@
-"""Which threshold to install, what to expect of it with new people, and how far the data reach."""
+"""Threshold study: a threshold for deployment, its rates with new subjects, and sample sizes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
-from bioeval.evaluation.cross.evaluation import cross_evaluate, listed_attempts
+from bioeval.evaluation.cross.evaluation import cross_evaluate
 from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject
 from bioeval.evaluation.cross.splits import Sides
+from bioeval.evaluation.cross.verification_folds import attempts_by_subject, listed_attempts
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.support import RULE_OF_3, RULE_OF_30
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.stats.options import REPLICATES, Asked
-from bioeval.stats.pooled import PooledRates, knows_people
+from bioeval.stats.options import REPLICATES, IntervalOptions
+from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.attempts import is_symmetric, require_values
 from bioeval.tallies.by_fold import Judged, judge_listed, judge_two
-from bioeval.tallies.threshold_rules import Attempts, Rule, parse_rule
+from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
@@ -30,20 +33,16 @@ if TYPE_CHECKING:
 
 RATES = ("far", "frr", "hter")
 
-# Unless told otherwise.
+# Defaults.
 FOLDS, REPEATS = 10, 20
 
-# How far above its target a rate is called missed.
+# Ratio to its target above which a rate is reported as missed.
 CLEARLY = 1.1
 
 NAMED = (
-    ". That their subjects are named changes nothing here: for new people, give the pairs folds "
-    "that share no subject"
+    "; knowing their subjects does not change that: for new subjects, give the pairs folds that "
+    "share no subject"
 )
-
-# Attempts for each expected error: so few that none of them may fail (rule of 3, at 95 %), and so
-# many that 30 do (rule of 30, within 30 % at 90 %).
-RULE_OF_3, RULE_OF_30 = 3, 30
 
 
 def study_threshold(
@@ -59,10 +58,10 @@ def study_threshold(
     replicates: int = REPLICATES,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Find the threshold to install, and what FAR and FRR new people will meet with it.
+    """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
 
-    The threshold is chosen on all data. What to expect of a threshold that was chosen so is
-    found by choosing it many times on some of the subjects and judging it on the others.
+    The threshold is chosen on all data. The rates to expect
+    are estimated by choosing it many times on some subjects and judging it on the others.
 
     Parameters
     ----------
@@ -74,13 +73,13 @@ def study_threshold(
     folds, repeats : int, optional
         Folds of subjects, and how often they are drawn: 10 and 20 unless given. A list of pairs
         with folds of its own has no others.
-    random_state : int, None, numpy.random.SeedSequence or numpy.random.Generator
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
     templates, fusion
         As for :func:`bioeval.verification`.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     replicates : int
-        How often subjects are resampled, for the interval of the rates at the threshold itself.
+        Bootstrap replicates, for the intervals of the rates at the threshold itself.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -88,14 +87,14 @@ def study_threshold(
     -------
     xarray.Dataset
         ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on,
-        and ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: what
-        other people of the same population would do at this very threshold, by the subject
-        bootstrap (NaN where the subjects are not known). Expected of new people: ``far_mean``,
+        and ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the
+        rates of other subjects of the same population at this very threshold, by the subject
+        bootstrap (NaN where the subjects are not known). Expected with new subjects: ``far_mean``,
         ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of
         ``frr`` and ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over
         ``repeat, fold``. How far the data reach: ``independent_impostors`` and, with a FAR target,
         ``impostors_for_3``, ``impostors_for_30`` (independent impostor attempts that the rules of
-        3 and 30 ask for), ``more_for_3``, ``more_for_30`` (how many of these are missing),
+        3 and 30 require), ``more_for_3``, ``more_for_30`` (the number of these still missing),
         ``subjects_for_3``, ``subjects_for_30``.
 
     Notes
@@ -139,22 +138,15 @@ def study_threshold(
         confidence=confidence,
         progress=progress,
     )
-    fixed = rule.values[0] if rule.name == "fixed" else math.nan
-    fixed = -fixed if scores.kind == "similarity" else fixed
-    whole: Judged
-    if isinstance(scores, PairScores):
-        every = listed_attempts(scores, np.arange(scores.shape[0]))
-        whole = judge_listed(every, every, rule, fixed)
-    else:
-        whole = judge_two(scores, scores, rule, fixed, templates, fusion)
+    whole = _chosen_on_all(scores, rule, templates, fusion)
     fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
     genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
     both_ways = templates == "single" and is_symmetric(scores)
     independent = impostor // 2 if both_ways else impostor
     known = whole.chosen.defined
-    asked = Asked.of("subject-bootstrap", confidence, replicates, random_state)
-    assert asked is not None
-    by_subject, remarks = _by_subject(scores, whole, templates, fusion, asked)
+    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert interval is not None
+    by_subject, remarks = _by_subject(scores, whole, templates, fusion, interval)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
         "threshold": ((), to_user(whole.chosen.threshold, scores.kind)),
         "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
@@ -175,7 +167,7 @@ def study_threshold(
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     if rule.name == "far" and rule.values[0] > 0:
-        variables |= _needed(scores, rule.values[0], independent, whole.test)
+        variables |= _needed(scores, rule.values[0], independent)
     about = BlockReader(scores).about
     attrs: dict[str, Any] = about_attrs(about, f"threshold study, {templates}-template", [])
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
@@ -184,13 +176,13 @@ def study_threshold(
     attrs["divided"] = "pairs" if isinstance(scores, PairScores) else "subjects"
     attrs["on_new_data"] = _missed(variables["far_mean"][1], rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
-    attrs["replicates"] = asked.replicates
+    attrs["replicates"] = interval.replicates
     bound = '; the column "by subject" has a bound' if by_subject else ""
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
     if isinstance(scores, PairScores) and scores.pair_folds is None:
         said.append(
-            "pairs are divided, not subjects: who is in several pairs is not new to the threshold"
-            + ("" if scores.pair_subjects is None else NAMED)
+            "pairs are divided, not subjects: a subject of several pairs is not new to the "
+            "threshold" + ("" if scores.pair_subjects is None else NAMED)
         )
     said += remarks
     reach, few = _reach(variables, rule.values)
@@ -200,17 +192,27 @@ def study_threshold(
     return build(variables, STUDY, coordinates, attrs)
 
 
+def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
+    """Choose the threshold on all data, and count them at it."""
+    fixed = rule.values[0] if rule.name == "fixed" else math.nan
+    fixed = -fixed if scores.kind == "similarity" else fixed
+    if isinstance(scores, PairScores):
+        every = listed_attempts(scores, np.arange(scores.shape[0]))
+        return judge_listed(every, every, rule, fixed)
+    return judge_two(scores, scores, rule, fixed, templates, fusion)
+
+
 def _by_subject(
-    scores: Scores, whole: Judged, templates: str, fusion: str, asked: Asked
+    scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
 ) -> tuple[dict[str, tuple[float, float, float]], list[str]]:
-    """Return the rates at the threshold that was chosen on all data, with subjects resampled."""
+    """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
         return {}, []
     if not knows_people(scores):
         return {}, ["the subjects of the pairs are not given, so there is no interval by subject"]
-    pooled = PooledRates(scores, asked)
+    pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
-        pooled.add(scores, whole.chosen.threshold, templates, fusion)
+        pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
     return ends_by_subject(pooled), pooled.remarks()
 
 
@@ -225,9 +227,9 @@ def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomStat
 
 
 def _needed(
-    scores: Scores, target: float, independent: int, attempts: Attempts
+    scores: Scores, target: float, independent: int
 ) -> dict[str, tuple[tuple[str, ...], Any]]:
-    """Return how many impostor attempts and subjects a FAR target asks for."""
+    """Return the numbers of impostor attempts and subjects that a FAR target needs."""
     found: dict[str, tuple[tuple[str, ...], Any]] = {}
     subjects = _subjects(scores)
     square = scores.layout == "all-against-all"
@@ -256,7 +258,7 @@ def _subjects(scores: Scores) -> int:
 
 
 def _missed(far: float, rule: Rule, divided: str) -> str:
-    """Say by how much a FAR target was missed by those whom the threshold had not seen."""
+    """Return in words by how much a FAR target was missed on new data."""
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
@@ -268,7 +270,7 @@ def _missed(far: float, rule: Rule, divided: str) -> str:
 
 
 def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, str]:
-    """Say that the data cannot show the target at all, or that they leave it uncertain."""
+    """Return warnings that the data cannot show the target, or leave it uncertain."""
     if "more_for_3" not in variables:
         return "", ""
     if variables["more_for_3"][1]:

@@ -1,23 +1,27 @@
-"""Systems that are trained: fitted on the training subjects of each fold, and on nobody else."""
+"""Trained systems: an estimator is fitted anew on the training part of each fold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.evaluation.cross.splits import Plan, plan_of
-from bioeval.partition.samples import Labels
+from bioeval.evaluation.cross.identification_folds import identify_views
+from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.results import Fold
+from bioeval.evaluation.cross.splits import Split, plan_of
+from bioeval.evaluation.cross.verification_folds import judge_views
+from bioeval.partition.samples import LabelCodes
 from bioeval.scores.about import About
+from bioeval.scores.blocks import Progress
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.labels import as_labels, digest
 from bioeval.scores.matrix import Scores
 
 
-class System:
-    """Features, their subjects, and an estimator that is fitted anew for each fold."""
+class TrainedSystem:
+    """Features, their subjects, and an estimator to fit in each fold."""
 
     def __init__(
         self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, metric: Any
@@ -41,24 +45,24 @@ class System:
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
         self.estimator, self.metric = estimator, metric
-        self.codes = Labels(self.subjects, "y").codes
-        self.plan: Plan = plan_of(splitter, n, self.subjects, None, meta)
+        self.labels = LabelCodes(self.subjects, "y")
+        self.plan = plan_of(splitter, n, self.subjects, None, meta)
 
-    @property
-    def count(self) -> int:
-        """How many times the system is fitted."""
-        return sum(self.plan.folds_of(repeat) for repeat in range(self.plan.shape[0]))
+    def sizes(self, split: Split) -> tuple[int, int]:
+        """Return the number of subjects in the training part and in the test part."""
+        train, test = (len(np.unique(self.labels.codes[x])) for x in (split.train, split.test))
+        return train, test
 
     def scores(self, fitted: Any, samples: np.ndarray) -> Scores | None:
-        """Return the scores among some samples."""
+        """Return the scores of some samples against themselves; None without samples."""
         if not len(samples):
             return None
         made = np.asarray(fitted.transform(self.features[samples]))
         return Scores.from_embeddings(made, self.subjects[samples], metric=self.metric)
 
     def about(self, scores: Scores | None) -> About:
-        """Say where the results come from."""
-        names = frozenset(map(repr, Labels(self.subjects, "y").values.tolist()))
+        """Return the provenance of the results."""
+        names = frozenset(map(repr, self.labels.values.tolist()))
         n, width = self.features.shape
         origin = "" if scores is None else scores.origin
         return About(
@@ -76,17 +80,28 @@ class System:
         )
 
 
-def systems_of(
-    system: System,
-) -> Iterator[tuple[int, int, tuple[Scores | None, Scores | None], tuple[int, int]]]:
-    """Yield repeat, fold, the scores of both parts, and how many subjects they are of."""
+def evaluate_trained(
+    system: TrainedSystem, options: FoldOptions, progress: Progress | None
+) -> tuple[dict[tuple[int, int], Fold], About]:
+    """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
     from sklearn.base import clone
 
-    for repeat in range(system.plan.shape[0]):
-        for fold in range(system.plan.folds_of(repeat)):
-            division = system.plan.division(repeat, fold)
-            fitted = clone(system.estimator)
-            fitted = fitted.fit(system.features[division.fitted], system.subjects[division.fitted])
-            views = system.scores(fitted, division.train), system.scores(fitted, division.test)
-            sizes = [len(np.unique(system.codes[part])) for part in (division.train, division.test)]
-            yield repeat, fold, views, (sizes[0], sizes[1])
+    found: dict[tuple[int, int], Fold] = {}
+    about = None
+    places = system.plan.places
+    for done, (repeat, fold) in enumerate(places, 1):
+        split = system.plan.split(repeat, fold)
+        fitted = clone(system.estimator)
+        fitted = fitted.fit(system.features[split.fitted], system.subjects[split.fitted])
+        train, test = (system.scores(fitted, part) for part in (split.train, split.test))
+        sizes = system.sizes(split)
+        if options.task == "verification":
+            found[repeat, fold] = Fold.of_judged(judge_views(train, test, options), *sizes)
+        else:
+            found[repeat, fold] = identify_views(train, test, sizes, options)
+        if about is None:
+            about = system.about(test)
+        if progress is not None:
+            progress(done, len(places))
+    assert about is not None  # a plan has a split
+    return found, about

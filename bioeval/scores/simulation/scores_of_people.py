@@ -96,7 +96,7 @@ def simulate(
         variance; 2 unless given. This and the next: gaussian-scores only.
     genuine_sd : float
         Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.
-    random_state : int, None, numpy SeedSequence or numpy Generator
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same embeddings, or scores of gaussian-scores, bit for bit on
         every platform. (Distances of embeddings are computed from them by the metric, and may
         differ in the last digit.) None gives another population each time.

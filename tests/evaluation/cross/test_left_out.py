@@ -9,7 +9,7 @@ import pytest
 import strategies as cases
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cross import RULES, assert_folds, folds_of
+from naive_folds import RULES, assert_folds, folds_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be

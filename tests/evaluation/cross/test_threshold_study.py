@@ -205,11 +205,11 @@ def test_of_pairs_it_speaks_of_pairs():
         text = " ".join(plain(StudyTable(ds), 100).split())
         assert "New pairs: mean over folds whose pairs the threshold had not seen" in text
         assert "where chosen by subject new pairs over folds" in text
-        assert ("That their subjects are named changes nothing" in text) == named
+        assert ("knowing their subjects does not change that" in text) == named
         legend = be.plot.threshold_study(ds).ax_.get_legend()
         assert "expected of new pairs" in [text.get_text() for text in legend.get_texts()]
     folds = be.study_threshold(_of_pairs(subjects=subjects, folds=who // 5), "eer")
-    assert "subjects are named" not in folds.attrs["warnings"]
+    assert "knowing their subjects" not in folds.attrs["warnings"]
 
 
 def test_a_missed_target_is_said_after_the_table():

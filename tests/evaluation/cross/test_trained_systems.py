@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
@@ -147,6 +148,15 @@ def test_more_is_better(faces, measure, sign, name):
     expected = sign * result[name].values.ravel()[0]
     assert scorer(Remembering(), x, subject) == pytest.approx(expected)
     assert measure in repr(scorer)
+
+
+def test_a_search_with_a_scorer_is_cloned_and_pickled():
+    for scorer in (be.eer_scorer, be.make_scorer("frr_at_far", metric="l2", far_target=0.01)):
+        search = GridSearchCV(PCA(), {"n_components": [1, 4]}, scoring=scorer)
+        for other in (clone(search), pickle.loads(pickle.dumps(search)), copy.deepcopy(search)):
+            assert other.scoring == scorer
+            assert repr(other.scoring) == repr(scorer)
+        assert clone(scorer) == scorer
 
 
 def test_bad_scorers_are_refused(faces):

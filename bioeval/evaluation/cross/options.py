@@ -1,0 +1,87 @@
+"""Options of an evaluation in folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, require_choice
+from bioeval.results.open_set import role_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.stats.options import BOOTSTRAPS
+from bioeval.tallies.attempts import TEMPLATES
+from bioeval.tallies.threshold_rules import Rule
+
+TASKS = ("verification", "open_set", "closed_set")
+TIES = ("pessimistic", "optimistic", "stable")
+INTERVALS = ("nadeau-bengio", *BOOTSTRAPS)
+
+
+@dataclass(frozen=True)
+class FoldOptions:
+    """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
+
+    Attributes
+    ----------
+    rule : Rule
+        How the threshold of a fold is chosen.
+    ranks : int64 array
+        Increasing ranks of DIR and CMS.
+    impostors : str
+        Of identification; ``"auto"`` until :meth:`with_role`.
+    fixed : float
+        The threshold of the rule ``"fixed"``, as a distance; see :meth:`for_kind`.
+    """
+
+    task: str
+    rule: Rule
+    templates: str
+    fusion: str
+    ranks: np.ndarray
+    rank_unit: str
+    ties: str
+    impostors: str
+    interval: str
+    fixed: float = np.nan
+
+    def __post_init__(self) -> None:
+        require_choice("task", self.task, TASKS)
+        require_choice("templates", self.templates, TEMPLATES)
+        require_choice("ties", self.ties, TIES)
+        parse_fusion(self.fusion)
+        require_choice("interval", self.interval, INTERVALS)
+
+    @property
+    def task_name(self) -> str:
+        """The task in words."""
+        return self.task.replace("_", "-")
+
+    def for_kind(self, kind: str) -> FoldOptions:
+        """Return the options for scores of a kind, with a fixed threshold as a distance."""
+        if self.rule.name != "fixed":
+            return self
+        t = self.rule.values[0]
+        return replace(self, fixed=-t if kind == "similarity" else t)
+
+    def with_role(self, scores: Scores | None = None) -> FoldOptions:
+        """Return the options with the impostors of these scores; None for trained systems."""
+        if scores is None:
+            return replace(self, impostors=role_of("all-against-all", self.impostors, True))
+        return replace(self, impostors=role_in_all_parts(scores, self.impostors))
+
+
+def parse_ranks(ranks: Any) -> np.ndarray:
+    """Return ranks in increasing order as int64, or raise :class:`DataError`."""
+    array = np.atleast_1d(np.asarray(ranks))
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
+        raise DataError(f"ranks is {ranks!r}; expected whole numbers from 1 up")
+    return np.unique(array).astype(np.int64)
+
+
+def role_in_all_parts(scores: Scores, impostors: str) -> str:
+    """Return which probes are impostors, for all parts alike: one may have no unenrolled probe."""
+    all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+    return role_of(scores.layout, impostors, all_enrolled)

@@ -1,0 +1,126 @@
+"""Verification in folds: over a matrix, over parts of it, and over listed pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.results import Fold
+from bioeval.evaluation.cross.splits import Sides, Split, SplitPlan
+from bioeval.scores.blocks import BlockReader, Progress, as_row
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.attempts import VerificationJob
+from bioeval.tallies.by_fold import Judged, Part, judge_folds, judge_listed, judge_two
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.threshold_rules import Attempts
+
+
+class _Ticker:
+    """Adds up the rows done for a progress callback."""
+
+    def __init__(self, progress: Progress, total: int):
+        self.progress, self.done, self.total = progress, 0, total
+
+    def __call__(self, rows: int) -> None:
+        self.done = min(self.done + rows, self.total)
+        self.progress(self.done, self.total)
+
+
+def verify_matrix(
+    reader: BlockReader,
+    plan: SplitPlan,
+    sides: Sides,
+    options: FoldOptions,
+    progress: Progress | None,
+) -> dict[tuple[int, int], Fold]:
+    """Evaluate verification over a matrix, each repeat in one sweep."""
+    scores = sides.scores
+    found: dict[tuple[int, int], Fold] = {}
+    tick = None
+    if progress is not None:
+        tick = _Ticker(progress, 2 * plan.shape[0] * scores.shape[0])
+    for repeat in range(plan.shape[0]):
+        splits = [plan.split(repeat, fold) for fold in range(plan.folds_of(repeat))]
+        code, parts = _coded(plan, repeat, sides.n)
+        if options.templates == "multi" and not sides.keeps_subjects(code):
+            judged = _fold_by_fold(sides, splits, options)
+            if tick is not None:
+                tick(2 * scores.shape[0])
+        else:
+            codes = code[sides.probe], code[sides.gallery]
+            judged = judge_folds(
+                scores, reader, options.rule, options.fixed, parts, codes, options.templates,
+                options.fusion, tick,
+            )  # fmt: skip
+        for fold, (one, split) in enumerate(zip(judged, splits, strict=True)):
+            found[repeat, fold] = Fold.of_judged(one, *sides.sizes(split))
+    return found
+
+
+def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Part, Part]]]:
+    """Return the fold of each sample, and training and test part of each fold."""
+    if plan.codes is not None:
+        code = plan.codes[repeat]
+        number = plan.folds_of(repeat)
+        parts = [(Part(k, inside=False), Part(k)) for k in range(number)]
+        return np.where(code < 0, number, code), parts
+    split = plan.split(repeat, 0)
+    code = np.full(n, 2, dtype=np.int64)
+    code[split.train], code[split.test] = 1, 0
+    return code, [(Part(1), Part(0))]
+
+
+def _fold_by_fold(sides: Sides, splits: list[Split], options: FoldOptions) -> list[Judged]:
+    """Evaluate each fold by itself, where templates of a subject are fused in several parts."""
+    return [judge_views(sides.view(one.train), sides.view(one.test), options) for one in splits]
+
+
+def judge_views(train: Scores | None, test: Scores | None, options: FoldOptions) -> Judged:
+    """Choose a threshold on the training scores, and count both parts at it."""
+    if train is None or test is None:
+        nothing = Attempts.listed(np.empty(0), np.empty(0))
+        only = next((s for s in (train, test) if s is not None), None)
+        if only is None:
+            return judge_listed(nothing, nothing, options.rule, options.fixed)
+        args = (options.rule, options.fixed, options.templates, options.fusion)
+        both = judge_two(only, only, *args)
+        if train is None:
+            return judge_listed(nothing, both.test, options.rule, options.fixed)
+        return Judged(both.chosen, both.train, nothing)
+    return judge_two(train, test, options.rule, options.fixed, options.templates, options.fusion)
+
+
+def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
+    """Return some pairs as attempts; failed comparisons are left out."""
+    row = as_row(scores.values, scores.kind, scores.nan)[0]
+    index = index[row[index] == row[index]]
+    genuine = scores.genuine[index]
+    return Attempts.listed(row[index[genuine]], row[index[~genuine]])
+
+
+def verify_pairs(
+    scores: PairScores, plan: SplitPlan, options: FoldOptions
+) -> dict[tuple[int, int], Fold]:
+    """Evaluate verification over listed pairs, which are the samples."""
+    found: dict[tuple[int, int], Fold] = {}
+    for repeat, fold in plan.places:
+        split = plan.split(repeat, fold)
+        parts = [listed_attempts(scores, part) for part in (split.train, split.test)]
+        sizes = _size_of(scores, split.train), _size_of(scores, split.test)
+        judged = judge_listed(parts[0], parts[1], options.rule, options.fixed)
+        found[repeat, fold] = Fold.of_judged(judged, *sizes)
+    return found
+
+
+def _size_of(scores: PairScores, index: np.ndarray) -> int:
+    """Return the number of subjects of some pairs; of pairs, where subjects are unknown."""
+    if scores.pair_subjects is None:
+        return len(index)
+    return len(set(scores.pair_subjects[index].ravel().tolist()))
+
+
+def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:
+    """Return the verification attempts of some scores, by subject."""
+    reader = BlockReader(scores)
+    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    return SubjectAttempts(job, reader)

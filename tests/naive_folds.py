@@ -1,0 +1,115 @@
+"""Verification in folds, written from the definitions: slow, and read by people."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import naive
+import numpy as np
+import strategies as cases
+from hypothesis import strategies as st
+
+RULES: dict[str, Any] = {
+    "eer": "eer",
+    "far": ("far", 0.25),
+    "far 0": ("far", 0.0),
+    "far 1": ("far", 1.0),
+    "accuracy": "accuracy",
+    "hter": "hter",
+    "cost": ("cost", 0.25, 1.0, 4.0),
+    "free": ("cost", 0.5, 0.0, 1.0),
+    "fixed": ("fixed", 0.25),
+}
+
+
+def naive_threshold(rule: str, genuine: list, impostor: list, kind: str) -> Any:
+    """Return the threshold of a rule, by its definition; None where there is none to choose."""
+    if rule == "fixed":
+        return 0.25
+    if not genuine or not impostor:
+        return None
+    if rule == "eer":
+        return naive.eer(genuine, impostor, kind).threshold
+    if rule.startswith("far"):
+        target = {"far": 0.25, "far 0": 0.0, "far 1": 1.0}[rule]
+        return naive.threshold_at_far(genuine, impostor, kind, target)
+    if rule == "accuracy":
+        total = len(genuine) + len(impostor)
+        return naive.min_cost(genuine, impostor, kind, Fraction(len(genuine), total))[1]
+    weights = {"hter": (Fraction(1, 2), 1, 1), "cost": (Fraction(1, 4), 1, 4), "free": (0.5, 0, 1)}
+    return naive.min_cost(genuine, impostor, kind, *weights[rule])[1]
+
+
+def naive_fold(
+    case: cases.Case, train: Any, test: Any, rule: str, templates: str, fusion: str
+) -> tuple[Any, list[Any]]:
+    """Return threshold and (genuine, impostor, fr, fa) of the training and of the test part."""
+    attempts = []
+    for probes, gallery in (train, test):
+        if not len(probes) or not len(gallery):
+            attempts.append(([], []))
+            continue
+        given = case.naive(probes, gallery)
+        if templates == "single":
+            attempts.append(naive.attempts_single(**given))
+        else:
+            attempts.append(naive.attempts_multi(**given, fusion=fusion))
+    threshold = naive_threshold(rule, *attempts[0], case.kind)
+    found = []
+    for genuine, impostor in attempts:
+        if threshold is None:
+            found.append((len(genuine), len(impostor), 0, 0))
+            continue
+        _, fr, fa, _ = naive.verification_counts(genuine, impostor, [threshold], case.kind)
+        found.append((len(genuine), len(impostor), fr[0], fa[0]))
+    return threshold, found
+
+
+def parts_of(case: cases.Case, samples: list[int]) -> tuple[list[int], list[int]]:
+    """Return the probes and the gallery templates among the samples: probes are numbered first."""
+    m, n = case.values.shape
+    if case.square:
+        return samples, samples
+    return [i for i in samples if i < m], [i - m for i in samples if i >= m]
+
+
+@st.composite
+def folds_of(draw: st.DrawFn, case: cases.Case) -> np.ndarray:
+    """Draw the fold of each sample, some never tested."""
+    m, n = case.values.shape
+    size = n if case.square else m + n
+    codes = draw(st.lists(st.integers(-1, 2), min_size=size, max_size=size))
+    found = np.array(codes)
+    if len(np.unique(found[found >= 0])) < 2:
+        found[0], found[-1] = 0, 1
+    return found
+
+
+def assert_folds(
+    ds: Any, case: cases.Case, codes: np.ndarray, rule: str, templates: str, fusion: str
+) -> None:
+    tested = [int(k) for k in np.unique(codes) if k >= 0]
+    assert dict(ds.sizes)["fold"] == len(tested)
+    for place, k in enumerate(tested):
+        train = parts_of(case, np.flatnonzero(codes != k).tolist())
+        test = parts_of(case, np.flatnonzero(codes == k).tolist())
+        threshold, expected = naive_fold(case, train, test, rule, templates, fusion)
+        one = ds.isel(repeat=0, fold=place)
+        found = one.threshold.item()
+        if threshold is None or math.isnan(threshold):
+            assert math.isnan(found)
+        else:
+            assert found == threshold
+        for prefix, (genuine, impostor, fr, fa) in zip(("train_", ""), expected, strict=True):
+            names = ("genuine_attempts", "impostor_attempts", "fr", "fa")
+            counts = [one[prefix + name].item() for name in names]
+            assert counts == [genuine, impostor, fr, fa], prefix
+            defined = threshold is not None
+            for rate, count, attempts in (("frr", fr, genuine), ("far", fa, impostor)):
+                wanted = count / attempts if attempts and defined else math.nan
+                np.testing.assert_equal(one[prefix + rate].item(), wanted)
+            if defined:
+                assert one[prefix + "ga"].item() == genuine - fr
+                assert one[prefix + "gr"].item() == impostor - fa
