@@ -19,7 +19,7 @@ from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.attempts import require_values
-from bioeval.tallies.reid_jobs import RetrievalJob, ReturnedJob
+from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import require_ranks
 from bioeval.tallies.reid_mask import kept_scores
 from bioeval.tallies.thresholds import check_thresholds
@@ -264,9 +264,7 @@ def gom(
     if isinstance(grid, int):
         raise DataError("thresholds of GOM are None or an increasing array, not a number of them")
     assert grid is not None
-    job = ReturnedJob(
-        scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference"
-    )
+    job = GomJob(scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference")
     require_ranks(scores, max_rank)
     result = gom_dataset(
         job.run(progress),

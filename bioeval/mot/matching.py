@@ -12,7 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from bioeval.kernels.overlaps import count_overlaps, list_overlaps, match_frames
+from bioeval.kernels.overlaps import (
+    Frames,
+    Pairing,
+    count_overlaps,
+    list_overlaps,
+    match_frames,
+)
 from bioeval.mot.sequence import Boxes
 
 #: How far below the threshold an overlap may be by rounding alone: coordinates are decimals.
@@ -103,23 +109,25 @@ def match(
     begin = truth.starts(frames)
     targets = int(truth.code.max()) + 1 if len(truth) else 0
     most = int(np.diff(overlaps.start[begin]).max(initial=0))
-    open_truth, open_edge = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
-    found = np.full(len(truth), -1, dtype=np.int64)
-    taken = np.zeros(len(result), dtype=np.uint8)
     memory = 0 if not keep else _EVER if pairing == "last-known" else 1
-    state = (
-        *(memory, serial, begin, truth.code, result.code, overlaps.start, overlaps.row),
-        *(np.full(targets, -1, dtype=np.int64), np.full(targets, -2, dtype=np.int64)),
-        *(found, taken, np.zeros(len(result), dtype=np.int64), open_truth, open_edge),
+    frame_data = Frames(serial, begin, truth.code, result.code, overlaps.start, overlaps.row)
+    state = Pairing(
+        last=np.full(targets, -1, dtype=np.int64),
+        last_serial=np.full(targets, -2, dtype=np.int64),
+        match=np.full(len(truth), -1, dtype=np.int64),
+        taken=np.zeros(len(result), dtype=np.uint8),
+        degree=np.zeros(len(result), dtype=np.int64),
+        open_truth=np.zeros(most, dtype=np.int64),
+        open_overlap=np.zeros(most, dtype=np.int64),
     )
-    frame, competing = match_frames(0, False, *state)
+    frame, competing = match_frames(0, False, memory, frame_data, state)
     while frame < frames:
-        rows, edges = open_truth[:competing], open_edge[:competing]
+        rows, edges = state.open_truth[:competing], state.open_overlap[:competing]
         columns = overlaps.row[edges]
         for i, j in _assign(rows, columns, overlaps.iou[edges], pairing == "last-known"):
-            found[i], taken[j] = j, 1
-        frame, competing = match_frames(frame, True, *state)
-    return found
+            state.match[i], state.taken[j] = j, 1
+        frame, competing = match_frames(frame, True, memory, frame_data, state)
+    return state.match
 
 
 def _assign(

@@ -1,4 +1,4 @@
-"""GOM: how well what is returned within a threshold answers a query."""
+"""GOM: retrieval and verification within a threshold, for open-world re-identification."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bioeval.results.average_precision import (
     ranks_of,
 )
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.tallies.reid_counts import ReturnedTally
+from bioeval.tallies.reid_counts import GomTally
 
 VARIANTS = ("paper", "reference")
 
 
 def gom_dataset(
-    tally: ReturnedTally,
+    tally: GomTally,
     *,
     budget: int = 3000,
     variant: str = "paper",
@@ -39,8 +39,8 @@ def gom_dataset(
     opened = int(absent.sum())
     rp, vp, precision, recall = _per_threshold(tally, ties, capped=every)
     rep = np.sqrt(rp * vp)
-    fr = np.minimum(tally.returned / budget, 1.0)
-    something = tally.returned > 0
+    fr = np.minimum(tally.retrieved / budget, 1.0)
+    something = tally.retrieved > 0
     own = _own_within(tally)
     means = {
         name: rate(values[found].sum(axis=0), queries)
@@ -118,11 +118,11 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
 
 
 def _per_threshold(
-    tally: ReturnedTally, ties: str, *, capped: bool
+    tally: GomTally, ties: str, *, capped: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return RP, VP, precision and recall of each query at each threshold."""
-    matches, returned = tally.matches, tally.returned
-    shape = returned.shape
+    matches, retrieved = tally.matches, tally.retrieved
+    shape = retrieved.shape
     within = np.searchsorted(tally.thresholds, matches.distance)
     inside = within < shape[1]
     flat = matches.query[inside] * shape[1] + within[inside]
@@ -135,7 +135,7 @@ def _per_threshold(
     hits = np.rint(up_to(np.ones(len(ranks))))
     with np.errstate(invalid="ignore", divide="ignore"):
         rp = np.where(hits > 0, up_to(matches.order / ranks) / hits, 0.0)
-        listed = returned.astype(np.float64)
+        listed = retrieved.astype(np.float64)
         if capped:
             last = np.zeros(shape[0])
             some = matches.counts > 0
@@ -143,11 +143,11 @@ def _per_threshold(
             listed = np.minimum(listed, last[:, None])
         positives = matches.counts[:, None].astype(np.float64)
         vp = hits / (listed - hits + positives)
-        precision = np.where(returned > 0, hits / returned, 0.0)
+        precision = np.where(retrieved > 0, hits / retrieved, 0.0)
         return rp, vp, precision, hits / positives
 
 
-def _own_within(tally: ReturnedTally) -> np.ndarray:
+def _own_within(tally: GomTally) -> np.ndarray:
     """Say for each query and threshold whether a match is within it."""
     matches = tally.matches
     nearest = np.full(len(matches.counts), np.inf)
