@@ -125,10 +125,10 @@ def _rank_identities(queries, gallery, mates, counts, start, stop):
         for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
             for j in range(gallery.run_first[r], gallery.run_stop[r]):
                 x = row[j]
-                g = gallery.identity[j]
                 if x < best:
-                    mark[g] = 3
+                    mark[gallery.identity[j]] = 3
                 elif x == best:
+                    g = gallery.identity[j]
                     mark[g] = max(mark[g], 2 if j < place else 1)
         if queries.own[i] >= 0:
             mark[queries.own[i]] = 0
@@ -247,10 +247,10 @@ def _single_shots(queries, gallery, mates, draws, at_rank, start, stop):
             for q in range(s):
                 j = columns[q]
                 x = row[j]
-                g = gallery.identity[j]
                 if x < d or (draws.stable and x == d and j < where):
-                    first[g] += 1
+                    first[gallery.identity[j]] += 1
                 elif x == d and not draws.stable:
+                    g = gallery.identity[j]
                     equal[g] += 1
                     some_tied = some_tied or kept[g] > 0
             if draws.repeats > 0:

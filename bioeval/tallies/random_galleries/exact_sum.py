@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.kernels import expected_counts as kernel
+from bioeval.kernels.fixed_sums import add_fixed
 
 # A chance is kept as a multiple of 2^-60. The last 30 bits are added up apart, so that neither
 # sum overflows before 2^33 chances.
@@ -37,7 +37,7 @@ class FixedSums:
 
     def add(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Add each row of `values` to the row of the table that `rows` names; -1 for none."""
-        kernel.add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
+        add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
         self._carry()
 
     def merge(self, other: FixedSums) -> FixedSums:

@@ -38,11 +38,16 @@ class SampledJob:
         rows = slice(block.low, block.low + len(block.values))
         shape = (self.drawn.repeats, len(block.values))
         found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
-        kernel.draw_facts(  # type: ignore[call-arg]
-            block.values, block.columns, block.starts, block.own, block.self_position,
-            self.reader.scores.probe_ids[rows], self.drawn.size, self.key,
-            *(found[name] for name in FACTS), self.mates[rows], self.others[rows],
-        )  # fmt: skip
+        probes = kernel.Block(
+            values=block.values,
+            columns=block.columns[0],
+            starts=block.starts,
+            own=block.own,
+            self_position=block.self_position,
+            probe=self.reader.scores.probe_ids[rows],
+        )
+        facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
+        kernel.draw_facts(probes, self.drawn.size, self.key, facts)
         for name in FACTS:
             self.facts[name][:, rows] = found[name]
 
