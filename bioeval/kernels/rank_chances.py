@@ -168,7 +168,7 @@ def one_more(target, source, below, y, x):
 
 
 @njit(cache=True)
-def successes(trials, count, u, tiny, terms):
+def successes(trials, count, u, limit, tiny, terms):
     """Write the chances of 0, 1, ... successes among independent trials.
 
     Trial ``s`` succeeds with chance ``chance[s] + u more[s]`` and is made ``times[s]`` times. All
@@ -181,14 +181,15 @@ def successes(trials, count, u, tiny, terms):
     count : int
         Number of trials.
     u : float
+    limit : int
+        Terms to compute.
     tiny : float
-    terms : float64 array, shape (3, limit)
+    terms : float64 array, shape (3, >= limit), C-contiguous
         The first row is written; the others are scratch.
     """
     chance, more, times = trials.chance, trials.more, trials.times
     out, factor, spare = terms[0], terms[1], terms[2]
-    limit = len(out)
-    out[:] = 0.0
+    out[:limit] = 0.0
     mean = 0.0
     made = 0
     for s in range(count):
@@ -419,7 +420,7 @@ def repeated_trials(number, size, kinds, trials):
 def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
     """Add the distribution of the number of successes, times a weight, to the ranks."""
     if loose == 0:
-        successes(trials, kinds, 0.0, tiny, terms)
+        successes(trials, kinds, 0.0, len(chance), tiny, terms)
         for k in range(len(chance)):
             chance[k] = weight * terms[0, k]
         return
@@ -430,7 +431,7 @@ def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
     while rule < len(rules.sizes) - 1 and rules.sizes[rule] < wanted:
         rule += 1
     for q in range(rules.starts[rule], rules.starts[rule + 1]):
-        successes(trials, kinds, rules.nodes[q], tiny, terms)
+        successes(trials, kinds, rules.nodes[q], len(chance), tiny, terms)
         for k in range(len(chance)):
             chance[k] += weight * rules.weights[q] * terms[0, k]
 
@@ -502,10 +503,7 @@ def rank_row(row, block, i, draw, rules, ranks):
         tied[a] = weight[a] * (1.0 - untied)
         if beyond or shift >= limit:
             continue
-        room = limit - shift
-        add_ranks(
-            trials, kinds, loose, rules, draw.tiny, weight[a], terms[:, :room], chance[a, shift:]
-        )
+        add_ranks(trials, kinds, loose, rules, draw.tiny, weight[a], terms, chance[a, shift:])
 
 
 @njit(parallel=True, cache=True)

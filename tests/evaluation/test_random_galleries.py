@@ -142,7 +142,7 @@ def successes(chance, more, u, limit, times=None) -> np.ndarray:
     """Call the kernel; trials are made once each unless `times` says."""
     terms = np.full((3, limit), np.nan)
     times = np.ones(len(chance), dtype=np.int64) if times is None else times
-    kernel.successes(kernel.Trials(chance, more, times), len(chance), u, 1e-30, terms)
+    kernel.successes(kernel.Trials(chance, more, times), len(chance), u, limit, 1e-30, terms)
     return terms[0]
 
 
