@@ -611,7 +611,7 @@ GOOD = "1,1,0,0,10,10,1\n"
         (GOOD + "\n2,1,0,0,10,-0.5,1\n", "line 3: height is -0.5; expected 0"),
         (
             GOOD + "2,1,0,0,10\n",
-            "has 5 columns separated by commas; expected 6 or more: fr",
+            "line 2: has 5 columns separated by commas; expected 6 or more",
         ),
         (GOOD + "2,1,0,0,10,10\n", "line 2: has 6 columns .* expected 7, as in line 1"),
         (GOOD + "2,1,0,0,10,10,1,1\n", "line 2: has 8 columns"),
@@ -801,7 +801,7 @@ def test_a_timeline_of_nothing():
         be.plot.timeline(be.tracking(TRUTH, RESULT))
     with pytest.raises(be.DataError, match="timeline=True"):
         be.plot.timeline(5)
-    with pytest.raises(be.DataError, match="sequence is 'a'; expected none"):
+    with pytest.raises(be.DataError, match="sequence is 'a'; expected None"):
         be.plot.timeline(ds, sequence="a")
     with pytest.raises(be.DataError, match="camera is 'a'; expected none"):
         be.plot.timeline(ds, camera="a")

@@ -1,4 +1,4 @@
-"""Expected counts over all galleries that may be drawn, probe by probe, without sampling."""
+"""Expected counts over all possible galleries, probe by probe, without sampling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bioeval.tallies.tie_policies import TIES
 # Chances below this are left out of a sum of many: far below the last bit of any result.
 TINY = 1e-24
 
-# Chances worked out together, so that memory does not grow with the ranks.
+# Chances computed together, so that memory does not grow with the ranks.
 TILE_CHANCES = 1 << 20
 
 POLICY = {
@@ -117,7 +117,7 @@ class GalleryTally:
 
 
 class GalleryJob:
-    """Works out, for each probe, its chances over all galleries, and adds them up.
+    """Sums over probes of the chances over all galleries.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class GalleryJob:
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()), size)
 
     def add(self, block: Block) -> None:
-        """Work out the rows of a block."""
+        """Add the rows of a block."""
         room = block.own_stop - block.own_start
         tally = self.tally
         enrolled = block.own >= 0

@@ -1,4 +1,4 @@
-"""Sampling: galleries drawn at random, each evaluated as any other, and how far they differ."""
+"""Tallies of galleries drawn at random for each probe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.random_galleries.options import Drawn, require_room
 
-# Facts of probe and gallery.
+# Facts of each search.
 FACTS = ("mate", "closer", "tied", "tied_before", "other")
 
 
@@ -19,7 +19,7 @@ CURVES = 5_000
 
 
 class SampledJob:
-    """Draws galleries for each probe and finds the facts that identification follows from."""
+    """Draws galleries for each probe, and the facts of each search in them."""
 
     def __init__(self, reader: BlockReader, drawn: Drawn):
         self.reader, self.drawn = reader, drawn
