@@ -59,20 +59,20 @@ def gallery_size(
     ----------
     scores : Scores
     sizes : increasing sequence of int, optional
-        Subjects in the gallery; about a dozen up to all of them unless given. For CMS and DIR the
+        Subjects in the gallery; default: about a dozen, up to all. For CMS and DIR the
         probe's own subject is one of them, for FAR it is not.
     thresholds : None, int or increasing array of float
-        As for :func:`bioeval.open_set`; about 100 unless given.
+        As for :func:`bioeval.open_set`; default: about 100.
     max_rank : int, optional
         Number of ranks; None gives every attainable one while the table stays small, else 100.
     fusion, ties, impostors
         As for :func:`bioeval.open_set`. Ranks count subjects.
     unenrolled_shares : sequence of float
-        Shares of probes that are not enrolled, to weigh errors by.
+        Proportions of unenrolled probes, for the weights of the errors.
     sampling : int, optional
-        Also draw so many galleries of each size that the data have: random subjects, with only
-        their own probes. The means need none of them; they show how far one gallery may lie
-        from the mean.
+        Also draw this many galleries of each size within the data: random subjects, with only
+        their own probes. They show how far one gallery may be from the mean, which needs no
+        sampling.
     random_state : int, SeedSequence or Generator, optional
         Seed of the sampling.
     progress : callable, optional
@@ -83,8 +83,8 @@ def gallery_size(
     xarray.Dataset
         Over ``gallery_size``: ``cms`` (by ``rank``), ``recognition_rate``, ``dir`` (by
         ``threshold`` and ``rank``), ``far`` and ``frr`` (by ``threshold``), ``error_share`` (by
-        ``unenrolled_share`` and ``threshold``: the share of all searches that end in a miss or a
-        false accept), ``least_error_share`` with ``least_error_threshold`` (at the best of the
+        ``unenrolled_share`` and ``threshold``: the proportion of all searches that are a miss or
+        a false accept), ``least_error_share`` with ``least_error_threshold`` (at the best of the
         thresholds or by rejecting all; chosen on the same data, which is optimistic), and
         ``extrapolated`` and ``far_extrapolated``, 1 where a rate is beyond the data and comes
         from the model (attribute ``model``), else 0. Scalars ``genuine_attempts

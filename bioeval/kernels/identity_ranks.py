@@ -182,7 +182,7 @@ def _entries_within(queries, gallery, i, farthest, kept, columns):
 
 @njit(cache=True)
 def _add_draws(draws, state, mate, mates, kept, first, equal, at_rank):
-    """Add the drawn galleries in which this mate, of so many, is the one drawn."""
+    """Add the drawn galleries in which `mate`, one of `mates`, is the mate drawn."""
     for n in range(draws.repeats):
         if np.int64(_uniform(state, 2 * n) * mates) != mate:
             continue

@@ -83,8 +83,8 @@ def refuse_interval(interval: str | None) -> None:
     """Raise if an interval is requested for drawn galleries."""
     if interval is not None:
         raise DataError(
-            f"interval is {interval!r}, but intervals are of the gallery as it stands; give "
-            'gallery="all", or leave interval out: sampling=100 tells the spread between galleries'
+            f"interval is {interval!r}, but intervals need the whole gallery; give "
+            'gallery="all", or leave interval out: sampling=100 gives the spread between galleries'
         )
 
 
