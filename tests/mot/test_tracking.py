@@ -803,7 +803,7 @@ def test_a_timeline_of_nothing():
         be.plot.timeline(5)
     with pytest.raises(be.DataError, match="sequence is 'a'; expected None"):
         be.plot.timeline(ds, sequence="a")
-    with pytest.raises(be.DataError, match="camera is 'a'; expected none"):
+    with pytest.raises(be.DataError, match="camera is 'a'; expected None"):
         be.plot.timeline(ds, camera="a")
 
 
