@@ -101,7 +101,7 @@ class _Frames(click.ParamType):
     "--out", metavar="DIR", help="Write results.nc, summary.json, table.txt and targets.csv."
 )
 @click.option(
-    "--plots", is_flag=True, help="With --out: also spells.csv and a timeline of the targets."
+    "--plots", is_flag=True, help="With --out: also segments.csv and a timeline of the targets."
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document: rates are fractions."

@@ -47,9 +47,10 @@ def write_tracking(dataset: xr.Dataset, folder: Path, reword: Callable[[str], st
     dataset.to_netcdf(folder / "results.nc", engine="h5netcdf")
     text = plain(TrackingTable(dataset, True, reword), WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8")
-    for dim in (dim for dim in ("target", "sequence", "spell") if dim in dataset.dims):
+    files = {"target": "targets.csv", "sequence": "sequences.csv", "spell": "segments.csv"}
+    for dim in (dim for dim in files if dim in dataset.dims):
         rows = _rows(dataset, dim)
-        with open(folder / f"{dim}s.csv", "w", encoding="utf-8", newline="") as file:
+        with open(folder / files[dim], "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if rows:
                 writer.writerow(rows[0])

@@ -1,4 +1,4 @@
-"""Rates against the size of the gallery, and against the share of probes that are not enrolled."""
+"""Evaluation of identification against the number of subjects in the gallery."""
 
 from __future__ import annotations
 
@@ -8,41 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_probability
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.base.variables import GALLERY_SIZE, Name
+from bioeval.base.variables import Name
 from bioeval.results.closed_set import closed_set_dataset
-from bioeval.results.dataset import about_attrs, build, max_ranks, rate
-from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
+from bioeval.results.gallery_size import GallerySizeOptions, gallery_size_dataset
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.attempts import IdentificationJob, require_values
 from bioeval.tallies.random_galleries.options import require_room
-from bioeval.tallies.random_galleries.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally
+from bioeval.tallies.random_galleries.sizes import SizeJob
 from bioeval.tallies.random_galleries.thresholds import grid_over
-from bioeval.tallies.random_galleries.unseen_subjects import MODEL
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Thresholds, unless told otherwise; each has a table of counts as long as the gallery.
+# Default number of thresholds; each has a table of counts as long as the gallery.
 THRESHOLDS = 100
 
-# Sizes, unless told otherwise.
+# Default number of sizes.
 SIZES = 12
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-
-KINDS = {
-    "leave-subject-out": (ENROLLED,),
-    "unenrolled": (UNENROLLED,),
-    "both": (ENROLLED, UNENROLLED),
-}
 
 
 def gallery_size(
@@ -61,27 +51,28 @@ def gallery_size(
 ) -> xr.Dataset:
     """Evaluate identification against the number of subjects in the gallery.
 
-    Up to the number there is, each rate is the mean over **all** galleries of that many subjects,
-    exactly and without sampling; beyond it, the rate is extrapolated by a model, and marked.
+    Up to the number of subjects of the data, each rate is the mean over **all** galleries of that
+    many subjects, exactly and without sampling; beyond it, the rate is extrapolated by a model,
+    and flagged.
 
     Parameters
     ----------
     scores : Scores
     sizes : increasing sequence of int, optional
-        Subjects in the gallery; about a dozen up to all of them unless given. For CMS and DIR the
+        Subjects in the gallery; default: about a dozen, up to all. For CMS and DIR the
         probe's own subject is one of them, for FAR it is not.
     thresholds : None, int or increasing array of float
-        As for :func:`bioeval.open_set`; about 100 unless given.
+        As for :func:`bioeval.open_set`; default: about 100.
     max_rank : int, optional
         Number of ranks; None gives every attainable one while the table stays small, else 100.
     fusion, ties, impostors
         As for :func:`bioeval.open_set`. Ranks count subjects.
     unenrolled_shares : sequence of float
-        Shares of probes that are not enrolled, to weigh errors by.
+        Proportions of unenrolled probes, for the weights of the errors.
     sampling : int, optional
-        Also draw so many galleries of each size that the data have: random subjects, with only
-        their own probes. The means need none of them; they show how far one gallery may lie
-        from the mean.
+        Also draw this many galleries of each size within the data: random subjects, with only
+        their own probes. They show how far one gallery may be from the mean, which needs no
+        sampling.
     random_state : int, SeedSequence, Generator or RandomState, optional
         Seed of the sampling.
     progress : callable, optional
@@ -92,8 +83,8 @@ def gallery_size(
     xarray.Dataset
         Over ``gallery_size``: ``cms`` (by ``rank``), ``recognition_rate``, ``dir`` (by
         ``threshold`` and ``rank``), ``far`` and ``frr`` (by ``threshold``), ``error_share`` (by
-        ``unenrolled_share`` and ``threshold``: the share of all searches that end in a miss or a
-        false accept), ``least_error_share`` with ``least_error_threshold`` (at the best of the
+        ``unenrolled_share`` and ``threshold``: the proportion of all searches that are a miss or
+        a false accept), ``least_error_share`` with ``least_error_threshold`` (at the best of the
         thresholds or by rejecting all; chosen on the same data, which is optimistic), and
         ``extrapolated`` and ``far_extrapolated``, 1 where a rate is beyond the data and comes
         from the model (attribute ``model``), else 0. Scalars ``genuine_attempts
@@ -127,13 +118,10 @@ def gallery_size(
     (array([0.999, 0.989, 0.945]), array([0, 0, 0]))
     """
     reader = BlockReader(scores)
-    require_choice("ties", ties, TIES)
-    require_choice("impostors", impostors, IMPOSTORS)
+    options = GallerySizeOptions.parse(max_rank, ties, impostors, unenrolled_shares)
     parse_fusion(fusion)
-    check_max_rank(max_rank)
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
-    shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
     grid = grid_over(reader, thresholds, THRESHOLDS)
@@ -141,9 +129,7 @@ def gallery_size(
     repeats = 0 if sampling is None else require_integer("sampling", sampling, low=1)
     stream = Stream(seed_sequence(random_state), 0)
     (tally,) = run_jobs(scores, reader, [job], progress)
-    found = size_dataset(
-        tally, chosen, subjects, max_rank=max_rank, ties=ties, impostors=impostors, shares=shares
-    )
+    found = gallery_size_dataset(tally, chosen, subjects, options)
     if not repeats:
         return found
     names = {name: found["cms"].attrs["long_name"] for name in ("cms_by_gallery", "cms_sd")}
@@ -182,7 +168,9 @@ def _sampled(
             if size > subjects:
                 break
             # Galleries of one repeat lie within each other.
-            inside = np.zeros(subjects + 1, dtype=bool)  # the last one for nobody
+            inside = np.zeros(
+                subjects + 1, dtype=bool
+            )  # the last one for probes without a subject here
             inside[order[:size]] = True
             probes, gallery = np.nonzero(inside[groups.own])[0], np.nonzero(inside[of_column])[0]
             if not len(probes):
@@ -194,147 +182,6 @@ def _sampled(
             one = closed_set_dataset(tally, max_rank=ranks, ties=ties, unmated="skip")
             curves[r, i] = one["cms"].values
     return curves
-
-
-def size_dataset(
-    tally: SizeTally,
-    sizes: np.ndarray,
-    subjects: int,
-    *,
-    max_rank: int | None = None,
-    ties: str = "pessimistic",
-    impostors: str = "auto",
-    shares: np.ndarray,
-) -> xr.Dataset:
-    """Return the rates over sizes, from what was counted."""
-    about, grid = tally.ranks.about, tally.thresholds
-    role = impostor_role(tally.ranks, impostors)
-    longest = max(subjects, int(sizes.max()))
-    count, note = max_ranks(longest, len(sizes) * (len(grid) + 1), max_rank, DIR_LIMIT)
-    model = Sizes(tally, ties, count, KINDS[role], subjects)
-    genuine, impostor = model.genuine, model.impostors
-
-    found = np.stack([model.identified(int(size)) for size in sizes])
-    fa = np.stack([model.accepted(int(size)) for size in sizes])
-    dir_, cms = rate(found[:, :-1], genuine), rate(found[:, -1], genuine)
-    far = rate(np.minimum(fa, impostor), impostor)
-    order = slice(None)
-    if about.kind == "similarity":
-        order = slice(None, None, -1)
-    dir_, far = dir_[:, order], far[:, order]
-    frr = 1.0 - dir_[:, :, 0]
-    beyond = (sizes > subjects).astype(np.int64)
-    far_beyond = np.array([not model.far_is_exact(int(size)) for size in sizes]).astype(np.int64)
-    by_size, each = ("gallery_size",), ("gallery_size", "threshold")
-    limits = to_user(grid, about.kind)[order]
-    in_error = _weighted(shares[:, None, None], frr, far)
-    least, where = _least(in_error, shares, limits, about.kind)
-    variables: dict[str, Any] = {
-        "cms": (("gallery_size", "rank"), cms),
-        "recognition_rate": (by_size, cms[:, 0]),
-        "dir": (("gallery_size", "threshold", "rank"), dir_),
-        "far": (each, far),
-        "frr": (each, frr),
-        "error_share": (("unenrolled_share", *each), in_error),
-        "least_error_share": (("unenrolled_share", *by_size), least),
-        "least_error_threshold": (("unenrolled_share", *by_size), where),
-        "extrapolated": (by_size, beyond),
-        "far_extrapolated": (by_size, far_beyond),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
-    }
-    coordinates = {
-        "gallery_size": sizes,
-        "rank": np.arange(1, count + 1),
-        "threshold": limits,
-        "unenrolled_share": shares,
-    }
-    remarks = [note] if note else []
-    if not genuine:
-        remarks.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
-    if not impostor:
-        remarks.append("no impostor attempt: FAR is not defined (NaN)")
-    if beyond.any() or far_beyond.any():
-        remarks += _extrapolated(sizes, subjects, bool(beyond.any()), model)
-    if beyond.any():
-        known = np.unique([max(2, subjects // 4), max(2, subjects // 2)])
-        errors = [model.validated(int(size)) for size in known if size < subjects]
-        coordinates["validation_size"] = known[: len(errors)]
-        over = ("validation_size",)
-        cms_error = np.array([_largest(cms_off) for cms_off, _ in errors])
-        far_error = np.array([_largest(far_off) for _, far_off in errors])
-        variables["validation_cms_error"] = (over, cms_error)
-        variables["validation_far_error"] = (over, far_error)
-    attrs = about_attrs(about, "identification against gallery size", remarks)
-    attrs |= {
-        "rank_unit": "subject",
-        "fusion": tally.ranks.fusion,
-        "ties": ties,
-        "impostors": role,
-        "exact_up_to": subjects,
-        "model": MODEL,
-    }
-    return build(variables, GALLERY_SIZE, coordinates, attrs)
-
-
-def _weighted(share: np.ndarray, frr: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Return the share of searches that end in an error; a class of no weight may be undefined."""
-    misses = np.where(share < 1.0, (1.0 - share) * frr, 0.0)
-    return misses + np.where(share > 0.0, share * far, 0.0)
-
-
-def _least(
-    errors: np.ndarray, shares: np.ndarray, limits: np.ndarray, kind: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest error over thresholds, and the strictest one that has it.
-
-    Parameters
-    ----------
-    errors : float64 array, shape (u, sizes, t)
-    shares : float64 array, shape (u,)
-    limits : float64 array, shape (t,)
-        Thresholds in the user's order.
-    kind : str
-
-    Returns
-    -------
-    float64 arrays, shape (u, sizes)
-        NaN where no threshold has a known error.
-    """
-    step, none = (-1, np.inf) if kind == "similarity" else (1, -np.inf)
-    # Whoever rejects all misses all the enrolled, and accepts nobody.
-    reject = np.broadcast_to(1.0 - shares[:, None, None], (*errors.shape[:2], 1))
-    every = np.concatenate([reject, errors[..., ::step]], axis=-1)
-    at = np.nanargmin(every, axis=-1)
-    least = np.take_along_axis(every, at[..., None], axis=-1)[..., 0]
-    unknown = np.isnan(errors).all(axis=-1)
-    where = np.concatenate([[none], limits[::step]])[at]
-    return np.where(unknown, np.nan, least), np.where(unknown, np.nan, where)
-
-
-def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) -> list[str]:
-    """Say what is not exact, and where the model has nothing to go by."""
-    if beyond:
-        many = sizes[sizes > subjects]
-        larger = ", ".join(f"{size:,}" for size in many)
-        found = [
-            f"gallery size{'s' * (len(many) > 1)} {larger} {'are' if len(many) > 1 else 'is'} "
-            f"beyond the {subjects:,} subject{'s' * (subjects != 1)} there are: extrapolated, "
-            f"by the model {MODEL}; its validation errors say how it did within"
-        ]
-        if model.strangers is None and model.genuine:
-            found.append("no stranger was ever closer than a mate: nothing to extrapolate from")
-        return found
-    return [
-        f"FAR at {subjects:,} subjects is extrapolated by one: an enrolled probe has "
-        f"{subjects - 1:,} other subject{'s' * (subjects != 2)}"
-    ]
-
-
-def _largest(errors: np.ndarray) -> float:
-    """Return the error of the largest size, with its sign; NaN of none."""
-    known = errors[~np.isnan(errors)]
-    return float(known[np.argmax(np.abs(known))]) if len(known) else np.nan
 
 
 def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:

@@ -1,25 +1,26 @@
-"""Re-identification tasks: scores and a convention become a labelled result."""
+"""Evaluation of re-identification under a convention, and GOM."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
-from bioeval.results.gom import VARIANTS, gom_dataset
-from bioeval.results.reid import reid_dataset, require_matches
+from bioeval.results.gom import GomOptions, gom_dataset
+from bioeval.results.reid import ReidOptions, reid_dataset, require_matches
 from bioeval.results.top_k import reid_of_lists, warn_of_short_lists
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.attempts import require_values
-from bioeval.tallies.reid_jobs import RetrievalJob, ReturnedJob
+from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import require_ranks
 from bioeval.tallies.reid_mask import kept_scores
 from bioeval.tallies.thresholds import check_thresholds
@@ -58,46 +59,46 @@ def reid(
 ) -> xr.Dataset:
     """Evaluate re-identification: CMC, mAP and mINP, as a convention has them.
 
-    Every keyword that is left out is the card's; ``bioeval protocols market1501`` tells what that
-    is, and ``docs/reid.md`` where the conventions differ.
+    Every keyword left out takes the value of the card: see ``bioeval protocols market1501``, and
+    ``docs/reid.md`` for how the conventions differ.
 
     Parameters
     ----------
     scores : Scores
         Queries against a gallery, or all against all. Metadata ``camera`` on both sides, where
-        the convention speaks of cameras. Of top-K lists (:class:`TopKScores`) a convention is
-        evaluated as far as lists tell what it asks for, with the results of :func:`top_k`.
+        the convention uses cameras. Top-K lists (:class:`TopKScores`) are evaluated by a
+        convention as far as lists determine it, with the results of :func:`top_k`.
     convention : str, path or Protocol
         The name or the path of a card with a ``[reid]`` section.
     max_rank : int
         The last rank of the CMC. Beyond the gallery's end it keeps its last value.
     ties : {"stable", "pessimistic", "optimistic", "expected"}
-        Where a non-match exactly as close as a match ranks. Under ``"expected"`` only the CMC is
-        offered where there are ties.
+        Rank of a non-match exactly as close as a match. Under ``"expected"`` with ties, only the
+        CMC is defined.
     rank_k : int
         Also report the mean AP of lists cut at this rank.
     rank_k_over : {"positives", "smaller"}
-        Whether that is divided by all matches, or by the smaller one of their number and K.
+        The denominator: the number of matches, or the smaller of that number and K.
     ap : {"sum", "trapezoid", "tied-once"}
         The form of average precision.
     unmatched : {"skip", "zero"}
-        Whether a query without a match is left out of all means, or counts as 0.
+        Whether a query without a match is excluded from all means, or counts as 0.
     removed : {"same-id-same-camera", "same-camera", "none"}
-        Which gallery entries a query does not see.
+        Gallery entries removed from a query's list.
     removed_for_ap : {"as-above", "same-id-same-camera", "none"}
-        The same for average precision and INP, where their list is another than the CMC's.
+        The same for average precision and INP, if their list is not the CMC's.
     junk : {"remove", "keep"}
-        What happens to entries of `junk_ids`.
+        Treatment of entries of `junk_ids`.
     junk_ids : sequence of int
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
         What a CMC counts.
     single_gallery_shot, separate_camera_set, first_match_break : bool
-        open-reid's flags, in place of `cmc` and `removed`; ``separate_camera_set`` is the CMC's
-        alone, as it is there.
+        open-reid's flags, in place of `cmc` and `removed`; ``separate_camera_set`` applies to
+        the CMC only, as there.
     sampling : "exact" or int
-        Of single gallery shots: the mean over all draws, or over so many for each query.
+        For single gallery shots: the mean over all draws, or the number of draws per query.
     random_state : int
-        Of the draws.
+        Seed of the draws.
     per_query : bool
         Also return ``average_precision``, ``inp``, ``first_match_rank``, ``matches`` and
         ``removed_entries`` of each query, over ``probe``.
@@ -109,7 +110,7 @@ def reid(
     xarray.Dataset
         ``cmc`` and ``cmc_count`` over ``rank``; scalars ``mean_ap``, ``mean_inp``,
         ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the denominator), ``skipped``,
-        ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries not seen, over all
+        ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries removed, over all
         queries) and ``tied``.
 
     Raises
@@ -129,7 +130,7 @@ def reid(
     ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
 
     Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
-    the matches of a query are, and one sweep of the row counts what stands before each.
+    the matches of a query are, and one sweep of the row counts what ranks before each.
 
     Examples
     --------
@@ -164,7 +165,7 @@ def reid(
         require_integer("sampling", sampling, low=1)
         if rules.cmc != "single-gallery-shot":
             raise ProtocolError(
-                f"sampling is of single gallery shots; the CMC here counts {rules.cmc}, which "
+                f"sampling applies to single gallery shots; the CMC here counts {rules.cmc}, which "
                 "draws nothing"
             )
     seed = require_integer("random_state", random_state, low=0)
@@ -173,7 +174,8 @@ def reid(
         warn_of_short_lists(result)
         return result
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed)
-    result = reid_dataset(job.run(progress), per_query=per_query, **rules.result_options())
+    options = ReidOptions(**rules.result_options(), per_query=per_query)
+    result = reid_dataset(job.run(progress), options)
     if rules.unmatched == "skip":
         require_matches(result)
     if rules.changed:
@@ -196,26 +198,26 @@ def gom(
 ) -> xr.Dataset:
     """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
 
-    For a query with a match, everything within the threshold tau is returned: RP is the average
+    For a query with a match, everything within the threshold tau is retrieved: RP is the average
     precision of that list over the matches in it, VP is ``TP / (TP + FN + FP)``, and ReP is
     ``sqrt(RP VP)``. For a query whose identity is not in the gallery, FR is ``min(FP / B, 1)``.
 
     Parameters
     ----------
     scores : Scores
-        Queries of both kinds may stand in one matrix.
+        Enrolled and unenrolled queries may be in one matrix.
     thresholds : None or increasing array of float
         On the normalised scale; None: 0, 0.01 ... 1. Areas are over these.
     budget : int
-        B, the number of false returns beyond which a query is as bad as can be.
+        B, the number of false retrievals at which FR reaches 1.
     normalize : bool
         Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix.
     variant : {"paper", "reference"}
         ``"paper"``: the definitions of the text. ``"reference"``: those of the program behind the
-        published figures: returned entries are counted up to the last match only, the means are
+        published figures: retrieved entries are counted up to the last match only, the means are
         over all queries, and removed entries stay at distance 1.
     convention : str, path or Protocol
-        What a query does not see: only the removal, the junk and the ties of the card matter.
+        A card; only its removal, junk and ties are used.
     ties : {"stable", "pessimistic", "optimistic"}
         In place of the card's.
     max_rank : int
@@ -250,32 +252,21 @@ def gom(
     """
     _require_scores(scores)
     require_values(scores, "GOM")
-    require_choice("variant", variant, VARIANTS)
-    require_choice("ties", ties or "stable", ("stable", "pessimistic", "optimistic"))
-    require_integer("budget", budget, low=1)
-    require_integer("max_rank", max_rank, low=1)
+    options = GomOptions(budget, variant, ties or "stable", max_rank, per_query)
     rules = convention_of(convention, ties=ties)
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
             "ties='stable', 'pessimistic' or 'optimistic'"
         )
-    grid = np.arange(TAUS) / (TAUS - 1.0) if thresholds is None else check_thresholds(thresholds)
-    if isinstance(grid, int):
+    grid = check_thresholds(thresholds)
+    if grid is None:
+        grid = np.arange(TAUS) / (TAUS - 1.0)
+    elif isinstance(grid, int):
         raise DataError("thresholds of GOM are None or an increasing array, not a number of them")
-    assert grid is not None
-    job = ReturnedJob(
-        scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference"
-    )
+    job = GomJob(scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference")
     require_ranks(scores, max_rank)
-    result = gom_dataset(
-        job.run(progress),
-        budget=budget,
-        variant=variant,
-        ties=rules.ties,
-        max_rank=max_rank,
-        per_query=per_query,
-    )
+    result = gom_dataset(job.run(progress), replace(options, ties=rules.ties))
     result.attrs |= {"convention": rules.name, "removes": rules.removed}
     return result
 

@@ -15,7 +15,7 @@ from bioeval.evaluation.tally_file import complaint
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.open_set import open_set_dataset
 from bioeval.results.random_galleries import closed_set_expected, open_set_expected
-from bioeval.results.reid import reid_dataset
+from bioeval.results.reid import ReidOptions, reid_dataset
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.about import About
 from bioeval.scores.formats.damage import guarded
@@ -143,7 +143,7 @@ class Tally:
             expected = open_set_expected if node == "open_set" else closed_set_expected
             result = expected(part.tally, **part.options)
         elif isinstance(part.tally, ReidTally):
-            result = reid_dataset(part.tally, **part.options)
+            result = reid_dataset(part.tally, ReidOptions(**part.options))
         elif node == "open_set":
             result = open_set_dataset(part.tally, **part.options)
         else:

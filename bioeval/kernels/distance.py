@@ -1,4 +1,4 @@
-"""From inner products to distances, in place; what the products lost is computed again."""
+"""Inner products to distances, in place; distances that lost digits are computed again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numba import njit, prange
 def finish_euclidean(products, x, y, xx, yy, near, cosine):
     """Turn inner products into Euclidean distances, or into cosine distances of unit vectors.
 
-    Where the squared distance is a small share of the squared lengths, the subtraction has lost
-    digits; it is then summed from the differences, in float64. Equal vectors are at 0 exactly.
+    If the squared distance is small beside the squared lengths, the subtraction has lost digits;
+    it is then summed from the differences, in float64. Equal vectors are at 0 exactly.
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ def finish_euclidean(products, x, y, xx, yy, near, cosine):
     xx, yy : float arrays, shape (b,) and (n,)
         Squared lengths.
     near : float
-        The share below which a squared distance is computed again.
+        Proportion of the squared lengths below which a squared distance is computed again.
     cosine : bool
-        Halve the squared distance (``1 - cos``) in place of taking its root.
+        Halve the squared distance (``1 - cos``) instead of taking its root.
     """
     # Constants of the dtype of the products, which keep the loops in it.
     zero = near - near

@@ -6,8 +6,60 @@ probe and gallery, so that neither threads nor the order of the rows change a dr
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit, prange
+
+
+class Block(NamedTuple):
+    """A block of probes.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n)
+        Distances, grouped by subject; NaN = no attempt.
+    columns : int64 array, shape (n,)
+        Place of each candidate in the gallery's own order, for stable ties.
+    starts : int64 array, shape (groups + 1,)
+        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
+    own, self_position : int64 arrays, shape (b,)
+        The row's own group, and the candidate that is the probe itself; -1 for none.
+    probe : int64 array, shape (b,)
+        The number from which a row's random numbers follow, with the seed.
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    own: np.ndarray
+    self_position: np.ndarray
+    probe: np.ndarray
+
+
+class Facts(NamedTuple):
+    """The outcome of each search in each gallery, written.
+
+    Attributes
+    ----------
+    mate, other : float64 arrays, shape (r, b)
+        In each gallery, the nearest drawn template of the own subject, and of the others; NaN
+        without one.
+    closer, tied, tied_before : int64 arrays, shape (r, b)
+        Subjects closer than the mate, exactly as close, and those of the latter with an earlier
+        place.
+    mates, others : int64 arrays, shape (b,)
+        1 if the own subject has a usable template, else 0; and the number of other subjects with
+        one.
+    """
+
+    mate: np.ndarray
+    other: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    tied_before: np.ndarray
+    mates: np.ndarray
+    others: np.ndarray
 
 
 @njit(cache=True)
@@ -25,29 +77,28 @@ def below(word, count):
 
 
 @njit(cache=True)
-def draw_row(
-    row, place, starts, own, itself, probe, size, key, mate, closer, tied, tied_before, other
-):  # fmt: skip
-    """Do the work of :func:`draw_facts` for one row, in float64."""
-    n = len(row)
+def draw_row(row, block, i, size, key, facts):
+    """Rank the subject of row `i`, whose distances `row` holds in float64."""
+    starts, own, place = block.starts, block.own[i], block.columns
     groups = len(starts) - 1
-    repeats = len(mate)
     golden = np.uint64(0x9E3779B97F4A7C15)
-    usable = np.empty(n, dtype=np.int64)
+    usable = np.empty(len(row), dtype=np.int64)
     begin = np.empty(groups + 1, dtype=np.int64)
     held = 0
     found = 0
     for g in range(groups):
         begin[g] = held
         for p in range(starts[g], starts[g + 1]):
-            if p != itself and row[p] == row[p]:
+            if p != block.self_position[i] and row[p] == row[p]:
                 usable[held] = p
                 held += 1
         found += g != own and held > begin[g]
     begin[groups] = held
     has_mate = own >= 0 and begin[own + 1] > begin[own]
-    seed = mixed(key[0] ^ mixed(np.uint64(probe) + key[1]))
-    for r in range(repeats):
+    facts.mates[i] = 1 if has_mate else 0
+    facts.others[i] = found
+    seed = mixed(key[0] ^ mixed(np.uint64(block.probe[i]) + key[1]))
+    for r in range(len(facts.mate)):
         state = mixed(seed + np.uint64(r) * golden)
         best = np.inf
         best_place = np.int64(-1)
@@ -100,47 +151,30 @@ def draw_row(
                 if x == best:
                     n_tied += 1
                     n_before += where < best_place
-        mate[r] = best if has_mate else np.nan
-        other[r] = nearest if found > 0 else np.nan
-        closer[r] = n_closer
-        tied[r] = n_tied
-        tied_before[r] = n_before
-    return has_mate, found
+        facts.mate[r, i] = best if has_mate else np.nan
+        facts.other[r, i] = nearest if found > 0 else np.nan
+        facts.closer[r, i] = n_closer
+        facts.tied[r, i] = n_tied
+        facts.tied_before[r, i] = n_before
 
 
 @njit(parallel=True, cache=True)
-def draw_facts(
-    block, columns, starts, own, self_position, probe, size, key,
-    mate, closer, tied, tied_before, other, mates, others,
-):  # fmt: skip
+def draw_facts(block, size, key, facts):
     """Rank each row's subject in galleries drawn at random.
 
     Parameters
     ----------
-    block, columns, starts, own, self_position
-        As for ``rank_chances``.
-    probe : int64 array, shape (b,)
-        What tells a row's random numbers from those of other rows.
+    block : Block
     size : int
-        Templates drawn of each subject; all, where it has fewer.
+        Templates drawn of each subject; all, if it has fewer.
     key : uint64 array, shape (2,)
         The seed.
-    mate, other : float64 arrays, shape (r, b), written
-        In each gallery, the nearest drawn template of the own subject, and of the others; NaN
-        where there is none.
-    closer, tied, tied_before : int64 arrays, shape (r, b), written
-        Subjects closer, exactly as close, and of these the ones that stand before.
-    mates, others : int64 arrays, shape (b,), written
-        Whether the own subject has a usable template, and the number of other subjects that do.
+    facts : Facts
+        Written.
     """
-    n = block.shape[1]
-    for i in prange(block.shape[0]):
+    n = block.values.shape[1]
+    for i in prange(block.values.shape[0]):
         row = np.empty(n)
         for p in range(n):
-            row[p] = block[i, p]
-        has_mate, found = draw_row(
-            row, columns[0], starts, own[i], self_position[i], probe[i], size, key,
-            mate[:, i], closer[:, i], tied[:, i], tied_before[:, i], other[:, i],
-        )  # fmt: skip
-        mates[i] = 1 if has_mate else 0
-        others[i] = found
+            row[p] = block.values[i, p]
+        draw_row(row, block, i, size, key, facts)

@@ -1,4 +1,4 @@
-"""Random galleries of fewer subjects: candidates within thresholds, and how many stay closer."""
+"""Random galleries of fewer subjects: candidates within thresholds, and number closer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def candidates_within(block, own_start, own_stop, thresholds, base, scale, guide
     Parameters
     ----------
     block : float array, shape (b, g)
-        Fused distances; NaN = no attempt. The row's own subject stands at ``own_start:own_stop``.
+        Fused distances; NaN = no attempt. The row's own subject is at ``own_start:own_stop``.
     thresholds, base, scale, guide
         As for ``count_thresholds``.
     found : int64 array, shape (b, t), written
@@ -60,19 +60,19 @@ def add_counts(found, kind, table):
 def drawn_marked(population, drawn, weights, limit, out):
     """Mix the hypergeometric distributions of 0, 1, ... marked subjects.
 
-    Marked subjects are taken up one by one: where `j` of the first `r` are drawn, the next one is
-    drawn with chance ``(drawn - j) / (population - r)``. All terms are positive.
+    Marked subjects are added one by one: if `j` of the first `r` are drawn, the next one is drawn
+    with chance ``(drawn - j) / (population - r)``. All terms are positive.
 
     Parameters
     ----------
     population, drawn : int
-        Subjects, and how many of them are drawn.
+        Number of subjects, and number drawn.
     weights : float64 array, shape (a, marked)
-        Of each mixture, the weight of 0, 1, ... marked subjects.
+        Weights of 0, 1, ... marked subjects, for each mixture.
     limit : int
-        Terms wanted; what lies beyond is left out.
+        Number of terms.
     out : float64 array, shape (a, limit), written
-        Of each mixture, the chance of 0, 1, ... marked subjects drawn.
+        Chance of 0, 1, ... marked subjects drawn, for each mixture.
     """
     row = np.zeros(limit)
     row[0] = 1.0

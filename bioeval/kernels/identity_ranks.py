@@ -1,6 +1,8 @@
-"""Where the query's identity stands among identities: each once, or one template of each drawn."""
+"""Rank of the query's identity among identities: each at its first entry, or by drawn entries."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
@@ -9,6 +11,88 @@ from numba import njit, prange
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 MIX_B = np.uint64(0x94D049BB133111EB)
+
+
+class Queries(NamedTuple):
+    """A block of queries.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n)
+        Distances to the gallery; NaN = no attempt.
+    own : int64 array, shape (b,)
+        The identity of each query; -1 for none.
+    which : int64 array, shape (b,)
+        The list of columns that each query searches.
+    """
+
+    values: np.ndarray
+    own: np.ndarray
+    which: np.ndarray
+
+
+class Gallery(NamedTuple):
+    """The gallery, and the columns of each list.
+
+    Attributes
+    ----------
+    identity : int64 array, shape (n,)
+        The identity of each column.
+    identities : int
+        Number of identities.
+    run_starts, run_first, run_stop : int64 arrays
+        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
+        ``run_starts[l]:run_starts[l + 1]``.
+    """
+
+    identity: np.ndarray
+    identities: int
+    run_starts: np.ndarray
+    run_first: np.ndarray
+    run_stop: np.ndarray
+
+
+class Mates(NamedTuple):
+    """The usable mates of each query, from near to far, as ``rank_mates`` wrote them.
+
+    Attributes
+    ----------
+    found : int64 array, shape (b,)
+        Number of mates of each row.
+    offsets : int64 array, shape (b + 1,)
+        Where the mates of each row start in the next two.
+    distance, column : arrays
+    """
+
+    found: np.ndarray
+    offsets: np.ndarray
+    distance: np.ndarray
+    column: np.ndarray
+
+
+class Draws(NamedTuple):
+    """Galleries of one entry of each identity: the ties, and which galleries.
+
+    Attributes
+    ----------
+    stable : bool
+        Whether an entry exactly as close ranks before the mate iff its column does.
+    nodes, weights : float64 arrays
+        Otherwise: such an entry ranks before with the probability of each node, and the
+        distributions are averaged with the weights.
+    repeats : int
+        0: the exact mean over all galleries. Else: the number of galleries drawn for each row.
+    seed : int
+    keys : int64 array, shape (b,)
+        The random numbers of a row depend on the seed and its key alone.
+    """
+
+    stable: bool
+    nodes: np.ndarray
+    weights: np.ndarray
+    repeats: int
+    seed: int
+    keys: np.ndarray
 
 
 @njit(cache=True)
@@ -26,160 +110,178 @@ def _uniform(state, key):
     return np.float64(_random_bits(state, key) >> np.uint64(11)) / 9007199254740992.0
 
 
+@njit(cache=True)
+def _rank_identities(queries, gallery, mates, counts, start, stop):
+    """Count the identities before the best mate of the rows ``start:stop``."""
+    mark = np.zeros(gallery.identities, np.int8)  # 3 closer, 2 and 1 tied and before or behind
+    for i in range(start, stop):
+        counts[i, :] = 0
+        if mates.found[i] == 0:
+            continue
+        row = queries.values[i]
+        best = mates.distance[mates.offsets[i]]
+        place = mates.column[mates.offsets[i]]
+        which = queries.which[i]
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            for j in range(gallery.run_first[r], gallery.run_stop[r]):
+                x = row[j]
+                if x < best:
+                    mark[gallery.identity[j]] = 3
+                elif x == best:
+                    g = gallery.identity[j]
+                    mark[g] = max(mark[g], 2 if j < place else 1)
+        if queries.own[i] >= 0:
+            mark[queries.own[i]] = 0
+        for g in range(len(mark)):
+            level = mark[g]
+            if level == 3:
+                counts[i, 0] += 1
+            elif level > 0:
+                counts[i, 1] += 1
+                counts[i, 2] += level == 2
+            mark[g] = 0
+
+
 @njit(parallel=True, cache=True)
-def rank_identities(
-    rows, identity, own, run_starts, run_first, run_stop, which, offsets, distance, column, found,
-    seen, counts,
-):  # fmt: skip
+def rank_identities(queries, gallery, mates, counts, chunks):
     """Count the identities before the best mate of each row, each at its first entry.
 
     Parameters
     ----------
-    rows : float array, shape (b, n); identity : int64 array, shape (n,)
-    own, run_starts, run_first, run_stop, which, offsets, distance, column, found
-        As for ``rank_mates``, which has filled the last three.
-    seen : int8 array, shape (chunks, identities), zeros on entry and return
+    queries : Queries
+    gallery : Gallery
+    mates : Mates
     counts : int64 array, shape (b, 3), written
         Other identities with an entry closer than the best mate, with the nearest entry exactly
         as close, and those of the latter in an earlier column; 0 without a mate.
+    chunks : int
+        Parts that the rows are divided into, one for each thread.
     """
-    b = len(rows)
-    chunks = len(seen)
+    b = len(queries.values)
     for c in prange(chunks):
-        mark = seen[c]
-        for i in range(b * c // chunks, b * (c + 1) // chunks):
-            counts[i, :] = 0
-            if found[i] == 0:
+        _rank_identities(queries, gallery, mates, counts, b * c // chunks, b * (c + 1) // chunks)
+
+
+@njit(cache=True)
+def _entries_within(queries, gallery, i, farthest, kept, columns):
+    """Write the columns up to the farthest mate, and the usable entries of each other identity."""
+    row = queries.values[i]
+    which = queries.which[i]
+    kept[:] = 0
+    count = np.int64(0)
+    for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        for j in range(gallery.run_first[r], gallery.run_stop[r]):
+            x = row[j]
+            kept[gallery.identity[j]] += x == x
+            columns[count] = j
+            count += np.int64(x <= farthest)
+    if queries.own[i] >= 0:
+        kept[queries.own[i]] = 0
+    return count
+
+
+@njit(cache=True)
+def _add_draws(draws, state, mate, mates, kept, first, equal, at_rank):
+    """Add the drawn galleries in which `mate`, one of `mates`, is the mate drawn."""
+    for n in range(draws.repeats):
+        if np.int64(_uniform(state, 2 * n) * mates) != mate:
+            continue
+        draw = _random_bits(state, 2 * n + 1)
+        tie = draws.nodes[0]
+        if len(draws.nodes) > 1:  # the mate's own place among the tied
+            tie = _uniform(draw, 2 * len(kept))
+        before = 0
+        for g in range(len(kept)):
+            if first[g] + equal[g] == 0 or kept[g] == 0:
                 continue
-            row = rows[i]
-            best = distance[offsets[i]]
-            place = column[offsets[i]]
-            for r in range(run_starts[which[i]], run_starts[which[i] + 1]):
-                for j in range(run_first[r], run_stop[r]):
-                    x = row[j]
-                    if x < best:
-                        mark[identity[j]] = 3
-                    elif x == best:
-                        level = 2 if j < place else 1
-                        mark[identity[j]] = max(mark[identity[j]], level)
-            if own[i] >= 0:
-                mark[own[i]] = 0
-            for g in range(len(mark)):
-                level = mark[g]
-                if level == 3:
-                    counts[i, 0] += 1
-                elif level > 0:
-                    counts[i, 1] += 1
-                    counts[i, 2] += level == 2
-                mark[g] = 0
+            entry = np.int64(_uniform(draw, 2 * g) * kept[g])
+            early = _uniform(draw, 2 * g + 1) < tie
+            if entry < first[g] + (equal[g] if early else 0):
+                before += 1
+        if before < len(at_rank):
+            at_rank[before] += 1.0 / draws.repeats
+
+
+@njit(cache=True)
+def _add_exactly(node, weight, kept, first, equal, line, at_rank):
+    """Add the distribution of the rank: a sum of one independent trial for each identity."""
+    ranks = len(at_rank)
+    line[:] = 0.0
+    line[0] = 1.0
+    top = 0
+    for g in range(len(kept)):
+        if kept[g] == 0 or first[g] + equal[g] == 0:
+            continue
+        p = (first[g] + node * equal[g]) / kept[g]
+        top = min(top + 1, ranks - 1)
+        for r in range(top, 0, -1):
+            line[r] = line[r] * (1.0 - p) + line[r - 1] * p
+        line[0] *= 1.0 - p
+    for r in range(ranks):
+        at_rank[r] += weight * line[r]
+
+
+@njit(cache=True)
+def _single_shots(queries, gallery, mates, draws, at_rank, start, stop):
+    """Find the distribution of the match's rank for the rows ``start:stop``."""
+    kept = np.zeros(gallery.identities, np.int64)  # usable entries of each identity,
+    first = np.zeros(gallery.identities, np.int64)  # those before the mate,
+    equal = np.zeros(gallery.identities, np.int64)  # and those tied with it
+    columns = np.empty(queries.values.shape[1] + 1, np.int64)
+    line = np.empty(at_rank.shape[1])
+    for i in range(start, stop):
+        row = queries.values[i]
+        at_rank[i, :] = 0.0
+        number = mates.found[i]
+        if number == 0:
+            continue
+        state = _random_bits(np.uint64(draws.seed), draws.keys[i])
+        farthest = mates.distance[mates.offsets[i] + number - 1]
+        s = _entries_within(queries, gallery, i, farthest, kept, columns)
+        for t in range(number):
+            d = mates.distance[mates.offsets[i] + t]
+            where = mates.column[mates.offsets[i] + t]
+            first[:] = 0
+            equal[:] = 0
+            some_tied = False
+            for q in range(s):
+                j = columns[q]
+                x = row[j]
+                if x < d or (draws.stable and x == d and j < where):
+                    first[gallery.identity[j]] += 1
+                elif x == d and not draws.stable:
+                    g = gallery.identity[j]
+                    equal[g] += 1
+                    some_tied = some_tied or kept[g] > 0
+            if draws.repeats > 0:
+                _add_draws(draws, state, t, number, kept, first, equal, at_rank[i])
+                continue
+            for n in range(len(draws.nodes) if some_tied else 1):
+                weight = (draws.weights[n] if some_tied else 1.0) / number
+                _add_exactly(draws.nodes[n], weight, kept, first, equal, line, at_rank[i])
 
 
 @njit(parallel=True, cache=True)
-def single_shots(
-    rows, identity, own, run_starts, run_first, run_stop, which, offsets, distance, column, found,
-    stable, nodes, weights, repeats, seed, keys,
-    near, size, nearer, level, place, at_rank,
-):  # fmt: skip
+def single_shots(queries, gallery, mates, draws, at_rank, chunks):
     """Rank the match in a gallery of one entry of each identity, over all such galleries.
 
-    Each mate is the one that was drawn with equal probability; another identity stands before it
-    with the share of its entries that do, independently of the others. The number before it is
-    then a sum of independent trials, whose distribution is built up trial by trial.
+    Each mate is the one drawn with equal probability; another identity ranks before it with the
+    proportion of its entries that do, independently of the others. The number before it is then
+    a sum of independent trials, whose distribution is built up trial by trial.
 
     Parameters
     ----------
-    rows, identity, own, run_starts, run_first, run_stop, which, offsets, distance, column, found
-        As for ``rank_identities``.
-    stable : bool
-        Whether an entry exactly as close stands before iff its column does.
-    nodes, weights : float64 arrays
-        Otherwise: such an entry stands before with the probability of each node, and the
-        distributions are averaged with the weights.
-    repeats : int
-        0: exactly. Else: that many galleries are drawn for each row.
-    seed : int; keys : int64 array, shape (b,)
-        What a row's draws depend on, and nothing else.
-    near : int64 array, shape (chunks, n + 1)
-    size, nearer, level : int64 arrays, shape (chunks, identities), zeros on entry and return
-    place : float64 array, shape (chunks, K)
+    queries : Queries
+    gallery : Gallery
+    mates : Mates
+    draws : Draws
     at_rank : float64 array, shape (b, K), written
-        Probability, or share of the draws, of ranks 1 ... K.
+        Probability, or proportion of the draws, of ranks 1 ... K.
+    chunks : int
+        Parts that the rows are divided into, one for each thread.
     """
-    b = len(rows)
-    chunks = len(size)
-    ranks = at_rank.shape[1]
+    b = len(queries.values)
     for c in prange(chunks):
-        kept = size[c]
-        first = nearer[c]
-        equal = level[c]
-        line = place[c]
-        columns = near[c]
-        for i in range(b * c // chunks, b * (c + 1) // chunks):
-            row = rows[i]
-            at_rank[i, :] = 0.0
-            mates = found[i]
-            if mates == 0:
-                continue
-            state = _random_bits(np.uint64(seed), keys[i])
-            last = distance[offsets[i] + mates - 1]
-            kept[:] = 0
-            s = np.int64(0)
-            for r in range(run_starts[which[i]], run_starts[which[i] + 1]):
-                for j in range(run_first[r], run_stop[r]):
-                    x = row[j]
-                    kept[identity[j]] += x == x
-                    columns[s] = j
-                    s += np.int64(x <= last)
-            if own[i] >= 0:
-                kept[own[i]] = 0
-            for t in range(mates):
-                d = distance[offsets[i] + t]
-                where = column[offsets[i] + t]
-                first[:] = 0
-                equal[:] = 0
-                some_tied = False
-                for q in range(s):
-                    j = columns[q]
-                    x = row[j]
-                    if x < d or (stable and x == d and j < where):
-                        first[identity[j]] += 1
-                    elif x == d and not stable:
-                        equal[identity[j]] += 1
-                        some_tied = some_tied or kept[identity[j]] > 0
-                if repeats > 0:
-                    for n in range(repeats):
-                        if np.int64(_uniform(state, 2 * n) * mates) != t:
-                            continue
-                        draw = _random_bits(state, 2 * n + 1)
-                        tie = nodes[0]
-                        if len(nodes) > 1:  # the mate's own place among the tied
-                            tie = _uniform(draw, 2 * len(kept))
-                        before = 0
-                        for g in range(len(kept)):
-                            if first[g] + equal[g] == 0 or kept[g] == 0:
-                                continue
-                            entry = np.int64(_uniform(draw, 2 * g) * kept[g])
-                            early = _uniform(draw, 2 * g + 1) < tie
-                            if entry < first[g] + (equal[g] if early else 0):
-                                before += 1
-                        if before < ranks:
-                            at_rank[i, before] += 1.0 / repeats
-                    continue
-                for node in range(len(nodes) if some_tied else 1):
-                    line[:] = 0.0
-                    line[0] = 1.0
-                    top = 0
-                    for g in range(len(kept)):
-                        if kept[g] == 0 or first[g] + equal[g] == 0:
-                            continue
-                        p = (first[g] + nodes[node] * equal[g]) / kept[g]
-                        top = min(top + 1, ranks - 1)
-                        for r in range(top, 0, -1):
-                            line[r] = line[r] * (1.0 - p) + line[r - 1] * p
-                        line[0] *= 1.0 - p
-                    weight = (weights[node] if some_tied else 1.0) / mates
-                    for r in range(ranks):
-                        at_rank[i, r] += weight * line[r]
-            kept[:] = 0
-            first[:] = 0
-            equal[:] = 0
+        _single_shots(
+            queries, gallery, mates, draws, at_rank, b * c // chunks, b * (c + 1) // chunks
+        )

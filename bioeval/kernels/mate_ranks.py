@@ -1,26 +1,106 @@
-"""Where every mate of a query stands: mates first, then one sweep of the row, without sorting it.
+"""Ranks of all mates of a query: mates first, then one pass over the row, without sorting it.
 
-The mates of a row are gathered and sorted; they are few. A row is then read once: only what is
-not farther than the last mate is looked at more closely, so that most of a row costs one
-comparison. Templates of the query's own identity stand among the rest and are taken out again.
+The mates of a row are gathered and sorted; they are few. The row is then read once: only values
+up to the farthest mate are collected, so that most of a row costs one comparison. Templates of
+the query's own identity are among them and are subtracted again.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit, prange
 
-# Values compared with the last mate at a time, before any of them is looked at more closely.
+# Values compared with the farthest mate at a time, before any of them is collected.
 CHUNK = 64
 
-# Up to so many mates, all near values are compared with each; beyond, each near value is placed
-# among the mates by bisection.
+# Up to this many mates, all collected values are compared with each mate, and mates are inserted
+# in order; beyond, each value is placed among the sorted mates by bisection.
 FEW = 64
+
+
+class Queries(NamedTuple):
+    """A block of queries.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n), C-contiguous
+        Distances to the gallery; NaN = no attempt.
+    own : int64 array, shape (b,)
+        The identity of each query; -1 for none.
+    self_column : int64 array, shape (b,)
+        The column that is the query itself; -1 for none.
+    camera : int64 array, shape (b,)
+    which : int64 array, shape (b,)
+        The list of columns that each query searches.
+    """
+
+    values: np.ndarray
+    own: np.ndarray
+    self_column: np.ndarray
+    camera: np.ndarray
+    which: np.ndarray
+
+
+class Gallery(NamedTuple):
+    """The gallery, and the columns of each list.
+
+    Attributes
+    ----------
+    own_starts, own_columns : int64 arrays
+        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
+        increasing.
+    camera : int64 array, shape (n,)
+    same_camera : bool
+        Whether own templates from the query's camera are removed.
+    run_starts, run_first, run_stop : int64 arrays
+        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for ``r``
+        in ``run_starts[l]:run_starts[l + 1]``. Columns on no list are ignored.
+    """
+
+    own_starts: np.ndarray
+    own_columns: np.ndarray
+    camera: np.ndarray
+    same_camera: bool
+    run_starts: np.ndarray
+    run_first: np.ndarray
+    run_stop: np.ndarray
+
+
+class Mates(NamedTuple):
+    """The mates of each query, from near to far (equal ones by column); written but `offsets`.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (b + 1,)
+        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
+    distance : array of the dtype of the values
+    column, closer, tied, before : int64 arrays
+        Of each mate: its column, the others closer, those exactly as close, and those of the
+        latter in an earlier column.
+    found : int64 array, shape (b,)
+        Usable mates.
+    removed : int64 array, shape (b,)
+        Own templates on the list that are removed.
+    failed : int64 array, shape (b,)
+        Comparisons on the list that are NaN, except with the query itself and removed ones.
+    """
+
+    offsets: np.ndarray
+    distance: np.ndarray
+    column: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    found: np.ndarray
+    removed: np.ndarray
+    failed: np.ndarray
 
 
 @njit(cache=True)
 def _sorted_in(value, column, count, distance, columns):
-    """Put a mate in its place among `count` others; equal ones keep the order of the columns."""
+    """Insert a mate among `count` sorted ones; equal ones keep the order of the columns."""
     at = count
     while at > 0 and distance[at - 1] > value:
         distance[at] = distance[at - 1]
@@ -56,7 +136,7 @@ def _sort_all(distance, columns):
 
 @njit(cache=True)
 def _collect(part, last, near, s):
-    """Add what is not farther than the last mate, NaN included, to the `s` near values."""
+    """Append the values up to the farthest mate, and NaN, to the `s` values of `near`."""
     n = len(part)
     whole = n // CHUNK * CHUNK
     for a in range(0, whole, CHUNK):
@@ -76,7 +156,7 @@ def _collect(part, last, near, s):
 
 @njit(cache=True)
 def _count_few(near, mates, closer, tied):
-    """Count the near values before, and exactly at, each of a few mates."""
+    """Count the values below, and exactly at, each of a few mates."""
     for t in range(len(mates)):
         d = mates[t]
         before = np.int32(0)
@@ -90,7 +170,7 @@ def _count_few(near, mates, closer, tied):
 
 @njit(cache=True)
 def _count_many(near, mates, closer, tied):
-    """Count the near values before, and exactly at, each of many sorted mates."""
+    """Count the values below, and exactly at, each of many sorted mates."""
     k = len(mates)
     for t in range(k):
         closer[t] = 0
@@ -119,149 +199,153 @@ def _count_many(near, mates, closer, tied):
 
 
 @njit(cache=True)
-def _listed(run_first, run_stop, low, high, j):
-    """Say whether a column is on one of the runs ``low:high``, which are in order."""
+def _listed(gallery, low, high, j):
+    """Return whether a column is in one of the runs ``low:high``, which are in order."""
     end = high
     while low < high:  # the first run that ends beyond the column
         middle = (low + high) // 2
-        if run_stop[middle] <= j:
+        if gallery.run_stop[middle] <= j:
             low = middle + 1
         else:
             high = middle
-    return low < end and run_first[low] <= j
+    return low < end and gallery.run_first[low] <= j
+
+
+@njit(cache=True)
+def _removed(queries, gallery, i, j):
+    """Return whether an own template is the query itself or from its camera, and so removed."""
+    return j == queries.self_column[i] or (
+        gallery.same_camera and gallery.camera[j] == queries.camera[i]
+    )
+
+
+@njit(cache=True)
+def _subtract_own(queries, gallery, i, own, runs, mates, closer, tied):
+    """Subtract the own templates from the counts of each mate.
+
+    `own` and `runs` are the ranges of the row's own columns and of the runs of its list.
+    """
+    k = len(mates)
+    # The mates, by their order ...
+    t = np.int64(0)
+    while t < k:
+        e = t
+        while e < k and mates[e] == mates[t]:
+            e += 1
+        for q in range(t, e):
+            closer[q] -= t
+            tied[q] -= e - t
+        t = e
+    # ... and those that are removed.
+    for p in range(own[0], own[1]):
+        j = gallery.own_columns[p]
+        if _removed(queries, gallery, i, j) and _listed(gallery, runs[0], runs[1], j):
+            x = queries.values[i, j]
+            for q in range(k):
+                closer[q] -= x < mates[q]
+                tied[q] -= x == mates[q]
+
+
+@njit(cache=True)
+def _count_before(row, gallery, own, runs, distance, place):
+    """Count the templates of others exactly as close as a mate, in an earlier column."""
+    count = np.int64(0)
+    for r in range(runs[0], runs[1]):
+        if gallery.run_first[r] >= place:
+            break
+        part = row[gallery.run_first[r] : min(gallery.run_stop[r], place)]
+        for q in range(len(part)):
+            count += part[q] == distance
+    for p in range(own[0], own[1]):
+        j = gallery.own_columns[p]
+        if j < place and row[j] == distance:
+            count -= _listed(gallery, runs[0], runs[1], j)
+    return count
+
+
+@njit(cache=True)
+def _rank_row(queries, gallery, written, near, i):
+    """Rank the mates of row `i`; `near` has room for its values."""
+    row = queries.values[i]
+    at = written.offsets[i]
+    own = (np.int64(0), np.int64(0))
+    if queries.own[i] >= 0:
+        own = (gallery.own_starts[queries.own[i]], gallery.own_starts[queries.own[i] + 1])
+    runs = (gallery.run_starts[queries.which[i]], gallery.run_starts[queries.which[i] + 1])
+
+    room = own[1] - own[0]
+    mates = written.distance[at : at + room]
+    places = written.column[at : at + room]
+    k = np.int64(0)
+    away = np.int64(0)
+    unread = np.int64(0)  # NaN on the list that are no failure
+    few = room <= FEW
+    for p in range(own[0], own[1]):
+        j = gallery.own_columns[p]
+        x = row[j]
+        if not _listed(gallery, runs[0], runs[1], j):
+            continue
+        if _removed(queries, gallery, i, j):
+            away += j != queries.self_column[i]
+            unread += x != x
+        elif x == x:
+            if few:
+                _sorted_in(x, j, k, mates, places)
+            else:
+                mates[k] = x
+                places[k] = j
+            k += 1
+    if not few:
+        _sort_all(mates[:k], places[:k])
+    written.found[i] = k
+    written.removed[i] = away
+    farthest = mates[k - 1] if k > 0 else row.dtype.type(-np.inf)
+
+    # Collect the values up to the farthest mate; NaN is detected in the same pass.
+    s = np.int64(0)
+    for r in range(runs[0], runs[1]):
+        s = _collect(row[gallery.run_first[r] : gallery.run_stop[r]], farthest, near, s)
+    bad = np.int64(0)
+    for q in range(s):
+        bad += near[q] != near[q]
+    written.failed[i] = bad - unread
+    if k == 0:
+        return
+    mates = mates[:k]
+    closer = written.closer[at : at + k]
+    tied = written.tied[at : at + k]
+    if k <= FEW:
+        _count_few(near[:s], mates, closer, tied)
+    else:
+        _count_many(near[:s], mates, closer, tied)
+    _subtract_own(queries, gallery, i, own, runs, mates, closer, tied)
+    for t in range(k):
+        written.before[at + t] = np.int64(0)
+        if tied[t] > 0:
+            written.before[at + t] = _count_before(row, gallery, own, runs, mates[t], places[t])
+
+
+@njit(cache=True)
+def _rank_rows(queries, gallery, mates, start, stop):
+    """Rank the mates of the rows ``start:stop``."""
+    near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)
+    for i in range(start, stop):
+        _rank_row(queries, gallery, mates, near, i)
 
 
 @njit(parallel=True, cache=True)
-def rank_mates(
-    rows, own_starts, own_columns, own, self_column, camera, query_camera, same_camera,
-    run_starts, run_first, run_stop, which, infinity,
-    offsets, buffer, distance, column, closer, tied, before, found, removed, failed,
-):  # fmt: skip
-    """Rank all mates of each row among the templates of others.
+def rank_mates(queries, gallery, mates, chunks):
+    """Rank all mates of each query among the templates of others.
 
     Parameters
     ----------
-    rows : float array, shape (b, n), C-contiguous
-        Distances; NaN = no attempt.
-    own_starts, own_columns : int64 arrays
-        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``, rising.
-    own, self_column : int64 arrays, shape (b,)
-        The identity of each row, and the column that is the query itself; -1 for none.
-    camera : int64 array, shape (n,); query_camera : int64 array, shape (b,)
-    same_camera : bool
-        Whether an own template from the query's camera is removed.
-    run_starts, run_first, run_stop : int64 arrays
-        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, rising, for ``r`` in
-        ``run_starts[l]:run_starts[l + 1]``. What is on no list is seen by nobody.
-    which : int64 array, shape (b,)
-        The list that each row searches.
-    infinity : float
-        In the dtype of `rows`.
-    offsets : int64 array, shape (b + 1,)
-        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
-    distance, column, closer, tied, before : arrays, written
-        Of each mate, from near to far (equal ones by column): its distance, its column, the
-        others closer, those exactly as close, and those of them in an earlier column.
-    buffer : array of the dtype of `rows`, shape (chunks, n + 1)
-        One line for each thread; their number says how many there may be.
-    found, removed, failed : int64 arrays, shape (b,), written
-        Usable mates; own templates of the list that are removed; comparisons of the list that
-        are NaN, the query with itself and the removed ones left out.
+    queries : Queries
+    gallery : Gallery
+    mates : Mates
+        Written.
+    chunks : int
+        Parts that the rows are divided into, one for each thread.
     """
-    b = len(rows)
-    chunks = len(buffer)
+    b = len(queries.values)
     for c in prange(chunks):
-        near = buffer[c]
-        for i in range(b * c // chunks, b * (c + 1) // chunks):
-            row = rows[i]
-            at = offsets[i]
-            start = np.int64(0)
-            stop = np.int64(0)
-            if own[i] >= 0:
-                start = own_starts[own[i]]
-                stop = own_starts[own[i] + 1]
-            low = run_starts[which[i]]
-            high = run_starts[which[i] + 1]
-
-            mates = distance[at : at + stop - start]
-            places = column[at : at + stop - start]
-            k = np.int64(0)
-            away = np.int64(0)
-            unseen = np.int64(0)  # NaN of the list that are no failure
-            few = stop - start <= 64
-            for p in range(start, stop):
-                j = own_columns[p]
-                x = row[j]
-                if not _listed(run_first, run_stop, low, high, j):
-                    continue
-                if j == self_column[i]:
-                    unseen += x != x
-                elif same_camera and camera[j] == query_camera[i]:
-                    away += 1
-                    unseen += x != x
-                elif x == x:
-                    if few:
-                        _sorted_in(x, j, k, mates, places)
-                    else:
-                        mates[k] = x
-                        places[k] = j
-                    k += 1
-            if not few:
-                _sort_all(mates[:k], places[:k])
-            found[i] = k
-            removed[i] = away
-            last = mates[k - 1] if k > 0 else -infinity
-
-            # What is not farther than the last mate, or is NaN: that shows here at no cost.
-            s = np.int64(0)
-            for r in range(low, high):
-                s = _collect(row[run_first[r] : run_stop[r]], last, near, s)
-            bad = np.int64(0)
-            for q in range(s):
-                bad += near[q] != near[q]
-            failed[i] = bad - unseen
-            if k == 0:
-                continue
-            mates = mates[:k]
-            n_closer = closer[at : at + k]
-            n_tied = tied[at : at + k]
-            if k <= FEW:
-                _count_few(near[:s], mates, n_closer, n_tied)
-            else:
-                _count_many(near[:s], mates, n_closer, n_tied)
-
-            # Own templates stand among them and are taken out: the mates by their order ...
-            t = np.int64(0)
-            while t < k:
-                e = t
-                while e < k and mates[e] == mates[t]:
-                    e += 1
-                for q in range(t, e):
-                    n_closer[q] -= t
-                    n_tied[q] -= e - t
-                t = e
-            # ... and those that were removed, or are the query itself.
-            for p in range(start, stop):
-                j = own_columns[p]
-                gone = j == self_column[i] or (same_camera and camera[j] == query_camera[i])
-                if gone and _listed(run_first, run_stop, low, high, j):
-                    x = row[j]
-                    for q in range(k):
-                        n_closer[q] -= x < mates[q]
-                        n_tied[q] -= x == mates[q]
-
-            for t in range(k):
-                count = np.int64(0)
-                if n_tied[t] > 0:
-                    d = mates[t]
-                    for r in range(low, high):
-                        if run_first[r] >= places[t]:
-                            break
-                        part = row[run_first[r] : min(run_stop[r], places[t])]
-                        for q in range(len(part)):
-                            count += part[q] == d
-                    for p in range(start, stop):
-                        j = own_columns[p]
-                        if j < places[t] and row[j] == d:
-                            count -= _listed(run_first, run_stop, low, high, j)
-                before[at + t] = count
+        _rank_rows(queries, gallery, mates, b * c // chunks, b * (c + 1) // chunks)

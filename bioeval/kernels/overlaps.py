@@ -1,8 +1,62 @@
-"""Boxes of two files, frame by frame: which overlap enough, and which pairs leave no choice."""
+"""Overlaps of ground-truth and result boxes, frame by frame, and the pairs without alternative."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit, prange
+
+
+class Frames(NamedTuple):
+    """The boxes of all frames and their overlaps.
+
+    Attributes
+    ----------
+    serial : int64 array, shape (frames,)
+        Number of each frame, for the memory of pairings.
+    start : int64 array, shape (frames + 1,)
+        Where the ground-truth boxes of each frame begin.
+    target, identity : int64 arrays, shapes (n,) and (m,)
+        The target of each ground-truth box, and the identity of each result box.
+    overlap_start : int64 array, shape (n + 1,)
+        Where the overlaps of each ground-truth box begin.
+    overlap_row : int64 array
+        The result box of each overlap.
+    """
+
+    serial: np.ndarray
+    start: np.ndarray
+    target: np.ndarray
+    identity: np.ndarray
+    overlap_start: np.ndarray
+    overlap_row: np.ndarray
+
+
+class Pairing(NamedTuple):
+    """The pairing so far, changed frame by frame.
+
+    Attributes
+    ----------
+    last, last_serial : int64 arrays, shape (targets,)
+        Each target's last identity, and the number of the frame of that pairing.
+    match : int64 array, shape (n,)
+        The result box of each ground-truth box, or -1.
+    taken : uint8 array, shape (m,)
+        Whether a result box is matched.
+    degree : int64 array, shape (m,), zeros at first
+        Unmatched ground-truth boxes that overlap each result box.
+    open_truth, open_overlap : int64 arrays
+        The competing ground-truth boxes of the current frame, and their overlaps.
+    """
+
+    last: np.ndarray
+    last_serial: np.ndarray
+    match: np.ndarray
+    taken: np.ndarray
+    degree: np.ndarray
+    open_truth: np.ndarray
+    open_overlap: np.ndarray
 
 
 @njit(cache=True)
@@ -24,7 +78,7 @@ def _iou(a, b):
 
 @njit(parallel=True, cache=True)
 def count_overlaps(truth, frame_of_truth, result, result_start, least, counts):
-    """Count for each box of the truth the results of its frame that overlap it enough.
+    """Count, for each ground-truth box, the result boxes of its frame that overlap it enough.
 
     Parameters
     ----------
@@ -32,7 +86,7 @@ def count_overlaps(truth, frame_of_truth, result, result_start, least, counts):
         Left, top, width, height.
     frame_of_truth : int64 array, shape (n,)
     result_start : int64 array, shape (frames + 1,)
-        Where the results of each frame begin.
+        Where the result boxes of each frame begin.
     least : float
         Smallest intersection over union.
     counts : int64 array, shape (n,), written
@@ -53,9 +107,9 @@ def list_overlaps(truth, frame_of_truth, result, result_start, least, start, row
     Parameters
     ----------
     start : int64 array, shape (n + 1,)
-        Where the overlaps of each box of the truth begin.
+        Where the overlaps of each ground-truth box begin.
     row : int64 array, written
-        The result's row.
+        The result box of each overlap.
     iou : float64 array, written
     """
     for i in prange(len(truth)):
@@ -70,106 +124,85 @@ def list_overlaps(truth, frame_of_truth, result, result_start, least, start, row
 
 
 @njit(cache=True)
-def match_frames(
-    f,
-    resume,
-    memory,
-    serial,
-    truth_start,
-    target,
-    identity,
-    start,
-    row,
-    last,
-    last_serial,
-    match,
-    taken,
-    degree,
-    open_truth,
-    open_edge,
-):
-    """Match frame after frame, until one has boxes that compete: an assignment is needed there.
+def _keep_pairings(f, memory, frames, pairing):
+    """Keep the earlier pairings that still overlap, in the order of the targets."""
+    for i in range(frames.start[f], frames.start[f + 1]):
+        t = frames.target[i]
+        if pairing.last[t] < 0 or pairing.last_serial[t] < frames.serial[f] - memory:
+            continue
+        for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
+            j = frames.overlap_row[k]
+            if not pairing.taken[j] and frames.identity[j] == pairing.last[t]:
+                pairing.match[i] = j
+                pairing.taken[j] = 1
+                break
 
-    In each frame, pairings of before that still overlap are kept, in the order of the targets;
-    then pairs of boxes that overlap nothing else that is left. What remains, competes.
+
+@njit(cache=True)
+def _pair_without_alternative(f, frames, pairing):
+    """Match the pairs that overlap nothing else; list the other overlaps, and return how many."""
+    for i in range(frames.start[f], frames.start[f + 1]):
+        if pairing.match[i] < 0:
+            for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
+                pairing.degree[frames.overlap_row[k]] += 1
+    competing = 0
+    for i in range(frames.start[f], frames.start[f + 1]):
+        if pairing.match[i] >= 0:
+            continue
+        free = 0
+        at = -1
+        for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
+            if not pairing.taken[frames.overlap_row[k]]:
+                free += 1
+                at = k
+        if free == 1 and pairing.degree[frames.overlap_row[at]] == 1:
+            # No other ground-truth box overlaps it, so none looks for it below.
+            pairing.match[i] = frames.overlap_row[at]
+            pairing.taken[frames.overlap_row[at]] = 1
+        elif free > 0:
+            for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
+                if not pairing.taken[frames.overlap_row[k]]:
+                    pairing.open_truth[competing] = i
+                    pairing.open_overlap[competing] = k
+                    competing += 1
+    return competing
+
+
+@njit(cache=True)
+def match_frames(f, resume, memory, frames, pairing):
+    """Match frame after frame, up to one whose boxes compete and need an assignment.
+
+    In each frame, earlier pairings that still overlap are kept, in the order of the targets;
+    then pairs of boxes that overlap nothing else that is left. The remaining boxes compete.
 
     Parameters
     ----------
     f : int
         The frame to go on with.
     resume : bool
-        Whether the boxes of frame `f` that compete have been matched meanwhile.
+        Whether the competing boxes of frame `f` have been matched meanwhile.
     memory : int
-        How many frames back a pairing may lie and be kept, by `serial`; 0 keeps none.
-    serial : int64 array, shape (frames,)
-        Number of each frame, for `memory`.
-    truth_start : int64 array, shape (frames + 1,)
-    target, identity : int64 arrays, shapes (n,) and (m,)
-        Whose the boxes are.
-    start, row : int64 arrays
-        The overlaps of each box of the truth.
-    last, last_serial : int64 arrays, shape (targets,), changed
-        Each target's last identity, and when it had it.
-    match : int64 array, shape (n,), written
-        Row of the result, or -1.
-    taken : uint8 array, shape (m,), changed
-        Whether a result is matched.
-    degree : int64 array, shape (m,), zeros, changed
-        How many boxes of the truth each result could have.
-    open_truth, open_edge : int64 arrays, written
-        Boxes of the truth that compete, and their overlaps, where a frame needs an assignment.
+        Largest difference of `serial` over which a pairing is kept; 0 keeps none.
+    frames : Frames
+    pairing : Pairing
+        Changed.
 
     Returns
     -------
     frame, competing : int
-        The frame that needs an assignment and the number of its overlaps that compete; or the
+        The frame that needs an assignment and the number of its competing overlaps; or the
         number of frames, and 0.
     """
-    frames = len(serial)
-    while f < frames:
-        first = truth_start[f]
-        behind = truth_start[f + 1]
+    while f < len(frames.serial):
         if not resume:
-            for i in range(first, behind):
-                t = target[i]
-                if last[t] < 0 or last_serial[t] < serial[f] - memory:
-                    continue
-                for k in range(start[i], start[i + 1]):
-                    j = row[k]
-                    if not taken[j] and identity[j] == last[t]:
-                        match[i] = j
-                        taken[j] = 1
-                        break
-            for i in range(first, behind):
-                if match[i] < 0:
-                    for k in range(start[i], start[i + 1]):
-                        degree[row[k]] += 1
-            competing = 0
-            for i in range(first, behind):
-                if match[i] >= 0:
-                    continue
-                free = 0
-                at = -1
-                for k in range(start[i], start[i + 1]):
-                    if not taken[row[k]]:
-                        free += 1
-                        at = k
-                if free == 1 and degree[row[at]] == 1:
-                    # Nobody else can have it, so nobody asks for it below.
-                    match[i] = row[at]
-                    taken[row[at]] = 1
-                elif free > 0:
-                    for k in range(start[i], start[i + 1]):
-                        if not taken[row[k]]:
-                            open_truth[competing] = i
-                            open_edge[competing] = k
-                            competing += 1
+            _keep_pairings(f, memory, frames, pairing)
+            competing = _pair_without_alternative(f, frames, pairing)
             if competing > 0:
                 return f, competing
         resume = False
-        for i in range(first, behind):
-            if match[i] >= 0:
-                last[target[i]] = identity[match[i]]
-                last_serial[target[i]] = serial[f]
+        for i in range(frames.start[f], frames.start[f + 1]):
+            if pairing.match[i] >= 0:
+                pairing.last[frames.target[i]] = frames.identity[pairing.match[i]]
+                pairing.last_serial[frames.target[i]] = frames.serial[f]
         f += 1
-    return frames, 0
+    return len(frames.serial), 0

@@ -1,12 +1,85 @@
-"""How many gallery entries each query gets back within each threshold, of what its list holds."""
+"""Number of gallery entries retrieved within each threshold, of the list of each query."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
 
 # Values whose places are found at a time, without a branch.
 CHUNK = 256
+
+
+class Queries(NamedTuple):
+    """A block of queries.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n), C-contiguous
+        Distances to the gallery; NaN = no attempt.
+    own : int64 array, shape (b,)
+        The identity of each query; -1 for none.
+    self_column : int64 array, shape (b,)
+        The column that is the query itself; -1 for none.
+    camera : int64 array, shape (b,)
+    which : int64 array, shape (b,)
+        The list of columns that each query searches.
+    """
+
+    values: np.ndarray
+    own: np.ndarray
+    self_column: np.ndarray
+    camera: np.ndarray
+    which: np.ndarray
+
+
+class Gallery(NamedTuple):
+    """The gallery, and the columns of each list.
+
+    Attributes
+    ----------
+    own_starts, own_columns : int64 arrays
+        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``.
+    camera : int64 array, shape (n,)
+    same_camera : bool
+        Whether own templates from the query's camera are removed.
+    run_starts, run_first, run_stop : int64 arrays
+        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
+        ``run_starts[l]:run_starts[l + 1]``.
+    """
+
+    own_starts: np.ndarray
+    own_columns: np.ndarray
+    camera: np.ndarray
+    same_camera: bool
+    run_starts: np.ndarray
+    run_first: np.ndarray
+    run_stop: np.ndarray
+
+
+class Thresholds(NamedTuple):
+    """Thresholds, and a guide that finds the place of a value among them.
+
+    Attributes
+    ----------
+    values : array of the dtype of the distances, shape (t + 2,)
+        Not decreasing; the last two are infinite, as guards.
+    base, scale, last : scalars of the dtype of the distances
+        The place of a value is ``(value - base) * scale``, clipped to ``0 ... last``.
+    guide : int64 array
+        ``guide[p]`` is the first threshold that is not of an earlier place; the entry after the
+        last place is for NaN, and leads to ``t + 1``.
+    steps : int
+        The largest number of thresholds in one place.
+    """
+
+    values: np.ndarray
+    base: np.floating
+    scale: np.floating
+    last: np.floating
+    guide: np.ndarray
+    steps: int
 
 
 @njit(cache=True)
@@ -21,76 +94,82 @@ def _places(part, base, scale, last, places):
         places[q] = p if x == x else np.int32(last) + np.int32(1)
 
 
+@njit(cache=True)
+def _count_run(run, thresholds, places, even, odd):
+    """Count the values of a run between thresholds, in two tables by turns."""
+    limits = thresholds.values
+    for a in range(0, len(run), CHUNK):
+        part = run[a : a + CHUNK]
+        _places(part, thresholds.base, thresholds.scale, thresholds.last, places)
+        half = len(part) // 2
+        for q in range(half):
+            k = thresholds.guide[places[q]]
+            m = thresholds.guide[places[q + half]]
+            for _ in range(thresholds.steps):
+                k += np.int64(limits[k] < part[q])
+                m += np.int64(limits[m] < part[q + half])
+            even[k] += 1
+            odd[m] += 1
+        if 2 * half < len(part):
+            q = len(part) - 1
+            k = thresholds.guide[places[q]]
+            for _ in range(thresholds.steps):
+                k += np.int64(limits[k] < part[q])
+            even[k] += 1
+
+
+@njit(cache=True)
+def _subtract_removed(queries, gallery, limits, i, even):
+    """Subtract the query itself and the removed templates of its own identity."""
+    row = queries.values[i]
+    own = queries.own[i]
+    which = queries.which[i]
+    for p in range(gallery.own_starts[own], gallery.own_starts[own + 1]):
+        j = gallery.own_columns[p]
+        same = gallery.same_camera and gallery.camera[j] == queries.camera[i]
+        if j != queries.self_column[i] and not same:
+            continue
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            if gallery.run_first[r] <= j and j < gallery.run_stop[r] and row[j] == row[j]:
+                even[np.searchsorted(limits, row[j])] -= 1
+
+
+@njit(cache=True)
+def _count_rows(queries, gallery, thresholds, counts, start, stop):
+    """Count the rows ``start:stop``."""
+    width = counts.shape[1]
+    places = np.empty(CHUNK, np.int32)
+    even = np.empty(width + 1, np.int64)  # the last place is for NaN
+    odd = np.empty(width + 1, np.int64)
+    for i in range(start, stop):
+        row = queries.values[i]
+        which = queries.which[i]
+        even[:] = 0
+        odd[:] = 0
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            run = row[gallery.run_first[r] : gallery.run_stop[r]]
+            _count_run(run, thresholds, places, even, odd)
+        if queries.own[i] >= 0:
+            _subtract_removed(queries, gallery, thresholds.values[: width - 1], i, even)
+        for k in range(width):
+            counts[i, k] = even[k] + odd[k]
+
+
 @njit(parallel=True, cache=True)
-def count_returned(
-    rows, own_starts, own_columns, own, self_column, camera, query_camera, same_camera,
-    run_starts, run_first, run_stop, which,
-    thresholds, base, scale, last, guide, steps, places, tables, counts,
-):  # fmt: skip
-    """Count the entries of each row's list between thresholds.
+def count_retrieved(queries, gallery, thresholds, counts, chunks):
+    """Count the entries of each query's list between thresholds.
 
     Parameters
     ----------
-    rows, own_starts, own_columns, own, self_column, camera, query_camera, same_camera
-        As for ``rank_mates``.
-    run_starts, run_first, run_stop, which
-        As for ``rank_mates``.
-    thresholds : array of the dtype of `rows`, shape (t + 2,)
-        Not decreasing; the last two are infinite, as guards.
-    base, scale, last : scalars of the dtype of `rows`
-        The place of a value is ``(value - base) * scale``, cut off to ``0 ... last``.
-    guide : int64 array
-        ``guide[p]`` is the first threshold that is not of an earlier place; the entry after the
-        last place is for NaN, and leads to ``t + 1``.
-    steps : int
-        The largest number of thresholds in one place.
-    places : int32 array, shape (chunks, CHUNK)
-    tables : int64 array, shape (chunks, 2, t + 2)
+    queries : Queries
+    gallery : Gallery
+    thresholds : Thresholds
     counts : int64 array, shape (b, t + 1), written
         Entries ``thresholds[k - 1] < value <= thresholds[k]``; NaN, the query itself and removed
         templates of its own identity are not counted.
+    chunks : int
+        Parts that the rows are divided into, one for each thread.
     """
-    b = len(rows)
-    chunks = len(places)
-    width = counts.shape[1]
+    b = len(queries.values)
     for c in prange(chunks):
-        at = places[c]
-        even = tables[c, 0]
-        odd = tables[c, 1]
-        for i in range(b * c // chunks, b * (c + 1) // chunks):
-            row = rows[i]
-            even[:] = 0
-            odd[:] = 0
-            first = run_starts[which[i]]
-            stop = run_starts[which[i] + 1]
-            for r in range(first, stop):
-                run = row[run_first[r] : run_stop[r]]
-                for a in range(0, len(run), CHUNK):
-                    part = run[a : a + CHUNK]
-                    _places(part, base, scale, last, at)
-                    half = len(part) // 2
-                    for q in range(half):
-                        k = guide[at[q]]
-                        m = guide[at[q + half]]
-                        for _ in range(steps):
-                            k += np.int64(thresholds[k] < part[q])
-                            m += np.int64(thresholds[m] < part[q + half])
-                        even[k] += 1
-                        odd[m] += 1
-                    if 2 * half < len(part):
-                        q = len(part) - 1
-                        k = guide[at[q]]
-                        for _ in range(steps):
-                            k += np.int64(thresholds[k] < part[q])
-                        even[k] += 1
-            if own[i] >= 0:
-                for p in range(own_starts[own[i]], own_starts[own[i] + 1]):
-                    j = own_columns[p]
-                    if j != self_column[i] and not (same_camera and camera[j] == query_camera[i]):
-                        continue
-                    for r in range(first, stop):
-                        if run_first[r] <= j and j < run_stop[r] and row[j] == row[j]:
-                            k = np.searchsorted(thresholds[: width - 1], row[j])
-                            even[k] -= 1
-            for k in range(width):
-                counts[i, k] = even[k] + odd[k]
+        _count_rows(queries, gallery, thresholds, counts, b * c // chunks, b * (c + 1) // chunks)

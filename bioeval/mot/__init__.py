@@ -1,7 +1,8 @@
-"""Tracking: how well boxes with identities follow those of a ground truth.
+"""Multi-object tracking: CLEAR MOT and identity measures against a ground truth.
 
-``rows``, ``text`` and ``inputs`` read, ``scene`` puts both sides into frames, ``matching`` and
-``identities`` assign, ``measures`` counts, ``results`` labels.
+``inputs``, ``motchallenge_text`` and ``boxes`` read; ``sequence`` puts both sides into frames;
+``matching`` and ``identity_assignment`` assign; ``measures`` and ``segments`` count; ``dataset``
+labels; ``table`` and ``timeline`` show.
 """
 
 from __future__ import annotations

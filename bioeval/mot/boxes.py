@@ -1,4 +1,4 @@
-"""Rows of boxes: whose, where and in which frame; and where each row was read."""
+"""Rows of boxes with identity, frame and position, and the line each was read from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAYOUTS = {
     "cityflow": ("camera", "id", "frame", "left", "top", "width", "height"),
 }
 
-#: What a column may be called.
+#: Names of columns.
 COLUMNS = ("camera", "frame", "id", "left", "top", "width", "height", "flag", "class", "-")
 
 _NEEDED = ("frame", "id", "left", "top", "width", "height")
@@ -25,33 +25,33 @@ _NEEDED = ("frame", "id", "left", "top", "width", "height")
 #: a class.
 _OF_2015 = 10
 
-# Above, a float64 may stand for another whole number as well.
+# Above, a float64 does not determine an integer.
 _LARGEST_ID = 2**53 - 1
 
-#: Number of the last frame that there can be.
+#: Largest number of a frame.
 LAST_FRAME = 10**9
 _LARGEST_BOX = 1e100
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What one file, or several of one scene, says.
+    """The rows of one file, or of several of one scene.
 
     Attributes
     ----------
     places : list of str
-        The files, or what else the rows came from.
+        The files, or other sources.
     place, line : int64 arrays, shape (n,)
-        Which of the places a row stands in, and in which line of it (counted from 1).
+        The source of each row, and its line there (from 1).
     camera : array of str, shape (n,)
-        Empty words where there is one camera only.
+        Empty if there is one camera only.
     frame, identity : int64 arrays, shape (n,)
     box : float64 array, shape (n, 4)
         Left, top, width, height.
     flag : float64 array, shape (n,)
-        0 where a row of the ground truth is to be ignored.
+        0 where a row of the ground truth is ignored.
     category : int64 array, shape (n,)
-        The class, as MOTChallenge numbers them; -1 where the file has none.
+        The class, numbered as by MOTChallenge; -1 without one.
     """
 
     places: list[str]
@@ -69,7 +69,7 @@ class Rows:
         return len(self.frame)
 
     def where(self, i: int) -> str:
-        """Say where row `i` stands."""
+        """Return the file and line of row `i`."""
         return f"{self.places[self.place[i]]}: {self.line_word} {self.line[i]}"
 
     def in_camera(self, name: str) -> Rows:
@@ -110,7 +110,7 @@ def parse_columns(columns: Any) -> tuple[str, ...]:
 
 
 def columns_read(columns: tuple[str, ...], width: int) -> dict[str, int]:
-    """Return the place of each column that a table of `width` columns has, needed ones or not.
+    """Return the index of each column in a table of `width` columns.
 
     In the format of 2015 the eighth of ten columns is a world coordinate, not a class.
     """
@@ -121,12 +121,12 @@ def columns_read(columns: tuple[str, ...], width: int) -> dict[str, int]:
 
 
 def least_width(columns: tuple[str, ...]) -> int:
-    """Return how many columns a row must have."""
+    """Return the number of columns that a row must have."""
     return 1 + max(i for i, name in enumerate(columns) if name in (*_NEEDED, "camera"))
 
 
 def complaint(name: str, value: float) -> str:
-    """Say what is wrong with a number in a column, or nothing."""
+    """Return the values expected in a column, or nothing if the value is one."""
     if name == "frame":
         if not (1 <= value <= LAST_FRAME and value == int(value)):
             return f"expected a whole number from 1 to {LAST_FRAME:,}"
@@ -147,7 +147,7 @@ def complaint(name: str, value: float) -> str:
 
 
 def first_fault(numbers: dict[str, np.ndarray]) -> tuple[int, str] | None:
-    """Return the first row with a number that cannot be, and the name of its column."""
+    """Return the first row with an invalid number, and the name of its column."""
     faults = []
     for name, values in numbers.items():
         good = np.isfinite(values)
@@ -173,7 +173,7 @@ def build(
     place: str,
     line_word: str = "line",
 ) -> Rows:
-    """Return rows of numbers that have been checked."""
+    """Return rows of checked numbers."""
     n = len(line)
     whole = {
         name: numbers[name].astype(np.int64) for name in ("frame", "id", "class") if name in numbers
@@ -194,7 +194,7 @@ def build(
 
 
 def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
-    """Take rows from an array, one a row, with the columns of a file."""
+    """Return the rows of an array with the columns of a file."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(f"{what} is a masked array; give the rows that are meant, such as x[keep]")
     try:
@@ -247,7 +247,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return names of cameras in their order: that of numbers where all are numbers."""
+    """Return the distinct names of cameras, sorted as numbers if all are numbers."""
     distinct = sorted(set(names))
     if all(name.isascii() and name.isdecimal() for name in distinct):
         return sorted(distinct, key=lambda name: (len(name.lstrip("0")), name.lstrip("0"), name))

@@ -1,4 +1,4 @@
-"""The result of tracking as a Dataset: the whole, each sequence, each target."""
+"""Dataset of tracking: totals, sequences, targets and track segments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS, of_sequence
 from bioeval.base.version import __version__
 from bioeval.mot.measures import STATES, Counts, Measured, Targets, rates
-from bioeval.mot.segments import Spells
+from bioeval.mot.segments import Segments
 from bioeval.mot.sequence import Scene
 from bioeval.results.dataset import build
 
@@ -25,7 +25,7 @@ def tracking_dataset(
     notes: Sequence[str],
     timeline: bool = False,
 ) -> xr.Dataset:
-    """Build the Dataset; with several sequences, those are listed beside the whole."""
+    """Return the Dataset; several sequences are listed beside the total."""
     counts = [part.counts for part in measured]
     whole = _values(Counts.total(counts))
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
@@ -42,7 +42,7 @@ def tracking_dataset(
     targets = [part.targets for part in measured]
     coordinates["target"] = _add_targets(variables, scenes, targets, several)
     if timeline:
-        _add_spells(variables, scenes, [part.spells for part in measured], several)
+        _add_segments(variables, scenes, [part.segments for part in measured], several)
     names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
     names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
@@ -63,7 +63,7 @@ def tracking_dataset(
 
 
 def _values(counts: Counts) -> dict[str, Any]:
-    """Return counts and rates; the sum of the overlaps is in MOTP."""
+    """Return counts and rates; the sum of the overlaps is reported as MOTP."""
     numbers: dict[str, Any] = rates(counts)
     for name, value in asdict(counts).items():
         if name != "overlap":
@@ -85,7 +85,7 @@ def _add_targets(
     targets: Sequence[Targets],
     several: bool,
 ) -> np.ndarray:
-    """Add the table of targets, and return who they are."""
+    """Add the table of targets, and return their names."""
 
     def together(name: str) -> np.ndarray:
         return np.concatenate([getattr(part, name) for part in targets])
@@ -103,23 +103,23 @@ def _add_targets(
     return _named(scenes, [part.ids for part in targets], several)
 
 
-def _add_spells(
+def _add_segments(
     variables: dict[str, tuple[tuple[str, ...], Any]],
     scenes: Sequence[Scene],
-    spells: Sequence[Spells],
+    segments: Sequence[Segments],
     several: bool,
 ) -> None:
-    """Add the spells of all targets."""
+    """Add the track segments of all targets."""
 
     def together(name: str) -> np.ndarray:
-        return np.concatenate([getattr(part, name) for part in spells])
+        return np.concatenate([getattr(part, name) for part in segments])
 
     cameras = [
         np.array(scene.cameras, dtype=str)[part.camera]
-        for scene, part in zip(scenes, spells, strict=True)
+        for scene, part in zip(scenes, segments, strict=True)
     ]
     table = {
-        "spell_target": _named(scenes, [part.target for part in spells], several),
+        "spell_target": _named(scenes, [part.target for part in segments], several),
         "spell_identity": together("identity"),
         "first_frame": together("first"),
         "last_frame": together("last"),
@@ -132,7 +132,7 @@ def _add_spells(
 def _of_all(
     counts: Counts, options: dict[str, str | int | float], scenes: Sequence[Scene]
 ) -> list[str]:
-    """Say what was left out, and what the frames are."""
+    """Return remarks on ignored boxes and on the number of frames."""
     notes = []
     if counts.ignored_truth_boxes:
         removed = counts.removed_result_boxes
@@ -158,7 +158,7 @@ def _of_all(
 
 
 def fingerprint(scenes: Sequence[Scene]) -> str:
-    """Return the numbers of boxes and a digest of all rows, in whatever order they stood."""
+    """Return the numbers of boxes and a digest of all rows, independent of their order."""
     digest = hashlib.sha256()
     for scene in scenes:
         digest.update(f"{scene.name}|{'|'.join(scene.cameras)}|{scene.frames}".encode())

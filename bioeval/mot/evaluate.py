@@ -1,4 +1,4 @@
-"""The task: read both sides, match, count, label."""
+"""Evaluation of tracking."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bioeval.mot.sequence import DISTRACTORS, make_scene
 if TYPE_CHECKING:
     import xarray as xr
 
-#: What becomes of boxes of the result that lie on ground truth to be ignored.
+#: Treatment of result boxes on ignored ground truth.
 IGNORED = (*DISTRACTORS, "remove", "count")
 
-#: From which coverage on a target is mostly tracked: at least 80 %, or more.
+#: Coverage of a mostly tracked target: at least 80 %, or more than 80 %.
 MOSTLY_TRACKED = ("at-least", "more-than")
 
 
@@ -50,8 +50,8 @@ def tracking(
     iou : float, in (0, 1]
         Smallest intersection over union with which two boxes can be matched.
     frames : int, or mapping of sequence (or camera) to int, optional
-        How many frames a sequence (of each camera) has. What ``seqinfo.ini`` says, else the
-        frames with rows in either file, ignored ones too.
+        Number of frames of a sequence (of each camera). Default: the length in ``seqinfo.ini``,
+        else the number of frames with rows in either file, ignored rows included.
     pairing : {"last-known", "previous-frame"}
         Which pairings are kept before the rest is assigned: each target's last one, however long
         ago (Bernardin and Stiefelhagen; py-motmetrics), or only those of the frame before
@@ -59,27 +59,28 @@ def tracking(
     mostly_tracked : {"at-least", "more-than"}
         Whether a target that is covered for exactly 80 % of its frames is mostly tracked.
     ignored : {"motchallenge", "mot20", "remove", "count"}
-        What becomes of boxes of the result that are matched to ground truth to be ignored (flag 0,
-        or another class than 1). ``"motchallenge"``: those on distractors (classes 2, 7, 8, 12;
+        Treatment of result boxes matched to ignored ground truth (flag 0, or another class than
+        1). ``"motchallenge"``: those on distractors (classes 2, 7, 8, 12;
         for ``"mot20"`` 6 too) are removed, others are false positives. ``"remove"``: all on rows
-        with flag 0 are removed. ``"count"``: all are false positives. The last two take no notice
-        of classes.
+        with flag 0 are removed. ``"count"``: all are false positives. The last two ignore
+        classes.
     duplicates : {"raise", "accept"}
-        Whether an id that the result has twice in a frame is an error, or two boxes of which
-        either can be matched. In the ground truth it is always an error.
+        Whether an id that occurs twice in a frame of the result is an error, or two boxes of
+        which either can be matched. In the ground truth it is always an error.
     parts : {"sequences", "cameras"}
         What the files of a folder, or the parts of a mapping, are. Cameras of one scene share the
-        identities, and their frames never match each other's.
+        identities, but not frames.
     columns : str
         ``"motchallenge"``; ``"cityflow"`` (``camera, id, frame, left, top, width, height``); or
         names of columns in order, of ``camera frame id left top width height flag class``, and
-        ``-`` for others.
+        ``-`` for columns to ignore.
     timeline : bool
-        Whether to say from when to when each target is followed under which identity: over
-        ``spell``, ``spell_target spell_identity first_frame last_frame`` (and ``spell_camera``),
-        with the identity -1 where the target is missed. :func:`bioeval.plot.timeline` draws it.
+        Whether to list the track segments, the maximal frame intervals in which a target has one
+        identity: over ``spell``, ``spell_target spell_identity first_frame last_frame`` (and
+        ``spell_camera``), with identity -1 where the target is missed.
+        :func:`bioeval.plot.timeline` draws them.
     progress : callable, optional
-        Called with the name of each sequence that begins.
+        Called with the name of each sequence before it is evaluated.
 
     Returns
     -------
@@ -90,14 +91,14 @@ def tracking(
         ignored_truth_boxes removed_result_boxes``. Over ``target``: ``frames_present
         frames_covered coverage target_switches target_fragmentations state``. With several
         sequences, the scalars are of the summed counts, and each has a twin over ``sequence``,
-        such as ``sequence_mota``. A rate without anything to divide by is NaN. What a reader
-        should know is in the attribute ``warnings``, one a line.
+        such as ``sequence_mota``. A rate with denominator 0 is NaN. The attribute
+        ``warnings`` has one remark a line.
 
     Raises
     ------
     DataError
-        If rows are not what they should be (with file and line), an id stands twice in a frame, a
-        row lies behind the last frame, or a sequence has no result.
+        If a row is malformed (with file and line), an id occurs twice in a frame, a row is beyond
+        the last frame, or a sequence has no result.
 
     Notes
     -----
@@ -123,7 +124,7 @@ def tracking(
     >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
     (2, 0.667, 0.667)
     """
-    iou = _share("iou", iou)
+    iou = _overlap("iou", iou)
     require_choice("pairing", pairing, PAIRINGS)
     require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
     require_choice("ignored", ignored, IGNORED)
@@ -147,7 +148,7 @@ def tracking(
     return tracking_dataset(scenes, measured, options, notes, timeline)
 
 
-def _share(name: str, value: Any) -> float:
+def _overlap(name: str, value: Any) -> float:
     """Return a number above 0 and up to 1."""
     try:
         number = 0.0 if isinstance(value, bool | str) else float(value)

@@ -1,4 +1,4 @@
-"""Identities: which identity of the result stands for which target, over the whole sequence."""
+"""Assignment of identities to targets over the whole sequence (IDTP)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 
-#: Largest number of cells of a table that is assigned as a whole; above, only its entries are.
+#: Largest number of cells of a table that is assigned densely; above, as a sparse table.
 DENSE_CELLS = 25_000_000
 
 
 def most_in_common(target: np.ndarray, identity: np.ndarray, dense_cells: int = DENSE_CELLS) -> int:
-    """Return the largest number of overlaps of targets with one identity each.
+    """Return the largest number of overlaps under a one-to-one assignment (IDTP).
 
     Each target gets at most one identity, and each identity at most one target. The number of
     their overlaps that belong to such pairs is IDTP; since every other box is an error, a match
@@ -21,7 +21,7 @@ def most_in_common(target: np.ndarray, identity: np.ndarray, dense_cells: int = 
     Parameters
     ----------
     target, identity : int64 arrays, shape (k,)
-        Who is in each overlap.
+        Target and identity of each overlap.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def most_in_common(target: np.ndarray, identity: np.ndarray, dense_cells: int = 
 
 
 def _parts(table: sparse.csr_array) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the rows and columns of the parts of a table that have nothing in common."""
+    """Return the rows and columns of the connected components of a table."""
     n, m = table.shape
     coo = table.tocoo()
     graph = sparse.coo_array((np.ones(coo.nnz), (coo.row, coo.col + n)), shape=(n + m, n + m))
@@ -63,10 +63,10 @@ def _parts(table: sparse.csr_array) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _sparse(table: sparse.csr_array) -> int:
-    """Assign a table by its entries alone: each row has a column of its own beside, with nothing.
+    """Assign a sparse table: each row gets one more column, of its own, with weight 0.
 
-    The matching that scipy has for such tables wants a column for every row and no zeros, hence
-    the columns beside and one more on each entry.
+    scipy's sparse matching requires a column for every row and no zeros, hence the additional
+    columns, and 1 added to each entry.
     """
     n = table.shape[0]
     coo = table.tocoo()

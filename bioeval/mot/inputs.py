@@ -1,4 +1,4 @@
-"""What is compared with what: files, folders of sequences, or the cameras of one scene."""
+"""Inputs of tracking: files, folders of sequences, or the cameras of one scene."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Pair:
     Attributes
     ----------
     name : str
-        The sequence's; empty where there is only one, without a name.
+        The name of the sequence; empty for a single one without a name.
     frames : int, dict of camera to int, or None
-        How long it is, where that is given.
+        Its length, if given.
     frames_from : str
-        Who says so.
+        The source of the length.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class _Source:
-    """A part of the input that is not yet read."""
+    """An input not yet read."""
 
     value: Any
     what: str
@@ -58,7 +58,7 @@ class _Source:
 def read_pairs(
     truth: Any, result: Any, frames: Any, columns: tuple[str, ...], parts: str
 ) -> tuple[list[Pair], list[str]]:
-    """Read what is to be compared; return it with remarks on what was left out."""
+    """Return the pairs of ground truth and result, and remarks on skipped results."""
     truths, results = _sources(truth, "truth"), _sources(result, "result")
     if isinstance(truths, dict) != isinstance(results, dict):
         several, one = ("truth", "result") if isinstance(truths, dict) else ("result", "truth")
@@ -75,7 +75,7 @@ def read_pairs(
     extra = sorted(set(results) - set(truths))
     notes = []
     if extra:
-        notes.append(f"left out, for there is no ground truth of it: {_some(extra)}")
+        notes.append(f"skipped (no ground truth): {_some(extra)}")
     _check_names(frames, truths, parts)
     if parts == "cameras":
         if "camera" in columns:
@@ -92,7 +92,7 @@ def read_pairs(
 
 
 def _of_result(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns that are read of a result; others may hold what a tracker likes."""
+    """Return the columns read from a result; the others are free for the tracker."""
     return tuple("-" if name in ("flag", "class") else name for name in columns)
 
 
@@ -102,7 +102,7 @@ def _one_scene(
     frames: Any,
     columns: tuple[str, ...],
 ) -> Pair:
-    """Read the files of a scene's cameras."""
+    """Return the pair of a scene, from the files of its cameras."""
     names = in_order(truths)
     known = {name: _length(frames, name, truths[name]) for name in names}
     lengths = {name: length for name, (length, _) in known.items() if isinstance(length, int)}
@@ -117,10 +117,10 @@ def _one_scene(
 
 
 def _sources(value: Any, what: str) -> _Source | dict[str, _Source]:
-    """Return what is to be read: one source, or several by name."""
+    """Return the inputs: one source, or several by name."""
     if isinstance(value, Mapping):
         if not value:
-            raise DataError(f"{what} is an empty mapping; expected names and what they stand for")
+            raise DataError(f"{what} is an empty mapping; expected names and files or arrays")
         found = {}
         for name, part in _by_name(value, what).items():
             source = _sources(part, f"{what}[{name!r}]")
@@ -152,7 +152,7 @@ def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
 
 
 def _folder(folder: Path) -> _Source | dict[str, _Source]:
-    """Return the file of a sequence's folder, or the sequences that a folder holds."""
+    """Return the file in a sequence's folder, or the sequences in a folder."""
     if (one := _sequence(folder)) is not None:
         return one
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
@@ -175,7 +175,7 @@ def _folder(folder: Path) -> _Source | dict[str, _Source]:
 
 
 def _sequence(folder: Path) -> _Source | None:
-    """Return the ground truth of a sequence's folder with its length, or None if it is none."""
+    """Return the ground truth in a sequence's folder, with its length; None without one."""
     for ending in _ENDINGS:
         file = folder / "gt" / f"gt{ending}"
         if file.is_file():
@@ -200,7 +200,7 @@ def _require_all(
 
 
 def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int] | None, str]:
-    """Return how many frames a sequence has, and who says so."""
+    """Return the number of frames of a sequence, and the source of that number."""
     if isinstance(frames, Mapping):
         checked = {
             key: require_integer(f"frames[{key!r}]", value, low=1, high=LAST_FRAME)
@@ -231,12 +231,12 @@ def _some(names: list[str]) -> str:
 
 
 def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
-    """Return the length of each camera's recording, where it is given.
+    """Return the length of each camera's recording, if given.
 
     Raises
     ------
     DataError
-        If a row stands in a frame behind the last one, or if a camera's length is not given.
+        If a row is beyond the last frame, or a camera's length is not given.
     """
     if pair.frames is None:
         return None

@@ -1,8 +1,8 @@
-"""Matching: which box of the result is which target's, frame by frame.
+"""Matching of result boxes to targets, frame by frame.
 
-Boxes of one frame can be paired if they overlap enough. Pairings of before are kept where they
-still can be; the rest is an assignment, which scipy solves. Boxes that leave no choice are paired
-at once, which is the same: in every best assignment they are together.
+Boxes of one frame can be paired if they overlap enough. Earlier pairings are kept while they
+overlap; the rest is an assignment problem, which scipy solves. Pairs that overlap nothing else
+are paired at once, which is equivalent: every best assignment contains them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from bioeval.kernels.overlaps import count_overlaps, list_overlaps, match_frames
+from bioeval.kernels.overlaps import (
+    Frames,
+    Pairing,
+    count_overlaps,
+    list_overlaps,
+    match_frames,
+)
 from bioeval.mot.sequence import Boxes
 
-#: How far below the threshold an overlap may be by rounding alone: coordinates are decimals.
+#: Relative tolerance of the threshold for rounding, since coordinates are decimals.
 ROUNDING = 1e-12
 
-#: Which pairing of before is kept.
+#: Earlier pairings that are kept.
 PAIRINGS = ("last-known", "previous-frame")
 
 _EVER = np.iinfo(np.int64).max // 4
@@ -26,14 +32,14 @@ _EVER = np.iinfo(np.int64).max // 4
 
 @dataclass(frozen=True)
 class Overlaps:
-    """The pairs of boxes that overlap enough.
+    """Pairs of boxes that overlap enough.
 
     Attributes
     ----------
     start : int64 array, shape (n + 1,)
-        Where the overlaps of each box of the truth begin.
+        Where the overlaps of each ground-truth box begin.
     row : int64 array
-        The result's boxes.
+        The result box of each overlap.
     iou : float64 array
         Intersection over union.
     """
@@ -44,7 +50,7 @@ class Overlaps:
 
     @property
     def truth(self) -> np.ndarray:
-        """The truth's boxes."""
+        """The ground-truth box of each overlap."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
 
@@ -61,10 +67,10 @@ def find_overlaps(truth: Boxes, result: Boxes, frames: int, least: float) -> Ove
 
 
 def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
-    """Number the frames that have boxes of both; between two cameras a number is left out.
+    """Number the frames with boxes of both sides, skipping a number between two cameras.
 
-    A frame without boxes of both has the number of the one before: nothing could be paired
-    there, so it parts nothing.
+    A frame without boxes of both has the number of the one before: nothing can be paired there,
+    so it interrupts no pairing.
     """
     frames = len(camera)
     both = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
@@ -87,45 +93,47 @@ def match(
     overlaps : Overlaps
     serial : int64 array, shape (frames,)
     pairing : {"last-known", "previous-frame"}
-        ``"last-known"``: a target's last pairing is kept, however long ago, where both are there
+        ``"last-known"``: a target's last pairing is kept, however long ago, where both are present
         and overlap; then as many boxes as possible are matched, with the largest sum of overlaps.
         ``"previous-frame"``: only pairings of the frame before are kept; then the sum of overlaps
         is the largest.
     keep : bool
-        Whether pairings of before are kept at all.
+        Whether earlier pairings are kept at all.
 
     Returns
     -------
     int64 array, shape (n,)
-        For each box of the truth the row of the result, or -1.
+        The result box of each ground-truth box, or -1.
     """
     frames = len(serial)
     begin = truth.starts(frames)
     targets = int(truth.code.max()) + 1 if len(truth) else 0
     most = int(np.diff(overlaps.start[begin]).max(initial=0))
-    open_truth, open_edge = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
-    found = np.full(len(truth), -1, dtype=np.int64)
-    taken = np.zeros(len(result), dtype=np.uint8)
     memory = 0 if not keep else _EVER if pairing == "last-known" else 1
-    state = (
-        *(memory, serial, begin, truth.code, result.code, overlaps.start, overlaps.row),
-        *(np.full(targets, -1, dtype=np.int64), np.full(targets, -2, dtype=np.int64)),
-        *(found, taken, np.zeros(len(result), dtype=np.int64), open_truth, open_edge),
+    frame_data = Frames(serial, begin, truth.code, result.code, overlaps.start, overlaps.row)
+    state = Pairing(
+        last=np.full(targets, -1, dtype=np.int64),
+        last_serial=np.full(targets, -2, dtype=np.int64),
+        match=np.full(len(truth), -1, dtype=np.int64),
+        taken=np.zeros(len(result), dtype=np.uint8),
+        degree=np.zeros(len(result), dtype=np.int64),
+        open_truth=np.zeros(most, dtype=np.int64),
+        open_overlap=np.zeros(most, dtype=np.int64),
     )
-    frame, competing = match_frames(0, False, *state)
+    frame, competing = match_frames(0, False, memory, frame_data, state)
     while frame < frames:
-        rows, edges = open_truth[:competing], open_edge[:competing]
+        rows, edges = state.open_truth[:competing], state.open_overlap[:competing]
         columns = overlaps.row[edges]
         for i, j in _assign(rows, columns, overlaps.iou[edges], pairing == "last-known"):
-            found[i], taken[j] = j, 1
-        frame, competing = match_frames(frame, True, *state)
-    return found
+            state.match[i], state.taken[j] = j, 1
+        frame, competing = match_frames(frame, True, memory, frame_data, state)
+    return state.match
 
 
 def _assign(
     rows: np.ndarray, columns: np.ndarray, iou: np.ndarray, most_first: bool
 ) -> list[tuple[int, int]]:
-    """Return the best pairs among boxes that compete."""
+    """Return the best assignment of competing boxes."""
     left, i = np.unique(rows, return_inverse=True)
     right, j = np.unique(columns, return_inverse=True)
     weight = np.zeros((len(left), len(right)))

@@ -1,4 +1,4 @@
-"""Counts of a sequence, which add up over sequences, and the rates that are made of them."""
+"""Counts of a sequence, which add up over sequences, and the rates computed from them."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import numpy as np
 
 from bioeval.mot.identity_assignment import most_in_common
 from bioeval.mot.matching import find_overlaps, match, serials
-from bioeval.mot.segments import Spells, find_spells
+from bioeval.mot.segments import Segments, find_segments
 from bioeval.mot.sequence import Boxes, Scene
 
-#: What a target is, by its coverage.
+#: States of a target, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
 
-#: From when on a target is mostly tracked, as a fraction; below the other it is mostly lost.
+#: Coverage from which a target is mostly tracked, and below which it is mostly lost, as fractions.
 _TRACKED, _LOST = (4, 5), (1, 5)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What is counted; sequences are summed up by adding their counts.
+    """Counts of one sequence, or of several by addition.
 
     Attributes
     ----------
     frames, frames_with_rows : int
     targets, identities : int
-        How many are in the ground truth and in the result.
+        Number in the ground truth and in the result.
     truth_boxes, result_boxes : int
-        Those that are evaluated.
+        Boxes evaluated.
     tp, fn, fp : int
-        Boxes of targets that are matched, and not; boxes of the result that are not.
+        Ground-truth boxes matched and missed; unmatched result boxes.
     idsw, fragmentations, resumptions : int
     mt, pt, ml : int
         Targets by their coverage.
     idtp, idfn, idfp : int
     ignored_truth_boxes, removed_result_boxes : int
     overlap : float
-        Sum over the matches.
+        Sum of IoU over the matches.
     """
 
     frames: int = 0
@@ -72,16 +72,16 @@ class Counts:
 
 @dataclass(frozen=True)
 class Targets:
-    """What became of each target; arrays of shape (targets,).
+    """Coverage and errors of each target; arrays of shape (targets,).
 
     Attributes
     ----------
     ids : int64
     present, covered : int64
-        Frames in which it is, and in which it is matched.
+        Frames in which it is present, and in which it is matched.
     switches, fragments, resumptions : int64
     state : int64
-        Place in `STATES`.
+        Index into `STATES`.
     """
 
     ids: np.ndarray
@@ -95,11 +95,11 @@ class Targets:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found in a sequence."""
+    """Measurements of one sequence."""
 
     counts: Counts
     targets: Targets
-    spells: Spells
+    segments: Segments
 
 
 def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Measured:
@@ -114,7 +114,7 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
     targets = _targets(truth, result, matched, serial, scene.target_ids, mostly_tracked)
     both = matched >= 0
     tp = int(both.sum())
-    # An identity may be there twice in a frame, if that is accepted; a target is there once.
+    # An identity may occur twice in a frame, if that is accepted; a target occurs once.
     common = np.stack([overlaps.truth, result.code[overlaps.row]], axis=1)
     rows, identities = np.unique(common, axis=0).T
     idtp = most_in_common(truth.code[rows], identities)
@@ -142,13 +142,13 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
         removed_result_boxes=len(scene.result) - len(result),
         overlap=float(_iou_of(overlaps.start, overlaps.row, overlaps.iou, matched).sum()),
     )
-    return Measured(counts, targets, find_spells(scene, truth, result, matched))
+    return Measured(counts, targets, find_segments(scene, truth, result, matched))
 
 
 def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:
-    """Return which boxes of the result stay: those that are not matched to a distractor.
+    """Return a mask of the result boxes that are not matched to a distractor.
 
-    All boxes of the truth take part, so that a box on a target stays the target's.
+    All ground-truth boxes take part, so that a box on a target remains with the target.
     """
     frames = len(scene.camera)
     overlaps = find_overlaps(scene.truth, scene.result, frames, iou)
@@ -172,7 +172,7 @@ def _targets(
     ids: np.ndarray,
     mostly_tracked: str,
 ) -> Targets:
-    """Follow each target through its frames."""
+    """Count coverage, switches and fragments of each target over its frames."""
     codes, target = np.unique(truth.code, return_inverse=True)
     n = len(codes)
     order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
@@ -180,17 +180,17 @@ def _targets(
     covered = matched[order] >= 0
     present = np.bincount(target, minlength=n)
 
-    # The frames in which it is matched, and for each but the first what happened since the last.
+    # The frames in which it is matched; events are counted between consecutive ones.
     place = np.flatnonzero(covered)
-    who = target[place]
+    owner = target[place]
     identity = result.code[matched[order][place]]
     when = serial[truth.frame[order][place]]
-    again = who[1:] == who[:-1]
+    again = owner[1:] == owner[:-1]
 
     def count(happened: np.ndarray) -> np.ndarray:
-        return np.bincount(who[1:][again & happened], minlength=n)
+        return np.bincount(owner[1:][again & happened], minlength=n)
 
-    hits = np.bincount(who, minlength=n)
+    hits = np.bincount(owner, minlength=n)
     return Targets(
         ids=ids[codes],
         present=present,
@@ -203,7 +203,7 @@ def _targets(
 
 
 def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
-    """Sort targets by coverage, in whole numbers: exactly 80 % is no matter of rounding."""
+    """Classify targets by coverage, in integers: exactly 80 % does not depend on rounding."""
     a, b = _TRACKED
     tracked = hits * b >= present * a if mostly_tracked == "at-least" else hits * b > present * a
     c, d = _LOST
@@ -211,12 +211,12 @@ def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.nd
 
 
 def ratio(a: float, b: float) -> float:
-    """Return ``a / b``, NaN where there is nothing to divide by."""
+    """Return ``a / b``, NaN if `b` is 0."""
     return a / b if b else float("nan")
 
 
 def rates(counts: Counts) -> dict[str, float]:
-    """Return the rates, each made of counts once."""
+    """Return the rates, each computed from counts once."""
     c = counts
     errors = c.fn + c.fp + c.idsw
     return {

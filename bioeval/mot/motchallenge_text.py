@@ -1,4 +1,4 @@
-"""Rows of text in the form of MOTChallenge, plain or compressed by gzip, and sequences' lengths."""
+"""Reader of MOTChallenge text files, plain or gzip, and of the length in seqinfo.ini."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _WHAT = "a file of boxes"
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
-    """Read a file with a box in each row; columns are parted by commas, or by blanks.
+    """Read a file with a box in each row, comma-separated or separated by blanks.
 
-    Blank lines, and those that begin with ``#``, are passed over.
+    Blank lines and lines that begin with ``#`` are skipped.
     """
     text = _text(path)
     lines = text.split("\n")
@@ -47,7 +47,7 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     if "camera" in read and table is not None:
         camera = np.array([row.split(delimiter)[read["camera"]].strip() for row in rows], dtype=str)
     unnamed = camera is not None and (camera == "").any()
-    # A row of another length is a part of one, or has a flag that the others have not.
+    # A row of another length is incomplete, or has a flag that the others lack.
     ragged = len({len(row.split(delimiter)) for row in rows}) > 1
     if table is None or unnamed or ragged or first_fault(table) is not None:
         raise _fault(path, rows, line, columns, delimiter, len(words))
@@ -55,7 +55,7 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
 
 
 def _text(path: Path) -> str:
-    """Return a file's text, decompressed where its content is gzip, with line feeds after lines."""
+    """Return a file's text, decompressed if it is gzip, with line feeds as line ends."""
     existing_file(path, _WHAT)
     found = content(path)
     if found == "a gzip file":
@@ -85,7 +85,7 @@ def _text(path: Path) -> str:
 def _numbers(
     rows: list[str], places: list[int], delimiter: str | None
 ) -> list[np.ndarray] | np.ndarray | None:
-    """Return the columns at `places`, or None where not all of it are numbers."""
+    """Return the columns at `places`, or None if any value is not a number."""
     if not rows:
         return [np.zeros(0) for _ in places]
     try:
@@ -103,13 +103,15 @@ def _fault(
     delimiter: str | None,
     width: int,
 ) -> DataError:
-    """Return what is wrong with the first row that is not what it should be."""
+    """Return the error for the first malformed row."""
     least = least_width(columns)
-    parted = "commas" if delimiter else "blanks"
+    separator = "commas" if delimiter else "blanks"
     for row, line in zip(rows, lines, strict=True):
         where = f"{path}: line {line}"
         words = row.split(delimiter)
-        found = f"{len(words)} {'column' if len(words) == 1 else 'columns'} parted by {parted}"
+        found = (
+            f"{len(words)} {'column' if len(words) == 1 else 'columns'} separated by {separator}"
+        )
         if len(words) < least:
             named = ", ".join(columns[:least])
             return DataError(f"{where}: has {found}; expected {least} or more: {named}")

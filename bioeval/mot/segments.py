@@ -1,4 +1,4 @@
-"""Spells: from when to when a target was followed under one identity, or missed."""
+"""Track segments: maximal frame intervals of a target with one assigned identity, or none."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 
 from bioeval.mot.sequence import Boxes, Scene
 
-#: The identity of a target that is missed.
+#: The identity of a segment in which the target is missed.
 MISSED = -1
 
 
 @dataclass(frozen=True)
-class Spells:
-    """Unbroken times of targets; arrays of shape (spells,), target by target.
+class Segments:
+    """Track segments; arrays of shape (segments,), target by target.
 
     Attributes
     ----------
     target, identity : int64
-        Ids; the identity is `MISSED` where the target was.
+        Ids; the identity is `MISSED` where the target is missed.
     camera : int64
-        Place in the scene's cameras.
+        Index into the scene's cameras.
     first, last : int64
-        Frames.
+        First and last frame.
     """
 
     target: np.ndarray
@@ -33,8 +33,8 @@ class Spells:
     last: np.ndarray
 
 
-def find_spells(scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray) -> Spells:
-    """Part the frames of each target where its identity changes, or where it is away."""
+def find_segments(scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray) -> Segments:
+    """Divide the frames of each target where its identity changes or it is absent."""
     order = np.argsort(truth.code, kind="stable")
     target = truth.code[order]
     partner = matched[order]
@@ -51,7 +51,7 @@ def find_spells(scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray) 
     )
     first = np.flatnonzero(new)
     last = np.append(first[1:], len(order)) - 1 if len(first) else first
-    return Spells(
+    return Segments(
         target=scene.target_ids[target[first]],
         identity=identity[first],
         camera=camera[first],

@@ -1,4 +1,4 @@
-"""One sequence as codes: the boxes of both files, frame by frame, and what was found on the way."""
+"""One sequence: the boxes of ground truth and result as integer codes, frame by frame."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bioeval.base.errors import DataError
 from bioeval.mot.boxes import Rows, in_order
 from bioeval.mot.inputs import Pair, frames_of
 
-#: Classes of MOT16 and later whose boxes are distractors: who matches one is left out. Those of
-#: MOT20 include other vehicles.
+#: Distractor classes of MOT16 and later: result boxes matched to one are removed. Those of MOT20
+#: include other vehicles.
 DISTRACTORS = {"motchallenge": (2, 7, 8, 12), "mot20": (2, 6, 7, 8, 12)}
 
-#: The class that is evaluated, where there are classes.
+#: The class evaluated, if there are classes.
 PEDESTRIAN = 1
 
 
@@ -25,9 +25,9 @@ class Boxes:
     Attributes
     ----------
     code : int64 array, shape (n,)
-        Whose a box is.
+        Target or identity of each box.
     frame : int64 array, shape (n,)
-        Which of the scene's frames.
+        Index of the scene's frame.
     box : float64 array, shape (n, 4)
     """
 
@@ -49,28 +49,28 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Scene:
-    """What one sequence holds.
+    """The boxes of one sequence.
 
     Attributes
     ----------
     name : str
     truth, result : Boxes
-        All boxes, those to be ignored as well.
+        All boxes, ignored ones included.
     target_ids, identity_ids : int64 arrays
-        Who the codes stand for.
+        The id of each code.
     counted : bool array
-        Boxes of the truth that are evaluated; the others are to be ignored.
+        Ground-truth boxes evaluated; the others are ignored.
     distractor : bool array
-        Boxes of the truth whose matches are left out.
+        Ground-truth boxes whose matches are removed.
     camera, number : int64 arrays, shape (frames,)
-        Of the frames that have a row, in the order of the cameras and of the frames in each: the
-        place in `cameras`, and the number of the frame.
+        Of the frames with rows, ordered by camera and frame: the index into `cameras`, and the
+        number of the frame.
     cameras : list of str
     frames : int
-        How many frames there are, with and without rows.
+        Number of frames, with and without rows.
     frames_from : str
     notes : list of str
-        What a reader of the numbers should know.
+        Remarks on the data.
     """
 
     name: str
@@ -89,17 +89,17 @@ class Scene:
 
     @property
     def frames_with_rows(self) -> int:
-        """How many frames have a row in either file."""
+        """Number of frames with a row in either file."""
         return len(self.camera)
 
 
 def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
-    """Order the rows of a sequence and number who is in it.
+    """Order the rows of a sequence and code its targets and identities.
 
     Raises
     ------
     DataError
-        If an id stands twice in a frame, or a row lies behind the last frame.
+        If an id occurs twice in a frame, or a row is beyond the last frame.
     """
     truth, result = pair.truth, pair.result
     cameras = in_order([*truth.camera.tolist(), *result.camera.tolist()])
@@ -141,7 +141,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
 
 
 def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str) -> list[str]:
-    """Raise where an id stands twice in a frame, or say how often it does."""
+    """Raise if an id occurs twice in a frame, or return a remark where that is accepted."""
     key, identity = key[order], rows.identity[order]
     again = np.flatnonzero((key[1:] == key[:-1]) & (identity[1:] == identity[:-1])) + 1
     if not len(again):
@@ -155,20 +155,20 @@ def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str
     row, before = order[i], order[i - 1]
     of = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
     raise DataError(
-        f"{rows.where(row)}: id {rows.identity[row]} stands in frame {rows.frame[row]}{of} again, "
-        f"after {rows.line_word} {rows.line[before]}; expected each id once in a frame "
+        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{of} "
+        f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
         f"({len(again)} boxes too many)"
     )
 
 
 def _roles(truth: Rows, ignored: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return which boxes of the truth are evaluated, and which remove their matches."""
+    """Return masks of the ground-truth boxes that are evaluated, and of the distractors."""
     counted = truth.flag != 0
     if ignored == "count":
         return counted, np.zeros(len(truth), dtype=bool)
     if ignored == "remove":
         return counted, ~counted
-    # Without classes, which are numbered from 1, everything is of the class that is evaluated.
+    # Classes are numbered from 1; a box without one counts as of the evaluated class.
     has_class = truth.category >= 1
     counted = counted & (~has_class | (truth.category == PEDESTRIAN))
     return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
@@ -181,7 +181,7 @@ def _remarks(
     ignored: str,
     lengths: dict[str, int] | None,
 ) -> list[str]:
-    """Say what is unusual about the rows."""
+    """Return remarks on unusual rows."""
     notes = []
     odd = int(np.count_nonzero((truth.flag != 0) & (truth.flag != 1)))
     if odd:
@@ -207,7 +207,7 @@ def _remarks(
         late = int(np.count_nonzero(result.frame > truth.frame.max()))
         if late:
             notes.append(
-                f"{late} boxes of the result lie behind frame {truth.frame.max()}, the last one of "
+                f"{late} boxes of the result are beyond frame {truth.frame.max()}, the last one of "
                 "the ground truth: false positives"
             )
     return notes

@@ -1,4 +1,4 @@
-"""Tracking results as tables: rates and counts of each sequence, with the whole in the last row."""
+"""Tables of tracking results: rates and counts of each sequence, with the total in the last row."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TrackingTable:
     targets : bool
         Whether to list every target.
     reword : callable, optional
-        Turns a warning into the words that a reader knows, such as options of a command line.
+        Rewords a warning for the reader, such as with the options of a command line.
 
     Examples
     --------
@@ -112,11 +112,11 @@ class TrackingTable:
             yield Padding(Text(f"- {self._reword(line)}"), (0, 0, 0, 2))
 
     def _along(self, prefix: str, i: int) -> Callable[[str], Any]:
-        """Return what gives the value of a variable at a place of its dimension."""
+        """Return a function from a variable's name to its value at an index."""
         return lambda name: self.dataset[prefix + name].values[i]
 
     def _about(self) -> Iterator[tuple[str, str]]:
-        """Say, line by line, how the numbers were made."""
+        """Yield the lines of the header: name and text."""
         ds, attrs = self.dataset, self.dataset.attrs
         targets = counted(int(ds["targets"]), "targets")
         yield "Truth", f"{targets}, boxes: {int(ds['truth_boxes']):,}"
@@ -128,7 +128,7 @@ class TrackingTable:
             yield "Cameras", f"{attrs['cameras']}, whose identities are the same"
         kept = {
             "last-known": "each target's last pairing is kept (last-known)",
-            "previous-frame": "pairings of the frame before are kept (previous-frame)",
+            "previous-frame": "pairings of the previous frame are kept (previous-frame)",
         }[str(attrs["pairing"])]
         yield "Match", f"overlap (IoU) of {attrs['iou']:g} or more; {kept}"
         if attrs["mostly_tracked"] != "at-least":
@@ -150,7 +150,7 @@ def _table(
     width: int,
     last_bold: bool = False,
 ) -> Iterator[Any]:
-    """Lay out a row for each name, or where that is too wide one below the other."""
+    """Lay out a row for each name; if that is too wide, one number below the other."""
     cells = [[_cell(value(name), unit) for _, name, unit in columns] for _, value in rows]
     widths = [
         max(len(head), *(len(row[i]) for row in cells)) for i, (head, *_) in enumerate(columns)
@@ -193,7 +193,7 @@ def _stacked(
 
 
 def _cell(value: Any, unit: str) -> str:
-    """Write a number: rates in per cent, counts with their thousands set apart."""
+    """Format a number: rates in per cent, counts with thousands separators."""
     if unit == "word":
         return str(value)
     if math.isnan(value):

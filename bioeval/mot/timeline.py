@@ -1,4 +1,4 @@
-"""Timeline of tracking: when each target is followed, under which identity, and when missed."""
+"""Timeline of the targets: their track segments, with identities and misses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
-# Targets for whose names there is room.
+# Largest number of targets with a name on the axis.
 NAMED = 30
 
 _COLOURS = 6  # black is for the ticks of switches
@@ -24,22 +24,22 @@ _THICK, _THIN = 0.62, 0.11
 
 
 class TimelineDisplay:
-    """What became of each target.
+    """The track segments of each target.
 
     Attributes
     ----------
     targets : list
         From the top down.
     row : int64 ndarray
-        The target of each spell, by its place.
+        The index of the target of each segment.
     first, last : int64 ndarray
-        Frames in which each spell begins and ends.
+        First and last frame of each segment.
     identity : int64 ndarray
         -1 where the target is missed.
     turn : int64 ndarray
-        Which of the target's identities it is, in the order in which it has them: the colour.
+        Index of the identity among the target's, by first appearance: the colour.
     switches : float64 ndarray, shape (n, 2)
-        Frame and place of each identity switch.
+        Frame and row of each identity switch.
     """
 
     ax_: Axes
@@ -63,11 +63,9 @@ class TimelineDisplay:
     def from_result(
         cls, dataset: xr.Dataset, sequence: str | None = None, camera: str | None = None
     ) -> Self:
-        """Take the spells of one sequence and one camera."""
+        """Take the track segments of one sequence and one camera."""
         if "spell_target" not in getattr(dataset, "variables", ()):
-            raise DataError(
-                "be.plot.timeline needs a result of be.tracking(..., timeline=True), with spells"
-            )
+            raise DataError("be.plot.timeline needs a result of be.tracking(..., timeline=True)")
         targets = dataset["target"].values
         who = dataset["spell_target"].values
         title = []
@@ -76,14 +74,14 @@ class TimelineDisplay:
             title.append(f"sequence {sequence}")
             targets = targets[_of_sequence(targets, sequence)]
         elif sequence is not None:
-            raise DataError(f"sequence is {sequence!r}; expected none, for there is one alone")
+            raise DataError(f"sequence is {sequence!r}; expected None: the result has only one")
         chosen = np.isin(who, targets)
         if cameras := cameras_of(dataset, sequence):
             camera = _one("camera", camera, cameras)
             chosen &= dataset["spell_camera"].values == camera
             title.append(f"camera {camera}")
         elif camera is not None:
-            raise DataError(f"camera is {camera!r}; expected none, for there is one alone")
+            raise DataError(f"camera is {camera!r}; expected None: the result has only one")
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
         first, last, identity = (
@@ -93,7 +91,7 @@ class TimelineDisplay:
         return cls(names, row, first, last, identity, [", ".join(title)] if title else [])
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Self:
-        """Draw a bar for each spell. See :func:`timeline`."""
+        """Draw a bar for each track segment. See :func:`timeline`."""
         n = len(self.targets)
         self.ax_ = ax = look.axes_for(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))))
         self.figure_ = look.figure_of(ax)
@@ -125,7 +123,7 @@ class TimelineDisplay:
         return self
 
     def _bars(self) -> list[tuple[np.ndarray, Any, float]]:
-        """Return which spells are drawn alike, in which colour and how thick."""
+        """Return groups of segments, each with its colour and thickness."""
         missed = self.identity < 0
         kinds: list[tuple[np.ndarray, Any, float]] = [(missed, look.RULE, _THIN / 2)]
         for turn in range(_COLOURS):
@@ -147,7 +145,7 @@ class TimelineDisplay:
 
 
 def cameras_of(dataset: xr.Dataset, sequence: str | None = None) -> list[str]:
-    """Return the cameras in which there are targets; none where there is only one."""
+    """Return the cameras with targets; none if there is only one camera."""
     if "spell_camera" not in dataset:
         return []
     names, who = dataset["spell_camera"].values, dataset["spell_target"].values
@@ -157,12 +155,12 @@ def cameras_of(dataset: xr.Dataset, sequence: str | None = None) -> list[str]:
 
 
 def _of_sequence(targets: np.ndarray, sequence: str | None) -> np.ndarray:
-    """Return which targets are of a sequence, by their names."""
+    """Return a mask of the targets of a sequence, by their names."""
     return np.array([str(t).rpartition("/")[0] == sequence for t in targets], dtype=bool)
 
 
 def _one(what: str, given: str | None, names: list[str]) -> str:
-    """Return the one that is to be shown."""
+    """Return the name to show, the only one by default."""
     listed = ", ".join(names[:12])
     if given is None and len(names) == 1:
         return names[0]
@@ -176,7 +174,7 @@ def _one(what: str, given: str | None, names: list[str]) -> str:
 def _turns(
     row: np.ndarray, identity: np.ndarray, first: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Number the identities of each target in the order in which it has them; find its switches."""
+    """Number the identities of each target by first appearance, and find its switches."""
     turn = np.zeros(len(row), dtype=np.int64)
     switches = []
     had: dict[int, list[int]] = {}
@@ -213,7 +211,7 @@ def timeline(
     camera: str | None = None,
     **style: Any,
 ) -> TimelineDisplay:
-    """Draw when each target is followed, under which identity, and when it is missed.
+    """Draw the track segments of each target, coloured by identity, and its misses.
 
     Parameters
     ----------
@@ -234,8 +232,8 @@ def timeline(
 
     Notes
     -----
-    Where nothing is drawn, the target is not there. A switch is marked where the new identity
-    begins; one that lies between two cameras is not to be seen in either.
+    Where nothing is drawn, the target is absent. A switch is marked where the new identity
+    begins; one between two cameras is not shown in either.
 
     Examples
     --------

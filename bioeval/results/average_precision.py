@@ -1,4 +1,4 @@
-"""Measures that follow from where the matches of each query stand."""
+"""Measures of each query, from the ranks of its matches."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
     return np.where(lists.counts > 0, sums, np.nan)
 
 
+def mean_over(values: np.ndarray, found: np.ndarray, queries: int) -> float:
+    """Return the mean over a number of queries; those without a match add nothing."""
+    return float(values[found].sum() / queries) if queries else float("nan")
+
+
 def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
     """Return the average precision of each query; NaN where it has no match.
 
@@ -29,7 +34,7 @@ def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.nda
     ----------
     lists : MatchLists
     ties : {"pessimistic", "optimistic", "stable"}
-        Without meaning for ``"tied-once"``, which takes equal scores as one threshold.
+        Not used for ``"tied-once"``, which takes equal scores as one threshold.
     form : {"sum", "trapezoid", "tied-once"}
         With ``P(k)`` the precision at rank ``k``: the mean of ``P`` at the matches; the mean of
         ``(P(k - 1) + P(k)) / 2`` there, with ``P(0) = 1``; or the mean of the precision of all
@@ -50,7 +55,7 @@ def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.nda
 
 
 def _last_of_equal(lists: MatchLists) -> np.ndarray:
-    """Return for each match how many matches of its query are not farther."""
+    """Return, for each match, the number of matches of its query up to its distance."""
     count = len(lists.distance)
     if not count:
         return np.zeros(0, dtype=np.int64)
@@ -63,8 +68,8 @@ def _last_of_equal(lists: MatchLists) -> np.ndarray:
 def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) -> np.ndarray:
     """Return the average precision of lists cut at a rank.
 
-    ``over`` is ``"positives"``, all matches of the query, or ``"smaller"``, the smaller one of
-    their number and the cut.
+    The denominator `over` is ``"positives"``, the number of matches of the query, or
+    ``"smaller"``, the smaller of that number and the cut.
     """
     rank = ranks_of(lists, ties)
     inside = np.where(rank <= rank_k, lists.order / rank, 0.0)
@@ -74,7 +79,7 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
 
 
 def inverse_negative_penalty(lists: MatchLists, ties: str) -> np.ndarray:
-    """Return matches over the rank of the last one, of each query; NaN where it has none."""
+    """Return the INP of each query, matches over the rank of the last one; NaN without one."""
     rank = ranks_of(lists, ties)
     found = lists.counts > 0
     out = np.full(len(found), np.nan)
@@ -101,8 +106,8 @@ def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, 
 def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (query, rank among non-matches, weight ``1 / h``) of all ``h`` matches of a query.
 
-    Under expected ties a match stands with equal chance before or between the non-matches that
-    are exactly as close.
+    Under expected ties a match is with equal chance at each place among the non-matches exactly
+    as close.
     """
     weight = 1.0 / np.repeat(lists.counts, lists.counts)
     if ties != "expected":

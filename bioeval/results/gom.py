@@ -1,46 +1,62 @@
-"""GOM: how well what is returned within a threshold answers a query."""
+"""GOM: retrieval and verification within a threshold, for open-world re-identification."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import require_choice
 from bioeval.base.variables import GOM
 from bioeval.results.average_precision import (
     average_precision,
     first_places,
     inverse_negative_penalty,
+    mean_over,
     ranks_of,
 )
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.tallies.reid_counts import ReturnedTally
+from bioeval.tallies.reid_counts import GomTally
 
 VARIANTS = ("paper", "reference")
 
+GOM_TIES = ("stable", "pessimistic", "optimistic")
 
-def gom_dataset(
-    tally: ReturnedTally,
-    *,
-    budget: int = 3000,
-    variant: str = "paper",
-    ties: str = "stable",
-    max_rank: int = 10,
-    per_query: bool = False,
-) -> xr.Dataset:
+
+@dataclass(frozen=True)
+class GomOptions:
+    """Options of the measures of GOM, checked; see :func:`bioeval.gom`."""
+
+    budget: int = 3000
+    variant: str = "paper"
+    ties: str = "stable"
+    max_rank: int = 10
+    per_query: bool = False
+
+    def __post_init__(self) -> None:
+        require_choice("variant", self.variant, VARIANTS)
+        require_choice("ties", self.ties, GOM_TIES)
+        require_integer("budget", self.budget, low=1)
+        require_integer("max_rank", self.max_rank, low=1)
+
+
+def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
+    ties, max_rank = options.ties, options.max_rank
     tau, matches = tally.thresholds, tally.matches
     found = matches.counts > 0
     absent = ~tally.enrolled
     total = len(found)
-    every = variant == "reference"
+    every = options.variant == "reference"
     queries = total if every else int(found.sum())
     opened = int(absent.sum())
     rp, vp, precision, recall = _per_threshold(tally, ties, capped=every)
     rep = np.sqrt(rp * vp)
-    fr = np.minimum(tally.returned / budget, 1.0)
-    something = tally.returned > 0
+    fr = np.minimum(tally.retrieved / options.budget, 1.0)
+    something = tally.retrieved > 0
     own = _own_within(tally)
     means = {
         name: rate(values[found].sum(axis=0), queries)
@@ -67,8 +83,8 @@ def gom_dataset(
         "ttr_identity": (over, rate(own[found].sum(axis=0), valid)),
         "ftr": (over, false_targets),
         **{name: ((), value) for name, value in summary(tau, means).items()},
-        "mean_ap": ((), _mean(average_precision(matches, ties), found, queries)),
-        "mean_inp": ((), _mean(inverse_negative_penalty(matches, ties), found, queries)),
+        "mean_ap": ((), mean_over(average_precision(matches, ties), found, queries)),
+        "mean_inp": ((), mean_over(inverse_negative_penalty(matches, ties), found, queries)),
         "cmc": (("rank",), rate(cmc, valid)),
         "queries": ((), np.int64(queries)),
         "open_queries": ((), np.int64(opened)),
@@ -76,17 +92,17 @@ def gom_dataset(
         "removed": ((), np.int64(tally.removed_entries.sum())),
     }
     coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
-    if per_query:
+    if options.per_query:
         both = ("probe", "threshold")
         for name, values, who in (
             ("rp", rp, found), ("vp", vp, found), ("rep", rep, found), ("fr", fr, absent)
         ):  # fmt: skip
             variables[name] = (both, np.where(who[:, None], values, np.nan))
         coordinates["probe"] = np.arange(total)
-    attrs = about_attrs(tally.about, "GOM", _warnings(found, absent, variant))
+    attrs = about_attrs(tally.about, "GOM", _warnings(found, absent, options.variant))
     attrs |= {
-        "variant": variant,
-        "budget": int(budget),
+        "variant": options.variant,
+        "budget": int(options.budget),
         "ties": ties,
         "normalised_low": float(tally.low),
         "normalised_span": float(tally.span),
@@ -95,7 +111,7 @@ def gom_dataset(
 
 
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
-    """Return what is read off the curves: areas, largest values, and where they are.
+    """Return the summary of the curves: areas, maxima, and their thresholds.
 
     Parameters
     ----------
@@ -118,11 +134,11 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
 
 
 def _per_threshold(
-    tally: ReturnedTally, ties: str, *, capped: bool
+    tally: GomTally, ties: str, *, capped: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return RP, VP, precision and recall of each query at each threshold."""
-    matches, returned = tally.matches, tally.returned
-    shape = returned.shape
+    matches, retrieved = tally.matches, tally.retrieved
+    shape = retrieved.shape
     within = np.searchsorted(tally.thresholds, matches.distance)
     inside = within < shape[1]
     flat = matches.query[inside] * shape[1] + within[inside]
@@ -135,7 +151,7 @@ def _per_threshold(
     hits = np.rint(up_to(np.ones(len(ranks))))
     with np.errstate(invalid="ignore", divide="ignore"):
         rp = np.where(hits > 0, up_to(matches.order / ranks) / hits, 0.0)
-        listed = returned.astype(np.float64)
+        listed = retrieved.astype(np.float64)
         if capped:
             last = np.zeros(shape[0])
             some = matches.counts > 0
@@ -143,21 +159,17 @@ def _per_threshold(
             listed = np.minimum(listed, last[:, None])
         positives = matches.counts[:, None].astype(np.float64)
         vp = hits / (listed - hits + positives)
-        precision = np.where(returned > 0, hits / returned, 0.0)
+        precision = np.where(retrieved > 0, hits / retrieved, 0.0)
         return rp, vp, precision, hits / positives
 
 
-def _own_within(tally: ReturnedTally) -> np.ndarray:
-    """Say for each query and threshold whether a match is within it."""
+def _own_within(tally: GomTally) -> np.ndarray:
+    """Return, for each query and threshold, whether a match is within it."""
     matches = tally.matches
     nearest = np.full(len(matches.counts), np.inf)
     found = matches.counts > 0
     nearest[found] = matches.distance[matches.starts[:-1][found]]
     return found[:, None] & (nearest[:, None] <= tally.thresholds[None])
-
-
-def _mean(values: np.ndarray, found: np.ndarray, queries: int) -> float:
-    return float(values[found].sum() / queries) if queries else float("nan")
 
 
 def _warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:

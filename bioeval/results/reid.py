@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, MergeError, ProtocolError, require_choice
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import MergeError, ProtocolError, require_choice
 from bioeval.base.variables import REID
 from bioeval.results.average_precision import (
     AP_FORMS,
@@ -17,89 +19,84 @@ from bioeval.results.average_precision import (
     cut_average_precision,
     first_places,
     inverse_negative_penalty,
+    mean_over,
 )
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.tallies.reid_counts import ReidTally
+from bioeval.tallies.reid_counts import MatchLists, ReidTally
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 
-def reid_dataset(
-    tally: ReidTally,
-    *,
-    max_rank: int = 50,
-    ties: str = "stable",
-    ap: str = "sum",
-    unmatched: str = "skip",
-    rank_k: int | None = None,
-    rank_k_over: str = "positives",
-    per_query: bool = False,
-) -> xr.Dataset:
-    """Return the measures of re-identification; see :func:`bioeval.reid`."""
-    check_max_rank(max_rank)
-    require_choice("ties", ties, TIES)
-    require_choice("ap", ap, AP_FORMS)
-    require_choice("unmatched", unmatched, ("skip", "zero"))
-    require_choice("rank_k_over", rank_k_over, ("positives", "smaller"))
-    matches = tally.matches
-    over = matches if tally.cmc_matches is None else tally.cmc_matches
-    found = matches.counts > 0
-    total, valid = len(found), int(found.sum())
-    queries = total if unmatched == "zero" else valid
-    tied = np.bincount(matches.query, matches.tied > 0, minlength=total) > 0
+@dataclass(frozen=True)
+class ReidOptions:
+    """Options of the measures of re-identification, checked; see :func:`bioeval.reid`."""
 
-    at = _at_rank(tally, over, ties, max_rank)
-    counted = np.cumsum(at)
-    if not _fractional(tally, ties):
+    max_rank: int = 50
+    ties: str = "stable"
+    ap: str = "sum"
+    unmatched: str = "skip"
+    rank_k: int | None = None
+    rank_k_over: str = "positives"
+    per_query: bool = False
+
+    def __post_init__(self) -> None:
+        check_max_rank(self.max_rank)
+        require_choice("ties", self.ties, TIES)
+        require_choice("ap", self.ap, AP_FORMS)
+        require_choice("unmatched", self.unmatched, ("skip", "zero"))
+        require_choice("rank_k_over", self.rank_k_over, ("positives", "smaller"))
+        if self.rank_k is not None:
+            require_integer("rank_k", self.rank_k, low=1)
+
+
+def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
+    """Return the measures of re-identification; see :func:`bioeval.reid`."""
+    ties = options.ties
+    cmc_lists = tally.matches if tally.cmc_matches is None else tally.cmc_matches
+    found = tally.matches.counts > 0
+    total, valid = len(found), int(found.sum())
+    queries = total if options.unmatched == "zero" else valid
+    tied = np.bincount(tally.matches.query, tally.matches.tied > 0, minlength=total) > 0
+    ambiguous = int((tied & found).sum())
+
+    counted = np.cumsum(_at_rank(tally, cmc_lists, ties, options.max_rank))
+    if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
         counted = np.rint(counted).astype(np.int64)
-    warnings = []
-    values: dict[str, np.ndarray] = {}
-    undefined = ties == "expected" and bool((tied & found).any())
-    exact = "stable" if ties == "expected" else ties  # the same where nothing is tied
-    nothing = np.full(total, np.nan)
-    form_is_free = ap == "tied-once"
-    values["average_precision"] = (
-        nothing if undefined and not form_is_free else average_precision(matches, exact, ap)
-    )
-    values["inp"] = nothing if undefined else inverse_negative_penalty(matches, exact)
-    if rank_k is not None:
-        check_rank_k(rank_k)
-        values["rank_k_average_precision"] = (
-            nothing if undefined else cut_average_precision(matches, exact, rank_k, rank_k_over)
-        )
-    if undefined:
-        warnings.append(
-            f"{int((tied & found).sum())} queries have ties: AP and INP under expected ties are "
-            "not offered (NaN); choose stable, pessimistic or optimistic ties"
-        )
+    values = _per_query(tally.matches, options, undefined=ties == "expected" and ambiguous > 0)
     means = {"average_precision": "mean_ap", "inp": "mean_inp"}
-    means |= {"rank_k_average_precision": "rank_k_mean_ap"} if rank_k is not None else {}
-    absent = ~tally.enrolled
+    means["rank_k_average_precision"] = "rank_k_mean_ap"
+    absent = int((~tally.enrolled).sum())
     variables: dict[str, Any] = {
         "cmc": (("rank",), rate(counted, queries)),
         "cmc_count": (("rank",), counted),
-        **{to: ((), _mean(values[name], found, queries)) for name, to in means.items()},
+        **{means[name]: ((), mean_over(each, found, queries)) for name, each in values.items()},
         "queries": ((), np.int64(queries)),
         "skipped": ((), np.int64(total - queries)),
         "unmatched": ((), np.int64(total - valid)),
-        "not_in_gallery": ((), np.int64(absent.sum())),
+        "not_in_gallery": ((), np.int64(absent)),
         "removed": ((), np.int64(tally.removed_entries.sum())),
-        "tied": ((), np.int64((tied & found).sum())),
+        "tied": ((), np.int64(ambiguous)),
     }
-    coordinates = {"rank": np.arange(1, max_rank + 1)}
-    if per_query:
+    coordinates = {"rank": np.arange(1, options.max_rank + 1)}
+    if options.per_query:
         first = np.full(total, np.nan)
-        query, rank, weight = first_places(over, ties)
+        query, rank, weight = first_places(cmc_lists, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first[found] = sums[found]
-        each = {
+        each_query = {
             **values,
             "first_match_rank": first,
-            "matches": matches.counts,
+            "matches": tally.matches.counts,
             "removed_entries": tally.removed_entries,
         }
-        variables |= {name: (("probe",), value) for name, value in each.items()}
+        variables |= {name: (("probe",), value) for name, value in each_query.items()}
         coordinates["probe"] = np.arange(total)
-    warnings += _unmatched(total, valid, int(absent.sum()), unmatched)
+    warnings = []
+    if ties == "expected" and ambiguous:
+        warnings.append(
+            f"{ambiguous} queries have ties: AP and INP under expected ties are "
+            "not offered (NaN); choose stable, pessimistic or optimistic ties"
+        )
+    warnings += _unmatched(total, valid, absent, options.unmatched)
     attrs = about_attrs(tally.about, "re-identification", warnings)
     attrs |= {
         "convention": tally.convention,
@@ -108,18 +105,36 @@ def reid_dataset(
         "junk": tally.junk,
         "cmc_counts": tally.cmc,
         "ties": ties,
-        "ap": ap,
-        "unmatched_queries": unmatched,
+        "ap": options.ap,
+        "unmatched_queries": options.unmatched,
     }
     if tally.shots_of:
         attrs["single_shots"] = tally.shots_of
-    if rank_k is not None:
-        attrs |= {"rank_k": int(rank_k), "rank_k_over": rank_k_over}
+    if options.rank_k is not None:
+        attrs |= {"rank_k": int(options.rank_k), "rank_k_over": options.rank_k_over}
     return build(variables, REID, coordinates, attrs)
 
 
+def _per_query(matches: MatchLists, options: ReidOptions, undefined: bool) -> dict[str, np.ndarray]:
+    """Return average precision and INP of each query, NaN if ties leave them undefined."""
+    ties = "stable" if options.ties == "expected" else options.ties  # the same without ties
+    nothing = np.full(len(matches.counts), np.nan)
+    values = {"average_precision": nothing, "inp": nothing}
+    if not undefined or options.ap == "tied-once":
+        values["average_precision"] = average_precision(matches, ties, options.ap)
+    if not undefined:
+        values["inp"] = inverse_negative_penalty(matches, ties)
+    if options.rank_k is not None:
+        values["rank_k_average_precision"] = (
+            nothing
+            if undefined
+            else cut_average_precision(matches, ties, options.rank_k, options.rank_k_over)
+        )
+    return values
+
+
 def require_matches(dataset: xr.Dataset) -> None:
-    """Raise :class:`ProtocolError` if no query has a match, and say why none has."""
+    """Raise :class:`ProtocolError` with the reason if no query has a match."""
     total = int(dataset.attrs["probes"])
     if int(dataset["unmatched"]) < total:
         return
@@ -138,24 +153,8 @@ def require_matches(dataset: xr.Dataset) -> None:
     )
 
 
-def check_rank_k(rank_k: Any) -> None:
-    """Raise :class:`DataError` unless `rank_k` is a whole number of at least 1."""
-    whole = isinstance(rank_k, (int, np.integer)) and not isinstance(rank_k, bool)
-    if not whole or rank_k < 1:
-        raise DataError(f"rank_k is {rank_k!r}; expected None or a whole number >= 1")
-
-
-def _fractional(tally: ReidTally, ties: str) -> bool:
-    return ties == "expected" or tally.cmc in ("allshots", "single-gallery-shot")
-
-
-def _mean(values: np.ndarray, found: np.ndarray, queries: int) -> float:
-    """Return the mean over the queries; those without a match add nothing."""
-    return float(values[found].sum() / queries) if queries else float("nan")
-
-
-def _at_rank(tally: ReidTally, over: Any, ties: str, max_rank: int) -> np.ndarray:
-    """Return how many queries have their counted match exactly at each rank."""
+def _at_rank(tally: ReidTally, over: MatchLists, ties: str, max_rank: int) -> np.ndarray:
+    """Return the number of queries with their counted match at each rank."""
     if tally.cmc == "single-gallery-shot":
         assert tally.shots is not None
         if max_rank > tally.shots.shape[1]:

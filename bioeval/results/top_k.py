@@ -1,4 +1,4 @@
-"""What a top-K list supports: CMC and average precision, exactly, as far down as it goes."""
+"""Measures of top-K lists: CMC and average precision, exactly, up to the depth of the lists."""
 
 from __future__ import annotations
 
@@ -25,6 +25,28 @@ if TYPE_CHECKING:
 REMOVED = ("same-id-same-camera", "same-camera", "none")
 
 
+@dataclass(frozen=True)
+class TopKOptions:
+    """Options of the measures of top-K lists, checked; see :func:`top_k`."""
+
+    removed: str
+    junk: str
+    junk_ids: Sequence[int]
+    unmatched: str
+    rank_k: int | None
+    rank_k_over: str
+    max_rank: int | None
+    per_query: bool
+
+    def __post_init__(self) -> None:
+        if self.max_rank is not None:
+            require_integer("max_rank", self.max_rank, low=1)
+        require_choice("removed", self.removed, REMOVED)
+        require_choice("junk", self.junk, ("keep", "remove"))
+        require_choice("unmatched", self.unmatched, ("skip", "zero"))
+        require_choice("rank_k_over", self.rank_k_over, ("positives", "smaller"))
+
+
 def top_k(
     scores: TopKScores,
     *,
@@ -43,10 +65,10 @@ def top_k(
     ----------
     scores : TopKScores
     removed : {"none", "same-id-same-camera", "same-camera"}
-        Which entries a query does not see. The rules of cameras need the metadata ``camera`` on
+        Entries removed from a query's list. The rules of cameras need the metadata ``camera`` on
         both sides.
     junk : {"keep", "remove"}
-        Whether entries that bear one of `junk_ids` stay as wrong entries, or leave.
+        Whether entries with one of `junk_ids` count as non-matches, or are removed.
     junk_ids : sequence of int
     unmatched : {"skip", "zero"}
         A query without a match in the gallery is left out of the means and counted, or counts 0.
@@ -57,7 +79,7 @@ def top_k(
         The average precision of a cut list divides by all matches in the gallery (AI City), or
         by the smaller one of their number and `rank_k`.
     max_rank : int, optional
-        The last rank of the CMC; None takes every rank that all lists tell.
+        The last rank of the CMC; None takes every rank covered by all lists.
     per_query : bool
         Whether to add ``rank_k_average_precision`` and ``first_match_rank`` over ``probe``.
 
@@ -71,9 +93,9 @@ def top_k(
     Raises
     ------
     ProtocolError
-        If a rank is asked for that some list does not reach, or cameras are needed and missing.
+        If some list does not cover a given rank, or cameras are needed and missing.
     DataError
-        If an option has another value.
+        If an option has an unknown value.
 
     Warns
     -----
@@ -83,7 +105,7 @@ def top_k(
 
     Notes
     -----
-    A removed entry leaves its place to the next, so the ranks that a list tells become fewer.
+    A removed entry leaves its place to the next, so a list covers fewer ranks.
     Definitions: Tang et al., CityFlow (CVPR 2019), "rank-K mAP"; Zheng et al. (ICCV 2015) for the
     rule of cameras; ``docs/formats.md``.
 
@@ -97,8 +119,7 @@ def top_k(
     """
     if not isinstance(scores, TopKScores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.TopKScores")
-    result = _lists_dataset(
-        scores,
+    options = TopKOptions(
         removed=removed,
         junk=junk,
         junk_ids=junk_ids,
@@ -108,12 +129,13 @@ def top_k(
         max_rank=max_rank,
         per_query=per_query,
     )
+    result = _lists_dataset(scores, options)
     warn_of_short_lists(result)
     return result
 
 
-#: What lists tell of a convention: the only values of these fields that they support.
-_TOLD = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
+#: The only values of these fields of a convention that lists support.
+_SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
 
 
 def reid_of_lists(
@@ -123,29 +145,28 @@ def reid_of_lists(
     max_rank: int | None = None,
     per_query: bool = False,
 ) -> xr.Dataset:
-    """Evaluate top-K lists by a convention, as far as lists tell what it asks for.
+    """Evaluate top-K lists by a convention that lists support.
 
     Parameters
     ----------
     scores : TopKScores
     rules : Convention
     max_rank : int, optional
-        None takes the convention's, or as many ranks as all lists tell where these are fewer.
+        None takes the convention's, or the last rank covered by all lists if that is less.
     per_query : bool
 
     Raises
     ------
     ProtocolError
-        If the convention asks for what lists do not tell, or no query has a match left.
+        If lists do not support the convention, or no query has a match left.
     """
-    for name, word in _TOLD.items():
+    for name, word in _SUPPORTED.items():
         if getattr(rules, name) != word:
             raise ProtocolError(
                 f"the convention {rules.name} has {name} = {getattr(rules, name)!r}, which top-K "
-                f"lists do not tell; they support {word!r}, or give a matrix of scores"
+                f"lists do not determine; give {word!r}, or a matrix of scores"
             )
-    result = _lists_dataset(
-        scores,
+    options = TopKOptions(
         removed=rules.removed,
         junk=rules.junk,
         junk_ids=rules.junk_ids,
@@ -155,6 +176,7 @@ def reid_of_lists(
         max_rank=max_rank,
         per_query=per_query,
     )
+    result = _lists_dataset(scores, options)
     if rules.unmatched == "skip" and not int(result["queries"]):
         raise ProtocolError(
             f"none of the {len(scores.indices)} queries has a match in the gallery that the "
@@ -183,40 +205,26 @@ def warn_of_short_lists(result: xr.Dataset) -> None:
         warnings.warn(result.attrs["warnings"].splitlines()[0], BioevalWarning, stacklevel=3)
 
 
-def _lists_dataset(
-    scores: TopKScores,
-    *,
-    removed: str,
-    junk: str,
-    junk_ids: Sequence[int],
-    unmatched: str,
-    rank_k: int | None,
-    rank_k_over: str,
-    max_rank: int | None,
-    per_query: bool,
-) -> xr.Dataset:
+def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
     """Return the measures of top-K lists; see :func:`top_k`."""
-    if max_rank is not None:
-        require_ranks(scores, require_integer("max_rank", max_rank, low=1))
-    require_choice("removed", removed, REMOVED)
-    require_choice("junk", junk, ("keep", "remove"))
-    require_choice("unmatched", unmatched, ("skip", "zero"))
-    require_choice("rank_k_over", rank_k_over, ("positives", "smaller"))
-    found = _walk(scores, removed, _junk_codes(scores, junk_ids) if junk == "remove" else [])
+    if options.max_rank is not None:
+        require_ranks(scores, options.max_rank)
+    junk = _junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
+    found = _walk(scores, options.removed, junk)
     valid = found.positives > 0
-    queries = int(valid.sum()) if unmatched == "skip" else len(valid)
+    queries = int(valid.sum()) if options.unmatched == "skip" else len(valid)
 
     cmc_reach = found.reach(valid & (found.first == 0))
-    last = _rank("max_rank", max_rank, cmc_reach, scores.depth)
+    last = _rank("max_rank", options.max_rank, cmc_reach, scores.depth)
     at_first = np.bincount(
         found.first[(found.first > 0) & (found.first <= last)], minlength=last + 1
     )
     counts = np.cumsum(at_first[1 : last + 1])
 
     ap_reach = found.reach(valid & (found.listed < found.positives))
-    cut = _rank("rank_k", rank_k, ap_reach, scores.depth)
+    cut = _rank("rank_k", options.rank_k, ap_reach, scores.depth)
     total = np.where(valid, found.positives, 1)
-    over = np.minimum(total, cut) if rank_k_over == "smaller" else total
+    over = np.minimum(total, cut) if options.rank_k_over == "smaller" else total
     at_k = found.precisions(cut) / over
 
     complete = bool((found.listed >= found.positives).all())
@@ -231,10 +239,10 @@ def _lists_dataset(
             f"{scores.depth} places of a list: even a perfect list has an average precision below 1"
         )
     if skipped:
-        what = "were left out" if unmatched == "skip" else "count as 0"
+        what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
-        notes.append("matches stand beyond the lists: mAP and mINP of the whole gallery are NaN")
+        notes.append("some matches are beyond the lists: mAP and mINP of the whole gallery are NaN")
     variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
@@ -247,7 +255,7 @@ def _lists_dataset(
         "beyond_lists": ((), np.int64(beyond)),
     }
     coordinates = {"rank": np.arange(1, last + 1)}
-    if per_query:
+    if options.per_query:
         ranks = np.where(found.first > 0, found.first, np.nan)
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
@@ -255,25 +263,25 @@ def _lists_dataset(
     attrs = about_attrs(describe(scores), "top-K lists", notes)
     attrs |= {
         "depth": scores.depth,
-        "removed": removed,
-        "junk": junk,
-        "unmatched": unmatched,
-        "rank_k_over": rank_k_over,
+        "removed": options.removed,
+        "junk": options.junk,
+        "unmatched": options.unmatched,
+        "rank_k_over": options.rank_k_over,
     }
     return build(variables, TOP_K, coordinates, attrs)
 
 
 @dataclass(frozen=True)
 class _Walk:
-    """What is found along each list.
+    """The matches along each list.
 
     Attributes
     ----------
     hits, ranks : (q, k)
-        Whether an entry is a match that the query sees, and its rank among what it sees.
+        Whether an entry is a match on the query's list, and its rank on that list.
     positives, listed, first, last, depth : (q,)
         Matches in the gallery; those of them that are listed; the ranks of the first and of the
-        last of these, 0 without any; and how many ranks the list tells.
+        last of these, 0 without any; and the number of ranks that the list covers.
     """
 
     hits: np.ndarray
@@ -285,9 +293,9 @@ class _Walk:
     depth: np.ndarray
 
     def reach(self, open_: np.ndarray) -> int | None:
-        """Return the last rank that all lists tell; None where every rank is told.
+        """Return the last rank covered by every list; None if all ranks are.
 
-        `open_` says of which queries something is still to be found.
+        `open_` is a mask of the queries with matches beyond their lists.
         """
         return int(self.depth[open_].min()) if open_.any() else None
 
@@ -343,19 +351,19 @@ def _junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     return sorted(found - {-1})
 
 
-def _rank(name: str, asked: int | None, reach: int | None, depth: int) -> int:
-    """Return the rank asked for, or the last one that all lists tell."""
-    if asked is None:
+def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:
+    """Return a given rank, or the last one covered by every list."""
+    if given is None:
         if reach == 0:
             raise ProtocolError(
-                f"a list of {depth} places tells no rank at all: every entry is removed for its "
+                f"a list of {depth} places covers no rank: every entry is removed for its "
                 "query, or it is empty; give longer lists, or a matrix of scores"
             )
         return depth if reach is None else reach
-    rank = require_integer(name, asked, low=1)
+    rank = require_integer(name, given, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            f"{name} is {rank}, and some list tells {reach} ranks only (of its {depth} places, "
+            f"{name} is {rank}, but a list covers only {reach} ranks (of its {depth} places, "
             f"less those removed); expected at most {reach}, longer lists, or a matrix of scores"
         )
     return rank

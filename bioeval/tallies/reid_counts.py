@@ -1,4 +1,4 @@
-"""Tallies of re-identification: where the matches of each query stand, in numbers that merge."""
+"""Tallies of re-identification: the ranks of the matches of each query, which merge."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class MatchLists:
     starts : int64 array, shape (m + 1,)
         Those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
     distance : float64 array
-        Of each match; equal ones stand by their column.
+        Of each match; equal ones are ordered by their column.
     closer, tied, before : int64 arrays
-        Non-matches closer than the match, exactly as close, and those of the latter that stand in
-        an earlier column of the gallery.
+        Non-matches closer than the match, exactly as close, and those of the latter in an earlier
+        column of the gallery.
     """
 
     starts: np.ndarray
@@ -48,7 +48,7 @@ class MatchLists:
         return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
 
     def merge(self, other: MatchLists) -> MatchLists:
-        """Put the queries of both together."""
+        """Concatenate the queries of both."""
         return MatchLists(
             np.concatenate([self.starts, self.starts[-1] + other.starts[1:]]),
             *(
@@ -60,25 +60,25 @@ class MatchLists:
 
 @dataclass
 class ReidTally:
-    """Everything that the measures of re-identification follow from, query by query.
+    """Counts from which the measures of re-identification are computed, query by query.
 
     Attributes
     ----------
     about : About
     convention, removed, removed_for_ap, junk, cmc : str
-        What the counts were made with; tallies of another convention do not merge.
+        The rules of counting; tallies with other rules do not merge.
     shots_of : str
-        Of single gallery shots: the ties and the sampling that they were counted with.
+        For single gallery shots: the ties and the sampling.
     enrolled : bool array, shape (m,)
-        Whether the query's identity is in the gallery at all, the query itself left out.
+        Whether the query's identity is in the gallery, the query itself not counted.
     removed_entries : int64 array, shape (m,)
-        Gallery entries that the query does not see.
+        Gallery entries removed from the query's list.
     matches : MatchLists
-        Over the list that average precision and INP are over.
+        On the list for average precision and INP.
     cmc_matches : MatchLists, optional
-        Over the list of the CMC, where that is another one.
+        On the list for the CMC, if that is another one.
     shots : float64 array, shape (m, K), optional
-        Probability that the one match of a single-shot gallery stands at rank 1 ... K.
+        Probability that the one match of a single-shot gallery is at rank 1 ... K.
     identities : int64 array, shape (m, 3), optional
         Other identities with an entry closer than the best match, with the nearest exactly as
         close, and those of the latter in an earlier column.
@@ -99,7 +99,7 @@ class ReidTally:
     identities: np.ndarray | None = None
 
     def merge(self, other: ReidTally) -> ReidTally:
-        """Put the queries of both together."""
+        """Concatenate the queries of both."""
         if type(other) is not type(self):
             raise MergeError(f"a ReidTally cannot be merged with {type(other).__name__}")
         for name in ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of"):
@@ -122,8 +122,8 @@ class ReidTally:
 
 
 @dataclass
-class ReturnedTally:
-    """What each query gets back at each threshold, for GOM.
+class GomTally:
+    """Gallery entries retrieved by each query within each threshold, for GOM.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class ReturnedTally:
         Increasing, on the normalised scale.
     low, span : float
         ``(distance - low) / span`` is the normalised distance.
-    returned : int64 array, shape (m, t)
+    retrieved : int64 array, shape (m, t)
         Gallery entries within each threshold.
     enrolled : bool array, shape (m,)
     removed_entries : int64 array, shape (m,)
@@ -144,7 +144,7 @@ class ReturnedTally:
     thresholds: np.ndarray
     low: float
     span: float
-    returned: np.ndarray
+    retrieved: np.ndarray
     enrolled: np.ndarray
     removed_entries: np.ndarray
     matches: MatchLists

@@ -1,21 +1,19 @@
-"""Counting: the matches of each query under a convention, and what it gets back by threshold."""
+"""Counting jobs of re-identification: ranks of the matches, and entries retrieved by threshold."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
+from numba import get_num_threads
 
 from bioeval.base.errors import DataError
-from bioeval.kernels import count as kernel_count
-from bioeval.kernels import identity_ranks as kernel_identities
-from bioeval.kernels import within_threshold as kernel_returned
+from bioeval.kernels import identity_ranks, within_threshold
+from bioeval.kernels.count import finite_range
+from bioeval.kernels.mate_ranks import Mates
 from bioeval.protocol.reid import Convention
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.reid_counts import MatchLists, ReidTally, ReturnedTally
-from bioeval.tallies.reid_lists import Found, Lists, RowReader, joined, require_ranks
+from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
+from bioeval.tallies.reid_lists import Lists, RowReader, joined, match_lists, require_ranks
 
 # Places of the guide into the thresholds of GOM.
 PLACES = 1 << 12
@@ -25,16 +23,16 @@ NODES = 32
 
 
 class RetrievalJob:
-    """Finds where the matches of each query stand, under a convention.
+    """Count of the ranks of each query's matches, under a convention.
 
     Parameters
     ----------
     scores : Scores
     convention : Convention
     sampling : "exact" or int
-        Of single gallery shots: exactly, or so many galleries drawn for each query.
+        For single gallery shots: the exact mean, or the number of galleries drawn per query.
     seed : int
-        Of the draws.
+        Seed of the draws.
     """
 
     def __init__(
@@ -66,13 +64,13 @@ class RetrievalJob:
                     if found.failed.any():
                         rows = checked()
                         found = self.lists.rank(rule, low, rows)
-                    parts[rule].append(found.lists())
+                    parts[rule].append(match_lists(found))
                     if rule == over:
                         removed[low : low + len(rows)] = found.removed
                         extra += self._extra(low, rows, found)
                 if progress is not None:
                     progress(low + len(rows), m)
-        removed += self.lists.rules[over].hidden(self.lists.self_column)
+        removed += self.lists.rules[over].off_list(self.lists.self_column)
         single = convention.cmc == "single-gallery-shot"
         sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
         return ReidTally(
@@ -91,43 +89,47 @@ class RetrievalJob:
             identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
         )
 
-    def _extra(self, low: int, rows: np.ndarray, found: Found) -> list[np.ndarray]:
+    def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:
         """Return what a CMC over identities needs of a block of rows."""
-        lists, high = self.lists, low + len(rows)
-        b, n = rows.shape
-        chunks = min(b, numba.get_num_threads())
-        given = (
-            rows, lists.identity, lists.own[low:high],
-            *lists.seen(self.convention.removed, low, high),
-            found.offsets, found.distance, found.column, found.found,
-        )  # fmt: skip
-        if self.convention.cmc == "identity-dedup":
-            counts = np.empty((b, 3), dtype=np.int64)
-            seen = np.zeros((chunks, lists.identities), dtype=np.int8)
-            kernel_identities.rank_identities(  # type: ignore[call-arg]
-                *given, seen, counts
-            )
-            return [counts]
-        if self.convention.cmc != "single-gallery-shot":
+        if self.convention.cmc not in ("identity-dedup", "single-gallery-shot"):
             return []
+        lists, part = self.lists, slice(low, low + len(rows))
+        candidates = lists.rules[self.convention.removed]
+        given = (
+            identity_ranks.Queries(rows, lists.own[part], candidates.which[part]),
+            identity_ranks.Gallery(
+                identity=lists.identity,
+                identities=lists.identities,
+                run_starts=candidates.run_starts,
+                run_first=candidates.run_first,
+                run_stop=candidates.run_stop,
+            ),
+            identity_ranks.Mates(mates.found, mates.offsets, mates.distance, mates.column),
+        )
+        if self.convention.cmc == "identity-dedup":
+            counts = np.empty((len(rows), 3), dtype=np.int64)
+            identity_ranks.rank_identities(*given, counts, get_num_threads())
+            return [counts]
         ties = self.convention.ties
         nodes, weights = np.array([1.0 if ties == "pessimistic" else 0.0]), np.ones(1)
         if ties == "expected":
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
-        ranks = self.convention.max_rank
-        at_rank = np.empty((b, ranks))
-        whole = (np.zeros((chunks, lists.identities), dtype=np.int64) for _ in range(3))
-        kernel_identities.single_shots(  # type: ignore[call-arg]
-            *given, ties == "stable", nodes, weights, self.repeats, self.seed,
-            self.scores.probe_ids[low:high],
-            np.empty((chunks, n + 1), dtype=np.int64), *whole, np.empty((chunks, ranks)), at_rank,
-        )  # fmt: skip
+        draws = identity_ranks.Draws(
+            stable=ties == "stable",
+            nodes=nodes,
+            weights=weights,
+            repeats=self.repeats,
+            seed=self.seed,
+            keys=self.scores.probe_ids[part],
+        )
+        at_rank = np.empty((len(rows), self.convention.max_rank))
+        identity_ranks.single_shots(*given, draws, at_rank, get_num_threads())
         return [at_rank]
 
 
-class ReturnedJob:
-    """Finds what each query gets back at each threshold, under a convention, for GOM.
+class GomJob:
+    """Count of the entries retrieved within each threshold, under a convention, for GOM.
 
     Parameters
     ----------
@@ -155,54 +157,73 @@ class ReturnedJob:
         self.lists = Lists(scores, convention)
         self.rule = convention.removed
 
-    def run(self, progress: Progress | None = None) -> ReturnedTally:
+    def run(self, progress: Progress | None = None) -> GomTally:
         """Count all queries."""
         lists, m = self.lists, self.scores.shape[0]
         reader = RowReader(self.scores)
-        returned = np.empty((m, len(self.thresholds) + 1), dtype=np.int64)
+        retrieved = np.empty((m, len(self.thresholds) + 1), dtype=np.int64)
         removed = np.zeros(m, dtype=np.int64)
         parts = []
-        seen = lists.rules[self.rule]
         with threads_for(self.scores):
-            low_, span = self._scale(reader) if self.normalize else (0.0, 1.0)
-            raw = unscaled(self.thresholds, low_, span)
-            guide = None
+            least, span = self._scale(reader) if self.normalize else (0.0, 1.0)
+            raw = unscaled(self.thresholds, least, span)
+            thresholds = None
             for low, rows, checked in lists.rows(reader):
                 found = lists.rank(self.rule, low, rows)
                 if found.failed.any():
                     rows = checked()
                     found = lists.rank(self.rule, low, rows)
                 high = low + len(rows)
-                part = slice(low, high)
-                if guide is None:
-                    guide = _guide(raw, rows.dtype)
-                chunks = min(len(rows), numba.get_num_threads())
-                kernel_returned.count_returned(  # type: ignore[call-arg]
-                    rows, lists.own_starts, lists.own_columns, lists.own[part],
-                    lists.self_column[part], lists.camera, lists.query_camera[part],
-                    seen.same_camera, *lists.seen(self.rule, low, high), *guide,
-                    np.empty((chunks, kernel_returned.CHUNK), dtype=np.int32),
-                    np.empty((chunks, 2, returned.shape[1] + 1), dtype=np.int64), returned[part],
-                )  # fmt: skip
-                removed[part] = found.removed
-                parts.append(found.lists())
+                if thresholds is None:
+                    thresholds = _with_guide(raw, rows.dtype)
+                self._count(low, rows, thresholds, retrieved[low:high])
+                removed[low:high] = found.removed
+                parts.append(match_lists(found))
                 if progress is not None:
                     progress(high, m)
-        removed += seen.hidden(lists.self_column)
+        removed += lists.rules[self.rule].off_list(lists.self_column)
         matches = joined(parts)
-        matches.distance = (matches.distance - low_) / span
+        matches.distance = (matches.distance - least) / span
         if self.removed_at_one:
-            returned[:, np.searchsorted(self.thresholds, 1.0)] += removed
-        return ReturnedTally(
+            retrieved[:, np.searchsorted(self.thresholds, 1.0)] += removed
+        return GomTally(
             about=lists.about(reader),
             thresholds=self.thresholds,
-            low=low_,
+            low=least,
             span=span,
-            returned=np.cumsum(returned, axis=1)[:, :-1],
+            retrieved=np.cumsum(retrieved, axis=1)[:, :-1],
             enrolled=lists.enrolled,
             removed_entries=removed,
             matches=matches,
         )
+
+    def _count(
+        self,
+        low: int,
+        rows: np.ndarray,
+        thresholds: within_threshold.Thresholds,
+        counts: np.ndarray,
+    ) -> None:
+        """Count the entries of a block of rows between thresholds."""
+        lists, part = self.lists, slice(low, low + len(rows))
+        candidates = lists.rules[self.rule]
+        queries = within_threshold.Queries(
+            values=rows,
+            own=lists.own[part],
+            self_column=lists.self_column[part],
+            camera=lists.query_camera[part],
+            which=candidates.which[part],
+        )
+        gallery = within_threshold.Gallery(
+            own_starts=lists.own_starts,
+            own_columns=lists.own_columns,
+            camera=lists.camera,
+            same_camera=candidates.same_camera,
+            run_starts=candidates.run_starts,
+            run_first=candidates.run_first,
+            run_stop=candidates.run_stop,
+        )
+        within_threshold.count_retrieved(queries, gallery, thresholds, counts, get_num_threads())
 
     def _scale(self, reader: RowReader) -> tuple[float, float]:
         """Return the smallest finite distance, and the span to the largest."""
@@ -211,7 +232,7 @@ class ReturnedJob:
             lows, highs = np.empty(len(rows)), np.empty(len(rows))
             itself = self.lists.self_column[low : low + len(rows)]
             start, stop = np.maximum(itself, 0), itself + 1
-            kernel_count.finite_range(rows, start, stop, lows, highs)
+            finite_range(rows, start, stop, lows, highs)
             least, most = min(least, float(lows.min())), max(most, float(highs.max()))
         if not least < most:
             raise DataError(
@@ -254,8 +275,8 @@ def _number(order: np.ndarray) -> np.ndarray:
     return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
 
 
-def _guide(thresholds: np.ndarray, dtype: np.dtype) -> tuple[Any, ...]:
-    """Return what ``count_returned`` needs of thresholds, in the dtype of the distances."""
+def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.Thresholds:
+    """Return thresholds in the dtype of the distances, with the guide to them."""
     with np.errstate(over="ignore"):
         own = thresholds.astype(dtype)
     # Rounded down, so that a distance of this dtype is within one iff it is within the other.
@@ -271,6 +292,11 @@ def _guide(thresholds: np.ndarray, dtype: np.dtype) -> tuple[Any, ...]:
     guide = np.searchsorted(place, np.arange(PLACES))
     steps = int(np.bincount(place).max())
     nan = len(own) + 1
-    return (
-        np.append(own, [dtype.type(np.inf)] * 2), base, scale, last, np.append(guide, nan), steps,
-    )  # fmt: skip
+    return within_threshold.Thresholds(
+        values=np.append(own, [dtype.type(np.inf)] * 2),
+        base=base,
+        scale=scale,
+        last=last,
+        guide=np.append(guide, nan),
+        steps=steps,
+    )

@@ -1,8 +1,8 @@
-"""What each query sees of the gallery, and where its matches stand there.
+"""The candidate list of each query under a convention, and the ranks of its matches.
 
-The columns are read in the gallery's own order. Which of them a query sees follows from integer
-codes alone: a list of columns for all queries, or one for each camera, and of the query's own
-identity those that its camera removes.
+The columns are read in the gallery's own order. Which of them are on a query's list follows from
+integer codes alone: one list of columns for all queries, or one for each camera, less the
+templates of the query's own identity that its camera removes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
-import numba
 import numpy as np
+from numba import get_num_threads
 
 from bioeval.base.errors import DataError
-from bioeval.kernels import mate_ranks as kernel_mates
+from bioeval.kernels.mate_ranks import Gallery, Mates, Queries, rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.scores.about import About
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
@@ -30,12 +30,12 @@ from bioeval.tallies.reid_counts import MatchLists
 SWEEP_VALUES = 1 << 24
 
 
-# Ranks that may be asked for in any gallery; in a larger one, as many as it has entries.
+# Largest max_rank in any gallery; in a larger one, as many as it has entries.
 MOST_RANKS = 10_000
 
 
 def require_ranks(scores: Scores, max_rank: int) -> None:
-    """Raise :class:`DataError` where a CMC would go on far beyond the end of the gallery."""
+    """Raise :class:`DataError` if a CMC would extend far beyond the end of the gallery."""
     size = scores.shape[1]
     if max_rank > max(size, MOST_RANKS):
         raise DataError(
@@ -45,21 +45,21 @@ def require_ranks(scores: Scores, max_rank: int) -> None:
 
 
 class RowReader(BlockReader):
-    """Reads blocks whose columns stand in the gallery's own order."""
+    """Reader of blocks whose columns are in the gallery's own order."""
 
     @cached_property
     def gallery(self) -> Any:
-        """Where each probe stands among the columns; no order, and no groups."""
+        """The column of each probe; the columns are neither reordered nor grouped."""
         m, n = self.scores.shape
-        nobody = np.zeros(m, dtype=np.int64)
+        none = np.zeros(m, dtype=np.int64)
         return SimpleNamespace(
             order=None,
             columns=np.arange(n, dtype=np.int64)[None],
             starts=np.array([0, n], dtype=np.int64),
             self_position=_self_columns(self.scores),
-            own=nobody - 1,
-            own_start=nobody,
-            own_stop=nobody,
+            own=none - 1,
+            own_start=none,
+            own_stop=none,
         )
 
     def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -93,35 +93,38 @@ def _self_columns(scores: Scores) -> np.ndarray:
 
 
 @dataclass
-class Seen:
-    """What the queries see under one rule.
+class Candidates:
+    """The candidate lists of all queries under one rule of removal.
 
     Attributes
     ----------
     same_camera : bool
         Whether templates of the query's identity from its camera are removed.
-    runs : tuple of int64 arrays
-        ``run_starts``, ``run_first`` and ``run_stop`` of the lists of columns.
+    run_starts, run_first, run_stop : int64 arrays
+        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
+        ``run_starts[l]:run_starts[l + 1]``.
     which : int64 array, shape (m,)
         The list of each query.
     kept : bool array, shape (lists, n)
-        The columns of each list once more.
+        The columns of each list as a mask.
     """
 
     same_camera: bool
-    runs: tuple[np.ndarray, np.ndarray, np.ndarray]
+    run_starts: np.ndarray
+    run_first: np.ndarray
+    run_stop: np.ndarray
     which: np.ndarray
     kept: np.ndarray
 
-    def hidden(self, self_column: np.ndarray) -> np.ndarray:
-        """Return the number of columns on no list of each query, itself left out."""
+    def off_list(self, self_column: np.ndarray) -> np.ndarray:
+        """Return the number of columns off each query's list, the query itself not counted."""
         count = (~self.kept).sum(axis=1)[self.which]
         itself = (self_column >= 0) & ~self.kept[self.which, self_column]
         return count - itself
 
     @classmethod
-    def of(cls, rule: str, junk: np.ndarray, camera: np.ndarray, queries: np.ndarray) -> Seen:
-        """Find the lists of a rule; see the cards for the rules."""
+    def of(cls, rule: str, junk: np.ndarray, camera: np.ndarray, queries: np.ndarray) -> Candidates:
+        """Build the lists of a rule; see the cards for the rules."""
         if rule == "same-camera":
             cameras, which = np.unique(queries, return_inverse=True)
             kept = [~junk & (camera != c) for c in cameras]
@@ -131,7 +134,7 @@ class Seen:
         starts = np.cumsum([0, *(len(first) for first, _ in found)]).astype(np.int64)
         first, stop = (np.concatenate(parts) for parts in zip(*found, strict=True))
         which = which.reshape(-1).astype(np.int64)
-        return cls(rule != "none", (starts, first, stop), which, np.array(kept))
+        return cls(rule != "none", starts, first, stop, which, np.array(kept))
 
 
 def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +144,7 @@ def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Lists:
-    """The codes that say what each query sees, made once for some scores and a convention."""
+    """The candidate lists of scores under a convention, as integer codes."""
 
     def __init__(self, scores: Scores, convention: Convention):
         scores.require_matrix()
@@ -157,12 +160,12 @@ class Lists:
         self.room = counts[self.own]
         self.self_column = _self_columns(scores)
         self.enrolled = self.room > (self.self_column >= 0)
-        self.marked = _bear(codes, convention.junk_ids)
+        self.marked = _has_id(codes, convention.junk_ids)
         removes = convention.junk == "remove"
         junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
         self.camera, self.query_camera = self._cameras()
         self.rules = {
-            rule: Seen.of(rule, junk, self.camera, self.query_camera)
+            rule: Candidates.of(rule, junk, self.camera, self.query_camera)
             for rule in dict.fromkeys([convention.ap_removed, convention.removed])
         }
 
@@ -175,7 +178,7 @@ class Lists:
         return codes.gallery, codes.probe
 
     def notes(self) -> tuple[str, ...]:
-        """Remark on queries that bear the id of junk or of distractors."""
+        """Return remarks on queries with the id of junk or of distractors."""
         codes, said = self.scores.codes, []
         keeps = self.convention.junk == "keep"
         for ids, what, then in (
@@ -186,7 +189,7 @@ class Lists:
                 "are searched like any other" if keeps else "have no match left",
             ),
         ):
-            count = int(_bear(codes, ids)[self.own].sum())
+            count = int(_has_id(codes, ids)[self.own].sum())
             if count:
                 said.append(
                     f"{count} queries bear an id of {what} ({', '.join(map(str, ids))}) and {then}"
@@ -194,15 +197,15 @@ class Lists:
         return tuple(said)
 
     def about(self, reader: RowReader) -> About:
-        """Describe the data, with these remarks."""
+        """Return the provenance of the data, with :meth:`notes`."""
         about = reader.about
         return replace(about, notes=(*about.notes, *self.notes()))
 
     def rows(self, reader: RowReader) -> Iterator[tuple[int, np.ndarray, Callable]]:
-        """Yield blocks of raw distances: first row, values, and a call for checked values.
+        """Yield blocks of raw distances: first row, values, and a function for checked values.
 
-        The checked values have the policy for failed comparisons applied; the others hold NaN
-        where there is one.
+        Checked values have the policy for failed comparisons applied; the others hold NaN for
+        each failed comparison.
         """
         scores = self.scores
         m, n = scores.shape
@@ -224,62 +227,52 @@ class Lists:
             else:
                 yield low, checked(), checked
 
-    def seen(self, rule: str, low: int, high: int) -> tuple[Any, ...]:
-        """Return the runs of a rule, and the list of each row of a block."""
-        found = self.rules[rule]
-        return (*found.runs, found.which[low:high])
-
-    def rank(self, rule: str, low: int, rows: np.ndarray) -> Found:
+    def rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
         """Rank the matches of a block of rows under a rule."""
-        b, n = rows.shape
-        high = low + b
-        part = slice(low, high)
+        b = len(rows)
+        part = slice(low, low + b)
+        candidates = self.rules[rule]
         offsets = np.concatenate([[0], np.cumsum(self.room[part])]).astype(np.int64)
         places = int(offsets[-1])
-        found = Found(
+        mates = Mates(
             offsets=offsets,
             distance=np.empty(places, dtype=rows.dtype),
             **{k: np.empty(places, dtype=np.int64) for k in ("column", "closer", "tied", "before")},
             **{k: np.empty(b, dtype=np.int64) for k in ("found", "removed", "failed")},
         )
-        buffer = np.empty((min(b, numba.get_num_threads()), n + 1), dtype=rows.dtype)
-        kernel_mates.rank_mates(  # type: ignore[call-arg]
-            rows, self.own_starts, self.own_columns, self.own[part], self.self_column[part],
-            self.camera, self.query_camera[part], self.rules[rule].same_camera,
-            *self.seen(rule, low, high), rows.dtype.type(np.inf),
-            offsets, buffer, found.distance, found.column, found.closer, found.tied, found.before,
-            found.found, found.removed, found.failed,
-        )  # fmt: skip
-        return found
-
-
-@dataclass
-class Found:
-    """What ``rank_mates`` wrote about a block of rows."""
-
-    offsets: np.ndarray
-    distance: np.ndarray
-    column: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-    found: np.ndarray
-    removed: np.ndarray
-    failed: np.ndarray
-
-    def lists(self) -> MatchLists:
-        """Return the matches without the places that were not used."""
-        starts = np.concatenate([[0], np.cumsum(self.found)])
-        used = np.repeat(self.offsets[:-1] - starts[:-1], self.found) + np.arange(starts[-1])
-        return MatchLists(
-            starts,
-            self.distance[used].astype(np.float64),
-            *(x[used] for x in (self.closer, self.tied, self.before)),
+        queries = Queries(
+            values=rows,
+            own=self.own[part],
+            self_column=self.self_column[part],
+            camera=self.query_camera[part],
+            which=candidates.which[part],
         )
+        gallery = Gallery(
+            own_starts=self.own_starts,
+            own_columns=self.own_columns,
+            camera=self.camera,
+            same_camera=candidates.same_camera,
+            run_starts=candidates.run_starts,
+            run_first=candidates.run_first,
+            run_stop=candidates.run_stop,
+        )
+        rank_mates(queries, gallery, mates, get_num_threads())
+        return mates
+
+
+def match_lists(mates: Mates) -> MatchLists:
+    """Return the matches of a block of rows without the places that were not used."""
+    starts = np.concatenate([[0], np.cumsum(mates.found)])
+    used = np.repeat(mates.offsets[:-1] - starts[:-1], mates.found) + np.arange(starts[-1])
+    return MatchLists(
+        starts,
+        mates.distance[used].astype(np.float64),
+        *(x[used] for x in (mates.closer, mates.tied, mates.before)),
+    )
 
 
 def joined(parts: list[MatchLists]) -> MatchLists:
-    """Put the lists of blocks of rows together."""
+    """Concatenate the lists of blocks of rows."""
     ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
     starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
     return MatchLists(
@@ -291,8 +284,8 @@ def joined(parts: list[MatchLists]) -> MatchLists:
     )
 
 
-def _bear(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:
-    """Say of each identity whether it bears one of some numbers, as a number or as a text."""
+def _has_id(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:
+    """Return whether each identity is one of some numbers, as a number or as text."""
     values = codes.values
     if not ids:
         return np.zeros(len(values), dtype=bool)

@@ -1,4 +1,4 @@
-"""A convention as a mask, so that every other task can be evaluated on what it leaves."""
+"""A re-identification convention as a mask, for evaluating every other task under it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def kept_scores(scores: Scores, convention: Convention) -> Scores:
 
 
 class LazyMask:
-    """The mask that a convention makes of a matrix, computed row by row as it is read."""
+    """Mask of a matrix under a convention, computed row by row as it is read."""
 
     ndim = 2
 
@@ -28,12 +28,13 @@ class LazyMask:
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the mask of some rows: 0 ignore, 1 impostor, 2 genuine."""
-        lists, seen = self.lists, self.lists.rules[self.lists.convention.removed]
+        lists = self.lists
+        candidates = lists.rules[lists.convention.removed]
         index = np.arange(self.shape[0])[rows]
         genuine = lists.own[index, None] == lists.identity[None]
         mask = np.where(genuine, np.uint8(GENUINE), np.uint8(IMPOSTOR))
-        mask[~seen.kept[seen.which[index]]] = IGNORE
-        if seen.same_camera:
+        mask[~candidates.kept[candidates.which[index]]] = IGNORE
+        if candidates.same_camera:
             here = lists.query_camera[index, None] == lists.camera[None]
             mask[genuine & here] = IGNORE
         if self.given is not None:

@@ -18,7 +18,7 @@ from bioeval.kernels import gallery_sizes as kernel
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.simulation.gaussian_scores import GaussianScores
 from bioeval.tallies.random_galleries.sizes import SizeJob, none_drawn
-from bioeval.tallies.random_galleries.unseen_subjects import Strangers
+from bioeval.tallies.random_galleries.unseen_subjects import BetaBinomial
 
 NANS = ("raise", "reject", "exclude")
 
@@ -135,17 +135,17 @@ def test_the_fit_finds_the_chances_again():
     trials = 200
     counts = rng.binomial(trials, rng.beta(0.4, 6.0, 20_000))
     weights = np.bincount(counts, minlength=trials + 1).astype(float)
-    model = Strangers.fitted(weights, trials)
+    model = BetaBinomial.fitted(weights, trials)
     assert model.a == pytest.approx(0.4, rel=0.05) and model.b == pytest.approx(6.0, rel=0.1)
     # So many or more, told as one.
     cut = np.append(weights[:40], weights[40:].sum())
-    model = Strangers.fitted(cut, trials)
+    model = BetaBinomial.fitted(cut, trials)
     assert model.a == pytest.approx(0.4, rel=0.05) and model.b == pytest.approx(6.0, rel=0.15)
 
 
 def test_the_model_predicts_as_a_simulation_of_it():
     rng = np.random.default_rng(2)
-    model, trials, extra = Strangers(0.5, 9.0), 30, 70
+    model, trials, extra = BetaBinomial(0.5, 9.0), 30, 70
     p = rng.beta(0.5, 9.0, 400_000)
     seen, more = rng.binomial(trials, p), rng.binomial(extra, p)
     table = model.more_closer(np.arange(6), trials, extra, 12)
@@ -184,7 +184,7 @@ def test_extrapolation_is_marked_continuous_and_near():
         whole.select(probes=first, gallery=np.arange(1200)), [100, 400], thresholds=[3.0, 3.5, 4.0],
         max_rank=5,
     )  # fmt: skip
-    # The same probes against the whole: what was predicted of strangers has come about.
+    # The same probes against the whole: the prediction for the other subjects holds.
     np.testing.assert_allclose(part.cms[3], probes.cms[1], atol=0.05)
     np.testing.assert_allclose(part.far[3], probes.far[1], atol=0.05)
     assert len(part.validation_size) == 2 and np.abs(part.validation_cms_error).max() < 0.06
@@ -201,7 +201,7 @@ def test_the_validation_predicts_the_whole_from_a_part():
     from scipy.stats import hypergeom
 
     part = hypergeom.pmf(np.arange(20)[None], 79, ranks[:, None], 19).sum(axis=0)
-    model = Strangers.fitted(part, 19)
+    model = BetaBinomial.fitted(part, 19)
     predicted = (part @ model.more_closer(np.arange(20), 19, 60, 8)).cumsum() / len(ranks)
     errors = predicted - ds.cms.sel(gallery_size=80).values
     assert ds.validation_cms_error[0] == pytest.approx(errors[np.abs(errors).argmax()], abs=1e-6)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import expected_counts as kernel
+from bioeval.kernels import rank_chances as kernel
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally, _rules
 from bioeval.tallies.random_galleries.exact_sum import FixedSums
@@ -140,11 +140,10 @@ def many_subjects(n: int, seed: int = 0) -> np.ndarray:
 
 def successes(chance, more, u, limit, times=None) -> np.ndarray:
     """Call the kernel; trials are made once each unless `times` says."""
-    count = len(chance)
-    out, *room = (np.full(limit, np.nan) for _ in range(3))
-    times = np.ones(count, dtype=np.int64) if times is None else times
-    kernel.successes(chance, more, times, u, count, limit, 1e-30, out, *room)
-    return out
+    terms = np.full((3, limit), np.nan)
+    times = np.ones(len(chance), dtype=np.int64) if times is None else times
+    kernel.successes(kernel.Trials(chance, more, times), len(chance), u, limit, 1e-30, terms)
+    return terms[0]
 
 
 @pytest.mark.parametrize(("count", "limit"), [(3, 10), (400, 50), (1500, 1501), (1500, 7)])
@@ -417,7 +416,7 @@ def test_pairs_of_one_session_are_left_out_before_the_draw():
         ({"gallery": True}, "at least 1"),
         ({"gallery": "single", "sampling": 0}, "expected 'exact'"),
         ({"sampling": 10}, "leaves nothing to draw"),
-        ({"gallery": "single", "interval": "wilson"}, "intervals are of the gallery as it stands"),
+        ({"gallery": "single", "interval": "wilson"}, "intervals need the whole gallery"),
         ({"gallery": 2}, "give rank_unit|Give rank_unit"),
         ({"gallery": 2, "rank_unit": "subject", "fusion": "mean"}, "Give fusion"),
         ({"gallery": "single", "ties": "random"}, "ties"),

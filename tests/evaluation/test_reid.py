@@ -581,8 +581,12 @@ def test_what_lists_do_not_tell_of_a_convention():
     assert be.reid(lists, "vehicleid").mean_ap == 1
     for call, error, message in (
         (lambda: be.reid(lists, "identity-dedup"), be.ProtocolError, "cmc = 'identity-dedup'"),
-        (lambda: be.reid(lists, "vehicleid", ap="trapezoid"), be.ProtocolError, "support 'sum'"),
-        (lambda: be.reid(lists, "vehicleid", ties="optimistic"), be.ProtocolError, "do not tell"),
+        (lambda: be.reid(lists, "vehicleid", ap="trapezoid"), be.ProtocolError, "give 'sum'"),
+        (
+            lambda: be.reid(lists, "vehicleid", ties="optimistic"),
+            be.ProtocolError,
+            "do not determine",
+        ),
         (lambda: be.reid(lists, "vehicleid", sampling=5), be.ProtocolError, "draws nothing"),
         (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
         (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "2 nearest alone"),
@@ -596,7 +600,7 @@ def test_what_lists_do_not_tell_of_a_convention():
         (
             lambda: be.reid(be.TopKScores([[0, 1]], [1], [2, 3, 1]), "cityflow"),
             be.ProtocolError,
-            "rank_k is 100, and some list tells 2 ranks only",
+            "rank_k is 100, but a list covers only 2 ranks",
         ),
     ):
         with pytest.raises(error, match=message):

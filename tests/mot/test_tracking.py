@@ -403,13 +403,13 @@ def test_the_format_of_2015_has_no_class():
 
 def test_an_id_twice_in_a_frame():
     twice = [(1, 1, *BOX), (1, 1, 50, 0, 10, 10), (2, 1, *BOX)]
-    with pytest.raises(be.DataError, match=r"result: row 2: id 1 stands in frame 1 again, after r"):
+    with pytest.raises(be.DataError, match=r"row 2: duplicate id 1 in frame 1 \(first on row 1"):
         be.tracking(TRUTH, twice)
     ds = be.tracking(TRUTH, twice, duplicates="accept")
     assert (int(ds.tp), int(ds.fp), int(ds.fn)) == (2, 1, 1)
     assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (2, 1, 1)
     assert "1 boxes of the result have an id that another box" in ds.attrs["warnings"]
-    with pytest.raises(be.DataError, match="truth: row 2: id 1"):
+    with pytest.raises(be.DataError, match="truth: row 2: duplicate id 1"):
         be.tracking(twice, TRUTH, duplicates="accept")
 
 
@@ -435,7 +435,7 @@ def test_frames_with_and_without_rows():
     ):
         be.tracking(truth, result, frames=8)
     ds = be.tracking(truth[:1], result)
-    assert "1 boxes of the result lie behind frame 2" in ds.attrs["warnings"]
+    assert "1 boxes of the result are beyond frame 2" in ds.attrs["warnings"]
 
 
 # ------------------------------------------------------------------------ cameras
@@ -545,7 +545,7 @@ def test_what_a_folder_lacks(folders):
     truth, result = folders
     write(result / "more.txt", RESULT)
     warnings = be.tracking(truth, result).attrs["warnings"]
-    assert "left out, for there is no ground truth of it: more" in warnings
+    assert "skipped (no ground truth): more" in warnings
     (result / "walk.txt").rename(result / "wlk.txt")
     with pytest.raises(be.DataError, match=r"nothing for 1 of 2 sequences .*: walk;.*'wlk'"):
         be.tracking(truth, result)
@@ -609,10 +609,13 @@ GOOD = "1,1,0,0,10,10,1\n"
         (GOOD + "2,1,0,inf,10,10,1\n", "line 2: top is inf; expected a finite number"),
         (GOOD + "2,1,0,0,-1,10,1\n", "line 2: width is -1; expected 0 pixels or more"),
         (GOOD + "\n2,1,0,0,10,-0.5,1\n", "line 3: height is -0.5; expected 0"),
-        (GOOD + "2,1,0,0,10\n", "line 2: has 5 columns parted by commas; expected 6 or more: fr"),
+        (
+            GOOD + "2,1,0,0,10\n",
+            "line 2: has 5 columns separated by commas; expected 6 or more",
+        ),
         (GOOD + "2,1,0,0,10,10\n", "line 2: has 6 columns .* expected 7, as in line 1"),
         (GOOD + "2,1,0,0,10,10,1,1\n", "line 2: has 8 columns"),
-        (GOOD + "2 1 0 0 10 10 1\n", "line 2: has 1 column parted by commas"),
+        (GOOD + "2 1 0 0 10 10 1\n", "line 2: has 1 column separated by commas"),
         (GOOD + "1.5,1,0,0,10,10,1\n", "line 2: frame is 1.5; expected a whole number from 1"),
         (GOOD + "0,1,0,0,10,10,1\n", "line 2: frame is 0; expected a whole number from 1"),
         (GOOD + "1e12,1,0,0,10,10,1\n", "line 2: frame is 1e12; expected a whole number from 1"),
@@ -733,17 +736,17 @@ def test_the_fingerprint_is_of_the_rows_and_not_their_order():
 # ------------------------------------------------------------------------ the timeline
 
 
-def spells_of(ds: xr.Dataset) -> list[tuple[Any, ...]]:
+def segments_of(ds: xr.Dataset) -> list[tuple[Any, ...]]:
     names = ["spell_target", "spell_identity", "first_frame", "last_frame"]
     names += ["spell_camera"] if "spell_camera" in ds else []
     return list(zip(*(ds[name].values.tolist() for name in names), strict=True))
 
 
-def test_spells_by_hand():
+def test_segments_by_hand():
     truth = [(f, 1, *BOX) for f in (1, 2, 3, 4, 7, 8)] + [(8, 4, 50, 0, 10, 10)]
     result = [(1, 5, *BOX), (2, 5, *BOX), (4, 6, *BOX), (7, 6, *BOX), (8, 5, *BOX)]
     ds = be.tracking(truth, result, timeline=True)
-    assert spells_of(ds) == [
+    assert segments_of(ds) == [
         *((1, 5, 1, 2), (1, -1, 3, 3), (1, 6, 4, 4), (1, 6, 7, 7), (1, 5, 8, 8)),
         (4, -1, 8, 8),
     ]
@@ -760,7 +763,7 @@ def test_spells_by_hand():
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["1", "4"]
 
 
-def test_a_spell_ends_with_its_camera():
+def test_a_segment_ends_with_its_camera():
     rows = [("a", 1, 1, *BOX), ("b", 2, 1, *BOX)]
     one_each = {name: [row[1:] for row in rows if row[0] == name] for name in "ab"}
     ds = be.tracking(one_each, one_each, parts="cameras", timeline=True)
@@ -768,7 +771,7 @@ def test_a_spell_ends_with_its_camera():
     assert ds.first_frame.values.tolist() == ds.last_frame.values.tolist() == [1, 2]
 
 
-def test_spells_add_up_to_the_frames(busy):
+def test_segments_add_up_to_the_frames(busy):
     ds = be.tracking(*busy, timeline=True)
     there = ds.last_frame - ds.first_frame + 1
     assert int(there.sum()) == int(ds.truth_boxes)
@@ -776,16 +779,16 @@ def test_spells_add_up_to_the_frames(busy):
     assert len(be.plot.timeline(ds).switches) == int(ds.idsw) > 5
 
 
-def test_spells_of_sequences_and_cameras(folders):
+def test_segments_of_sequences_and_cameras(folders):
     ds = be.tracking(*folders, timeline=True)
-    assert spells_of(ds)[0] == ("b/1", 1, 1, 1)
+    assert segments_of(ds)[0] == ("b/1", 1, 1, 1)
     assert be.plot.timeline(ds, sequence="walk").identity.tolist() == [1, -1, 1]
     with pytest.raises(be.DataError, match="2 sequences; give sequence= one of b, walk"):
         be.plot.timeline(ds)
     with pytest.raises(be.DataError, match="sequence is 'wlk'; expected one of b, walk"):
         be.plot.timeline(ds, sequence="wlk")
     ds = be.tracking(*folders, timeline=True, parts="cameras", frames=20)
-    assert spells_of(ds)[0] == (1, 1, 1, 1, "b")
+    assert segments_of(ds)[0] == (1, 1, 1, 1, "b")
     assert be.plot.timeline(ds, camera="walk").identity.tolist() == [1, -1, 1]
     with pytest.raises(be.DataError, match="2 cameras; give camera= one of b, walk"):
         be.plot.timeline(ds)
@@ -798,9 +801,9 @@ def test_a_timeline_of_nothing():
         be.plot.timeline(be.tracking(TRUTH, RESULT))
     with pytest.raises(be.DataError, match="timeline=True"):
         be.plot.timeline(5)
-    with pytest.raises(be.DataError, match="sequence is 'a'; expected none"):
+    with pytest.raises(be.DataError, match="sequence is 'a'; expected None"):
         be.plot.timeline(ds, sequence="a")
-    with pytest.raises(be.DataError, match="camera is 'a'; expected none"):
+    with pytest.raises(be.DataError, match="camera is 'a'; expected None"):
         be.plot.timeline(ds, camera="a")
 
 
@@ -957,9 +960,9 @@ def test_a_folder_of_results(in_folder, tmp_path, capsys):
 def test_plots_of_the_command(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out", "--plots") == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"spells.csv", "timeline_b.png", "timeline_walk.png"} <= names
+    assert {"segments.csv", "timeline_b.png", "timeline_walk.png"} <= names
     assert (tmp_path / "out" / "timeline_b.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "out" / "spells.csv").read_text().splitlines()[1] == "b/1,1,1,1"
+    assert (tmp_path / "out" / "segments.csv").read_text().splitlines()[1] == "b/1,1,1,1"
     assert run("tracking", "truth", "tracks", "--out", "out") == 0
     assert "timeline_b.png" not in {path.name for path in (tmp_path / "out").iterdir()}
     assert run("tracking", "truth", "tracks", "--plots") == 2

@@ -1,4 +1,4 @@
-"""Top-K lists: what they tell is exact, and what they do not tell is refused."""
+"""Top-K lists: what they cover is exact, and what they do not is refused."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatch
     try:
         found = be.top_k(lists, **options)
     except ProtocolError as error:
-        assert "tells no rank at all" in str(error)  # some list is emptied by what is removed
+        assert "covers no rank" in str(error)  # some list is emptied by what is removed
         assert removed != "none" or junk == "remove"
         return
     args = (distances, query, gallery, q_cam, g_cam)
@@ -125,7 +125,7 @@ def test_what_is_removed_shortens_what_a_list_tells():
     lists = be.TopKScores([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
     found = be.top_k(lists, removed="same-id-same-camera")
     assert found.sizes["rank"] == 2 and int(found.rank_k) == 2
-    with pytest.raises(ProtocolError, match="rank_k is 3, and some list tells 2 ranks only"):
+    with pytest.raises(ProtocolError, match="rank_k is 3, but a list covers only 2 ranks"):
         be.top_k(lists, removed="same-id-same-camera", rank_k=3)
     with pytest.raises(ProtocolError, match="max_rank is 3"):
         be.top_k(lists, removed="same-id-same-camera", max_rank=3)

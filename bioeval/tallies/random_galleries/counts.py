@@ -1,4 +1,4 @@
-"""Expected counts over all galleries that may be drawn, probe by probe, without sampling."""
+"""Expected counts over all possible galleries, probe by probe, without sampling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from bioeval.base.errors import MergeError, require_choice
-from bioeval.kernels import expected_counts as kernel
+from bioeval.kernels import rank_chances, within_chances
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.attempts import guide_to
@@ -19,10 +19,15 @@ from bioeval.tallies.tie_policies import TIES
 # Chances below this are left out of a sum of many: far below the last bit of any result.
 TINY = 1e-24
 
-# Chances worked out together, so that memory does not grow with the ranks.
+# Chances computed together, so that memory does not grow with the ranks.
 TILE_CHANCES = 1 << 20
 
-POLICY = {"optimistic": 0, "pessimistic": 1, "stable": 2, "expected": 3}
+POLICY = {
+    "optimistic": rank_chances.OPTIMISTIC,
+    "pessimistic": rank_chances.PESSIMISTIC,
+    "stable": rank_chances.STABLE,
+    "expected": rank_chances.EXPECTED,
+}
 
 # The sums over thresholds, one row each.
 ENROLLED, UNENROLLED, TARGET, OWN = range(4)
@@ -112,7 +117,7 @@ class GalleryTally:
 
 
 class GalleryJob:
-    """Works out, for each probe, its chances over all galleries, and adds them up.
+    """Sums over probes of the chances over all galleries.
 
     Parameters
     ----------
@@ -148,12 +153,12 @@ class GalleryJob:
             tied=FixedSums.zeros(1, 1),
             within=FixedSums.zeros(4, count),
         )
-        self.guide = guide_to(thresholds)
+        self.grid = within_chances.Grid(thresholds, *guide_to(thresholds))
         self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()), size)
 
     def add(self, block: Block) -> None:
-        """Work out the rows of a block."""
+        """Add the rows of a block."""
         room = block.own_stop - block.own_start
         tally = self.tally
         enrolled = block.own >= 0
@@ -166,17 +171,25 @@ class GalleryJob:
 
     def _rank(self, block: Block, low: int, high: int, room: np.ndarray) -> None:
         first = np.concatenate([[0], np.cumsum(room)])
-        mate, tied = np.empty(first[-1]), np.empty(first[-1])
-        chance = np.empty((first[-1], self.ranks))
-        kernel.rank_chances(
-            block.values[low:high], block.columns, block.starts, block.own[low:high],
-            block.self_position[low:high], first, self.size, POLICY[self.ties], TINY, *self.rules,
-            mate, tied, chance,
-        )  # fmt: skip
-        tally, usable = self.tally, ~np.isnan(mate)
-        bins = np.searchsorted(self.thresholds, mate)
-        tally.di.add(chance, np.where(usable, bins, -1))
-        tally.tied.add(tied[:, None], np.where(usable, 0, -1))
+        ranks = rank_chances.MateRanks(
+            first=first,
+            distance=np.empty(first[-1]),
+            tied=np.empty(first[-1]),
+            chance=np.empty((first[-1], self.ranks)),
+        )
+        probes = rank_chances.Block(
+            values=block.values[low:high],
+            columns=block.columns[0],
+            starts=block.starts,
+            own=block.own[low:high],
+            self_position=block.self_position[low:high],
+        )
+        draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY)
+        rank_chances.rank_chances(probes, draw, self.rules, ranks)
+        tally, usable = self.tally, ~np.isnan(ranks.distance)
+        bins = np.searchsorted(self.thresholds, ranks.distance)
+        tally.di.add(ranks.chance, np.where(usable, bins, -1))
+        tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
         mated = np.zeros(len(room), dtype=bool)
         mated[np.repeat(np.arange(len(room)), room)[usable]] = True
         tally.genuine += int(mated.sum())
@@ -187,13 +200,19 @@ class GalleryJob:
 
     def _within(self, block: Block, low: int, high: int) -> None:
         shape = (high - low, len(self.thresholds))
-        anyone, oneself = np.empty(shape), np.empty(shape)
-        others = np.empty(high - low, dtype=np.int64)
-        kernel.within_chances(
-            block.values[low:high], block.starts, block.own[low:high],
-            block.self_position[low:high], self.thresholds, *self.guide, self.steps,
-            anyone, oneself, others,
-        )  # fmt: skip
+        chances = within_chances.Chances(
+            anyone=np.empty(shape),
+            oneself=np.empty(shape),
+            others=np.empty(high - low, dtype=np.int64),
+        )
+        probes = within_chances.Block(
+            values=block.values[low:high],
+            starts=block.starts,
+            own=block.own[low:high],
+            self_position=block.self_position[low:high],
+        )
+        within_chances.within_chances(probes, self.grid, self.steps, chances)
+        anyone, oneself, others = chances
         tally, enrolled = self.tally, block.own[low:high] >= 0
         tally.impostors_enrolled += int((enrolled & (others > 0)).sum())
         tally.impostors_unenrolled += int((~enrolled & (others > 0)).sum())
@@ -219,11 +238,11 @@ def _tiles(room: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int,
 
 
 @lru_cache(maxsize=8)
-def _rules(trials: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return Gauss-Legendre rules on (0, 1) for up to so many tied subjects; see the kernel."""
+def _rules(subjects: int) -> rank_chances.Rules:
+    """Return Gauss-Legendre rules on (0, 1) for up to this many tied subjects."""
     from scipy.special import roots_legendre
 
-    most = min(trials // 2 + 1, 16 + int(6.0 * np.sqrt(trials)))
+    most = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))
     sizes = [1]
     while sizes[-1] < most:
         sizes.append(max(sizes[-1] + 1, sizes[-1] * 5 // 4))
@@ -231,11 +250,11 @@ def _rules(trials: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     nodes = np.concatenate([(x + 1.0) / 2.0 for x, _ in found])
     weights = np.concatenate([w / w.sum() for _, w in found])
-    return np.array(sizes), starts, nodes, weights
+    return rank_chances.Rules(np.array(sizes), starts, nodes, weights)
 
 
 def _steps(largest: int, size: int) -> np.ndarray:
-    """Return what one more template within a threshold adds to the logarithm; see the kernel."""
+    """Return the `steps` of :func:`within_chances` for groups of up to `largest` templates."""
     left = np.arange(largest + 1)
     steps = np.full(largest + 1, -np.inf)
     steps[left > size] = np.log1p(-size / left[left > size])

@@ -1,4 +1,4 @@
-"""Sums of chances that are the same to the last bit in whatever order they are added."""
+"""Sums of chances that are the same to the last bit in any order of addition."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.kernels import expected_counts as kernel
+from bioeval.kernels.fixed_sums import add_fixed
 
-# A chance is kept as a multiple of 2^-60. The last 30 bits are added up apart, so that neither
-# sum overflows before 2^33 chances.
+# A chance is a multiple of 2^-60. The last 30 bits are summed separately, so that neither sum
+# overflows before 2^33 chances.
 BITS, SHIFT = 60, 30
 
 
 @dataclass
 class FixedSums:
-    """A table of sums of numbers from 0 to 1, in whole multiples of ``2**-60``.
+    """A table of sums of numbers from 0 to 1, in integer multiples of ``2**-60``.
 
-    Floats added in another order give another last digit; whole numbers do not. So the sums of
+    Floats added in another order give another last digit; integers do not. So the sums of
     two sets of probes add up to the sum over both, exactly.
 
     Attributes
@@ -31,13 +31,13 @@ class FixedSums:
 
     @classmethod
     def zeros(cls, rows: int, columns: int) -> FixedSums:
-        """Return a table of nothing."""
+        """Return a table of zeros."""
         shape = (rows, columns)
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
 
     def add(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Add each row of `values` to the row of the table that `rows` names; -1 for none."""
-        kernel.add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
+        add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
         self._carry()
 
     def merge(self, other: FixedSums) -> FixedSums:
@@ -52,7 +52,7 @@ class FixedSums:
         return FixedSums(self.high[item], self.low[item])
 
     def _carry(self) -> FixedSums:
-        """Move what has overflowed the lower sum to the upper one."""
+        """Carry the overflow of the lower sum to the upper one."""
         self.high = self.high + (self.low >> SHIFT)
         self.low = self.low & ((1 << SHIFT) - 1)
         return self

@@ -1,4 +1,4 @@
-"""What may be asked for: how many templates of each subject, drawn how often."""
+"""Options of random galleries: templates of each subject, and the number of galleries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bioeval.base.random import RandomState
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores
 
-# What is kept of sampled galleries takes no more bytes than this.
+# Largest memory of the facts kept of sampled galleries, in bytes.
 ROOM = 1 << 32
 
 RANK_UNITS = ("template", "subject")
@@ -30,7 +30,7 @@ class Drawn:
     repeats : int
         Galleries to sample; 0 for the exact mean over all.
     random_state : seed
-        Of the sampling.
+        Seed of the sampling.
     """
 
     size: int = 0
@@ -39,12 +39,12 @@ class Drawn:
 
     @property
     def gallery(self) -> str:
-        """The word or number that the user knows it by."""
+        """The value of the option ``gallery``."""
         return {0: "all", 1: "single"}.get(self.size, str(self.size))
 
 
 def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -> Drawn:
-    """Return the random gallery that the options of a task ask for.
+    """Return the random gallery of a task's options.
 
     Raises
     ------
@@ -80,11 +80,11 @@ def require_room(repeats: int, each: int) -> None:
 
 
 def refuse_interval(interval: str | None) -> None:
-    """Raise where an interval is asked for of galleries that are drawn."""
+    """Raise if an interval is requested for drawn galleries."""
     if interval is not None:
         raise DataError(
-            f"interval is {interval!r}, but intervals are of the gallery as it stands; give "
-            'gallery="all", or leave interval out: sampling=100 tells the spread between galleries'
+            f"interval is {interval!r}, but intervals need the whole gallery; give "
+            'gallery="all", or leave interval out: sampling=100 gives the spread between galleries'
         )
 
 
@@ -99,7 +99,7 @@ def _whole(name: str, value: Any, expected: str) -> int:
 
 
 def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) -> None:
-    """Raise unless the averages over such galleries can be worked out.
+    """Raise unless the averages over such galleries can be computed.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) 
         With several templates of a subject, for ranks among templates or other fusions than the
         nearest: their averages are no product over subjects.
     ProtocolError
-        If the scores do not say which templates belong together.
+        If the scores have no subjects.
     """
     require_choice("rank_unit", rank_unit, RANK_UNITS)
     require_subjects(scores, f"a gallery of drawn templates (gallery={drawn.gallery!r})")

@@ -1,4 +1,4 @@
-"""Sampling: galleries drawn at random, each evaluated as any other, and how far they differ."""
+"""Tallies of galleries drawn at random for each probe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.random_galleries.options import Drawn, require_room
 
-# Facts of probe and gallery.
+# Facts of each search.
 FACTS = ("mate", "closer", "tied", "tied_before", "other")
 
 
@@ -19,7 +19,7 @@ CURVES = 5_000
 
 
 class SampledJob:
-    """Draws galleries for each probe and finds the facts that identification follows from."""
+    """Draws galleries for each probe, and the facts of each search in them."""
 
     def __init__(self, reader: BlockReader, drawn: Drawn):
         self.reader, self.drawn = reader, drawn
@@ -38,11 +38,16 @@ class SampledJob:
         rows = slice(block.low, block.low + len(block.values))
         shape = (self.drawn.repeats, len(block.values))
         found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
-        kernel.draw_facts(  # type: ignore[call-arg]
-            block.values, block.columns, block.starts, block.own, block.self_position,
-            self.reader.scores.probe_ids[rows], self.drawn.size, self.key,
-            *(found[name] for name in FACTS), self.mates[rows], self.others[rows],
-        )  # fmt: skip
+        probes = kernel.Block(
+            values=block.values,
+            columns=block.columns[0],
+            starts=block.starts,
+            own=block.own,
+            self_position=block.self_position,
+            probe=self.reader.scores.probe_ids[rows],
+        )
+        facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
+        kernel.draw_facts(probes, self.drawn.size, self.key, facts)
         for name in FACTS:
             self.facts[name][:, rows] = found[name]
 

@@ -1,4 +1,4 @@
-"""Averages over all galleries of fewer subjects: what they follow from, and how."""
+"""Averages over all galleries of fewer subjects, and the counts they are computed from."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bioeval.kernels import gallery_sizes as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.attempts import IdentificationJob, guide_to
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.random_galleries.unseen_subjects import TOLD_APART, Strangers
+from bioeval.tallies.random_galleries.unseen_subjects import CENSORED, BetaBinomial
 from bioeval.tallies.tie_policies import rank_weights
 
-# Who plays the impostor: enrolled probes without their own subject, and unenrolled ones.
+# Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
 ENROLLED, UNENROLLED = 0, 1
 
 
 @dataclass
 class SizeTally:
-    """What averages over gallery sizes follow from; merges by adding and joining.
+    """Counts for averages over gallery sizes; merges by adding and concatenating.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class SizeTally:
 
 
 class SizeJob:
-    """Finds ranks among subjects, and counts the candidates within each threshold."""
+    """Count of ranks among subjects, and of the candidates within each threshold."""
 
     def __init__(self, reader: BlockReader, *, fusion: str, thresholds: np.ndarray):
         self.ranks = IdentificationJob(reader.scores, reader, rank_unit="subject", fusion=fusion)
@@ -98,9 +98,9 @@ class Sizes:
     ranks : int
         The last rank.
     kinds : sequence of int
-        Which impostors play.
+        Kinds of impostors.
     subjects : int
-        Of the whole gallery.
+        Subjects of the whole gallery.
     """
 
     def __init__(
@@ -123,10 +123,8 @@ class Sizes:
         table = self.tally.candidates[kind]
         return int(table[0].sum()) if len(table) else 0
 
-    # -- the enrolled
-
     def identified(self, size: int) -> np.ndarray:
-        """Return the expected number at each rank or better, within each threshold and any.
+        """Return the expected number at each rank or better, within each threshold and overall.
 
         Parameters
         ----------
@@ -141,26 +139,24 @@ class Sizes:
             found = np.empty((len(self.closer), self.ranks))
             kernel.drawn_marked(self.subjects - 1, size - 1, self.closer, self.ranks, found)
         else:
-            found = self._beyond(self.closer, self.strangers, self.subjects, size)
+            found = self._beyond(self.closer, self.closer_model, self.subjects, size)
         return np.minimum(found.cumsum(axis=0).cumsum(axis=1), self.genuine)
 
     def _beyond(
-        self, closer: np.ndarray, model: Strangers | None, known: int, size: int
+        self, closer: np.ndarray, model: BetaBinomial | None, known: int, size: int
     ) -> np.ndarray:
         """Return the expected numbers at each rank of a larger gallery, by the model."""
         if model is None:
             return np.full((len(closer), self.ranks), np.nan)
-        # Who has more closer than there are ranks stays beyond them.
+        # A probe with more closer subjects than ranks remains beyond them.
         seen = np.arange(min(self.ranks, closer.shape[1]))
         more = model.more_closer(seen, known - 1, size - known, self.ranks)
         return closer[:, : len(seen)] @ more
 
     @cached_property
-    def strangers(self) -> Strangers | None:
-        """The model of strangers closer than the mate."""
+    def closer_model(self) -> BetaBinomial | None:
+        """The model of non-mated subjects closer than the mate."""
         return _fit(self.closer.sum(axis=0), self.subjects - 1)
-
-    # -- the others
 
     def accepted(self, size: int) -> np.ndarray:
         """Return the expected number of impostors with a candidate within each threshold.
@@ -183,12 +179,12 @@ class Sizes:
         return total
 
     def far_is_exact(self, size: int) -> bool:
-        """Say whether FAR of a gallery size needs no model."""
+        """Return whether FAR of a gallery size needs no model."""
         there = [kind for kind in self.kinds if self._impostors(kind)]
         return all(size <= self.population[kind] for kind in there)
 
     def _none(self, kind: int, t: int, extra: int) -> float:
-        """Return the chance that nobody more is within a threshold, where nobody was."""
+        """Return the chance that no further subject is within a threshold, if none is."""
         model = self._far_models[kind][t]
         if model is None:
             all_within = self.tally.candidates[kind, t, 0] == 0
@@ -196,7 +192,7 @@ class Sizes:
         return model.none_closer(self.population[kind], extra)
 
     @cached_property
-    def _far_models(self) -> dict[int, list[Strangers | None]]:
+    def _far_models(self) -> dict[int, list[BetaBinomial | None]]:
         return {
             kind: [
                 _fit(counts.astype(np.float64), self.population[kind])
@@ -204,8 +200,6 @@ class Sizes:
             ]
             for kind in self.kinds
         }
-
-    # -- does the model hold?
 
     def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
         """Predict the whole gallery from random galleries of `known` subjects.
@@ -217,12 +211,12 @@ class Sizes:
         float64 array, shape (t,)
             The error of the predicted FAR.
         """
-        told = min(known, TOLD_APART)
-        marked = np.empty((1, told))
+        limit = min(known, CENSORED)
+        marked = np.empty((1, limit))
         everyone = self.closer.sum(axis=0, keepdims=True)
-        kernel.drawn_marked(self.subjects - 1, known - 1, everyone, told, marked)
+        kernel.drawn_marked(self.subjects - 1, known - 1, everyone, limit, marked)
         missing = max(0.0, self.genuine - float(marked.sum()))
-        weights = np.append(marked[0], missing) if told < known else marked[0]
+        weights = np.append(marked[0], missing) if limit < known else marked[0]
         model = _fit(weights, known - 1)
         predicted = self._beyond(marked, model, known, self.subjects)[0].cumsum()
         exact = self.identified(self.subjects)[-1]
@@ -233,16 +227,16 @@ class Sizes:
     def _validated_far(self, known: int) -> np.ndarray:
         error = np.zeros(len(self.tally.thresholds))
         for kind in self.kinds:
-            table, population = self.tally.candidates[kind].astype(np.float64), 0
+            table = self.tally.candidates[kind].astype(np.float64)
             population = self.population[kind]
             if not self._impostors(kind) or known >= population:
                 continue
-            told = min(known + 1, TOLD_APART)
-            marked = np.empty((len(table), told))
-            kernel.drawn_marked(population, known, table, told, marked)
+            limit = min(known + 1, CENSORED)
+            marked = np.empty((len(table), limit))
+            kernel.drawn_marked(population, known, table, limit, marked)
             for t, found in enumerate(marked):
                 missing = max(0.0, table[t].sum() - found.sum())
-                weights = np.append(found, missing) if told <= known else found
+                weights = np.append(found, missing) if limit <= known else found
                 model = _fit(weights, known)
                 none = np.nan if table[t, 1:].any() else 1.0
                 if model is not None:
@@ -262,12 +256,12 @@ def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
     return np.concatenate([[1.0], np.cumprod(np.where(marked < population, steps, 0.0))])
 
 
-def _fit(weights: np.ndarray, trials: int) -> Strangers | None:
-    """Fit the model, numbers beyond those told apart in one."""
+def _fit(weights: np.ndarray, trials: int) -> BetaBinomial | None:
+    """Fit the model, with numbers from the largest on censored."""
     if trials < 1 or not len(weights):
         return None
-    if len(weights) > TOLD_APART + 1:
-        weights = np.append(weights[:TOLD_APART], weights[TOLD_APART:].sum())
+    if len(weights) > CENSORED + 1:
+        weights = np.append(weights[:CENSORED], weights[CENSORED:].sum())
     else:
         weights = weights[: trials + 1]
-    return Strangers.fitted(weights, trials)
+    return BetaBinomial.fitted(weights, trials)

@@ -22,8 +22,8 @@ from bioeval.tallies.thresholds import (
 def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) -> np.ndarray:
     """Return thresholds as increasing distances.
 
-    Those of the user, or about as many as asked for (`count`, unless the user says a number),
-    from the smallest to the largest finite score, which takes a look at all scores.
+    Given ones, or about `count` (or a given number) from the smallest to the largest finite
+    score, which requires a pass over all scores.
     """
     given = check_thresholds(thresholds)
     if isinstance(given, np.ndarray):

@@ -1,9 +1,9 @@
-"""Beyond the gallery there is: a model of how often a stranger is closer.
+"""Beta-binomial extrapolation to larger galleries.
 
-Each probe has its own chance that a stranger (a subject not yet in the gallery) is closer than its
-mate, or within a threshold; over probes these chances follow a beta distribution, so that the
-number among ``M`` strangers is beta-binomial. Fitted by maximum likelihood to the strangers there
-are, the model predicts those there are not.
+Each probe has its own chance that a non-mated subject is closer than its mate, or within a
+threshold; over probes these chances follow a beta distribution, so that the number among ``M``
+non-mated subjects is beta-binomial. Fitted by maximum likelihood to the subjects of the gallery,
+the model predicts the numbers with more subjects.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from dataclasses import dataclass
 import numpy as np
 
 MODEL = (
-    "beta-binomial: the chance that a stranger is closer than the mate (or within the threshold) "
-    "is beta distributed over probes; fitted by maximum likelihood"
+    "beta-binomial: the chance that a non-mated subject is closer than the mate (or within the "
+    "threshold) is beta distributed over probes; fitted by maximum likelihood"
 )
 
 # Log odds of the mean chance, and logarithm of the sum of both parameters.
 LEAST, MOST = np.array([-30.0, -10.0]), np.array([30.0, 18.0])
 
-# Counts of strangers told apart in the fit; larger ones enter it as "at least so many".
-TOLD_APART = 400
+# Largest count fitted by itself; larger ones are censored.
+CENSORED = 400
 
 
 @dataclass(frozen=True)
-class Strangers:
-    """A beta distribution of chances over probes.
+class BetaBinomial:
+    """Beta distribution of chances over probes.
 
     Attributes
     ----------
     a, b : float
-        Its parameters; the mean chance is ``a / (a + b)``.
+        Parameters; the mean chance is ``a / (a + b)``.
     """
 
     a: float
     b: float
 
     @classmethod
-    def fitted(cls, weights: np.ndarray, trials: int) -> Strangers | None:
-        """Fit by maximum likelihood; None where no stranger was ever closer, or all were.
+    def fitted(cls, weights: np.ndarray, trials: int) -> BetaBinomial | None:
+        """Fit by maximum likelihood; None if no subject is ever closer, or all always are.
 
         Parameters
         ----------
         weights : float64 array, shape (c,)
-            Probes with 0, 1, ... strangers of `trials` closer. Where there are fewer than
-            ``trials + 1`` of them, the last one stands for so many or more.
+            Probes with 0, 1, ... of `trials` subjects closer. With fewer than ``trials + 1``
+            entries, the last one is censored: that number or more.
         trials : int
         """
         from scipy.special import betaln, gammaln, psi
@@ -65,14 +65,14 @@ class Strangers:
             return gammaln(trials + 1.0) - gammaln(x + 1.0) - gammaln(trials - x + 1.0)
 
         def logs(x: np.ndarray, ways: np.ndarray, a: float, b: float) -> tuple[np.ndarray, ...]:
-            """Return log chances of counts, and their slopes in a and b."""
+            """Return log chances of counts, and their derivatives in a and b."""
             values = ways + betaln(a + x, b + trials - x) - betaln(a, b)
             shared = psi(a + b) - psi(a + b + trials)
             return values, psi(a + x) - psi(a) + shared, psi(b + trials - x) - psi(b) + shared
 
         ways, ways_below = choose(chosen), choose(below)
 
-        def surprise(point: np.ndarray) -> tuple[float, np.ndarray]:
+        def negative_log_likelihood(point: np.ndarray) -> tuple[float, np.ndarray]:
             a, b = _shape(point)
             values, by_a, by_b = logs(chosen, ways, a, b)
             w = shares[chosen]
@@ -87,21 +87,23 @@ class Strangers:
             tilt = a * b / (a + b)
             return -found, -np.array([tilt * (slope_a - slope_b), a * slope_a + b * slope_b])
 
-        return cls(*_shape(_lowest(surprise, np.array([np.log(mean / (1.0 - mean)), 0.0]))))
+        return cls(
+            *_shape(_lowest(negative_log_likelihood, np.array([np.log(mean / (1.0 - mean)), 0.0])))
+        )
 
     def more_closer(self, seen: np.ndarray, trials: int, extra: int, limit: int) -> np.ndarray:
-        """Return the chance of 0, 1, ... closer ones after `extra` more strangers.
+        """Return the chance of 0, 1, ... closer subjects after `extra` more subjects.
 
         Parameters
         ----------
         seen : int array, shape (c,)
-            Strangers closer so far, of `trials`.
+            Subjects closer so far, of `trials`.
         trials, extra, limit : int
 
         Returns
         -------
         float64 array, shape (c, limit)
-            Chances of the number closer, those seen included; what reaches the limit is left out.
+            Chances of the number closer, those seen included, below the limit.
         """
         from scipy.special import betaln, gammaln
 
@@ -114,7 +116,7 @@ class Strangers:
         return np.where(possible, np.exp(logs), 0.0)
 
     def none_closer(self, trials: int, extra: int) -> float:
-        """Return the chance that none of `extra` more is closer, where none of `trials` was."""
+        """Return the chance that none of `extra` more is closer, if none of `trials` is."""
         from scipy.special import betaln
 
         return float(
@@ -125,12 +127,12 @@ class Strangers:
 def _lowest(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]], point: np.ndarray
 ) -> np.ndarray:
-    """Return where a function of two numbers is lowest: Newton's method, damped.
+    """Return the minimum of a function of two numbers, by damped Newton steps.
 
     Parameters
     ----------
     function : callable
-        Returns the value and the slopes at a point.
+        Returns the value and the gradient at a point.
     point : float64 array, shape (2,)
         Where to start.
     """

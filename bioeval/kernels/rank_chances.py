@@ -1,0 +1,527 @@
+"""Rank distribution of each mate over random galleries: a few templates of each subject.
+
+Templates are drawn for each probe anew, and of each subject independently. The number of subjects
+closer than a mate is thus a sum of independent trials (Poisson-binomial). Each row is computed on
+its own, so that threads change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+# Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
+# its first best template, or in all orders on average.
+OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
+
+
+class Block(NamedTuple):
+    """A block of probes.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n)
+        Distances, grouped by subject; NaN = no attempt.
+    columns : int64 array, shape (n,)
+        Place of each candidate in the gallery's own order, for stable ties.
+    starts : int64 array, shape (groups + 1,)
+        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
+    own, self_position : int64 arrays, shape (b,)
+        The row's own group, and the candidate that is the probe itself; -1 for none.
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    own: np.ndarray
+    self_position: np.ndarray
+
+
+class Draw(NamedTuple):
+    """Which galleries are drawn, and how they are ranked.
+
+    Attributes
+    ----------
+    size : int
+        Templates drawn of each subject; all, if it has fewer.
+    policy : int
+        The tie policy.
+    tiny : float
+        Chances below this are dropped from either end of a distribution.
+    """
+
+    size: int
+    policy: int
+    tiny: float
+
+
+class Rules(NamedTuple):
+    """Gauss-Legendre rules on (0, 1), for expected ties.
+
+    If a tied mate is at ``u`` of the tied places, each tied subject ranks before it with chance
+    ``u``: the mean over all orders is the integral over ``u`` of a polynomial.
+
+    Attributes
+    ----------
+    sizes : int64 array
+        Numbers of nodes, increasing.
+    starts : int64 array
+        Where the nodes of each rule start.
+    nodes, weights : float64 arrays
+    """
+
+    sizes: np.ndarray
+    starts: np.ndarray
+    nodes: np.ndarray
+    weights: np.ndarray
+
+
+class MateRanks(NamedTuple):
+    """Expected ranks of the mates of each row, nearest first; written but `first`.
+
+    Attributes
+    ----------
+    first : int64 array, shape (b + 1,)
+        The mates of row ``i`` are written at ``first[i]:first[i + 1]``.
+    distance : float64 array, shape (first[b],)
+        NaN if the mate cannot be the nearest drawn.
+    tied : float64 array, shape (first[b],)
+        Chance that it is the nearest drawn and some subject is exactly as close.
+    chance : float64 array, shape (first[b], k)
+        Chance that it is the nearest drawn and is at each rank.
+    """
+
+    first: np.ndarray
+    distance: np.ndarray
+    tied: np.ndarray
+    chance: np.ndarray
+
+
+class Trials(NamedTuple):
+    """Independent trials: for each other subject, whether it ranks before the mate.
+
+    Attributes
+    ----------
+    chance, more : float64 arrays, shape (groups,)
+        Trial ``s`` succeeds with chance ``chance[s] + u more[s]``, below 1.
+    times : int64 array, shape (groups,)
+        How often each trial is made.
+    """
+
+    chance: np.ndarray
+    more: np.ndarray
+    times: np.ndarray
+
+
+@njit(cache=True)
+def none_drawn(n, taken, size):
+    """Return the chance that none of `taken` is among `size` drawn of `n`: C(n-c, g) / C(n, g)."""
+    if size == 1:
+        return (n - taken) / n
+    chance = 1.0
+    for r in range(size):
+        if n - taken - r <= 0:
+            return 0.0
+        chance *= (n - taken - r) / (n - r)
+    return chance
+
+
+@njit(cache=True)
+def drawn_chance(n, taken, size):
+    """Return the chance that any of `taken` is among `size` drawn of `n`."""
+    return taken / n if size == 1 else 1.0 - none_drawn(n, taken, size)
+
+
+@njit(cache=True)
+def out_of_reach(mean, trials, limit, tiny):
+    """Return whether fewer than `limit` successes surely have a chance below `tiny`.
+
+    Chernoff's bound: of `trials` independent ones with `mean` successes, at most ``k`` succeed
+    with chance at most ``exp(-trials D)``, where ``D`` is the relative entropy of ``k / trials``
+    to ``mean / trials``. It falls as `mean` grows, which may thus be any lower bound.
+    """
+    most = limit - 1
+    if mean <= most:
+        return False
+    if mean >= trials:
+        return True
+    bound = (trials - most) * np.log((trials - most) / (trials - mean))
+    if most > 0:
+        bound += most * np.log(most / mean)
+    return bound > -np.log(tiny)
+
+
+@njit(cache=True)
+def add_times(target, source, factor):
+    """Add a multiple of one array to another."""
+    for k in range(len(source)):
+        target[k] += source[k] * factor
+
+
+@njit(cache=True)
+def one_more(target, source, below, y, x):
+    """Write ``source y + below x``."""
+    for k in range(len(target)):
+        target[k] = source[k] * y + below[k] * x
+
+
+@njit(cache=True)
+def successes(trials, count, u, limit, tiny, terms):
+    """Write the chances of 0, 1, ... successes among independent trials.
+
+    Trial ``s`` succeeds with chance ``chance[s] + u more[s]`` and is made ``times[s]`` times. All
+    terms are positive, so nothing cancels, however many trials there are; terms below `tiny` at
+    either end are dropped, which keeps the work to the numbers that can happen.
+
+    Parameters
+    ----------
+    trials : Trials
+    count : int
+        Number of trials.
+    u : float
+    limit : int
+        Terms to compute.
+    tiny : float
+    terms : float64 array, shape (3, >= limit), C-contiguous
+        The first row is written; the others are scratch.
+    """
+    chance, more, times = trials.chance, trials.more, trials.times
+    out, factor, spare = terms[0], terms[1], terms[2]
+    out[:limit] = 0.0
+    mean = 0.0
+    made = 0
+    for s in range(count):
+        mean += times[s] * (chance[s] + u * more[s])
+        made += times[s]
+    if out_of_reach(mean, made, limit, tiny):
+        return
+    now, then = out, spare
+    now[0] = 1.0
+    low = 0
+    high = 0
+    for s in range(count):
+        x = chance[s] + u * more[s]
+        y = 1.0 - x
+        repeats = times[s]
+        if repeats >= 8 and repeats * np.log(y) > -600.0:
+            # All repeats at once, by their binomial distribution.
+            term = y**repeats
+            odds = x / y
+            width = 0
+            past = False
+            while width <= repeats and width < limit - low:
+                factor[width] = term
+                past = width >= repeats * x
+                width += 1
+                if past and term < tiny:
+                    break
+                term *= odds * (repeats - width + 1) / width
+            top = min(limit - 1, high + width - 1)
+            then[low : top + 1] = 0.0
+            for j in range(width):
+                stop = min(high, top - j) + 1
+                if factor[j] >= tiny and stop > low:
+                    add_times(then[low + j : stop + j], now[low:stop], factor[j])
+            now, then = then, now
+            high = top
+            repeats = 0
+        for _ in range(repeats):
+            top = min(limit - 1, high + 1)
+            now[top] = now[top] if top == high else 0.0
+            then[low] = now[low] * y
+            one_more(then[low + 1 : top + 1], now[low + 1 : top + 1], now[low:top], y, x)
+            now, then = then, now
+            high = top
+            if high > low and now[high] < tiny:
+                high -= 1
+            if low < high and now[low] < tiny:
+                low += 1
+        while high > low and now[high] < tiny:
+            high -= 1
+        while low < high and now[low] < tiny:
+            low += 1
+        if low == high and now[low] < tiny:
+            break
+    # The terms in between are in `now`, which may be either of the two arrays.
+    for k in range(low, high + 1):
+        spare[k] = now[k]
+    for k in range(limit):
+        out[k] = spare[k] if low <= k <= high else 0.0
+
+
+@njit(cache=True)
+def closer_and_same(cells, x):
+    """Count the cells below `x` and those equal to it."""
+    closer = 0
+    same = 0
+    for p in range(len(cells)):
+        closer += cells[p] < x
+        same += cells[p] == x
+    return closer, same
+
+
+@njit(cache=True)
+def cells_within(cells, x):
+    """Count the cells up to `x`."""
+    count = 0
+    for p in range(len(cells)):
+        count += cells[p] <= x
+    return count
+
+
+@njit(cache=True)
+def usable_of_each(row, starts, itself, usable):
+    """Write the number of attempts of each group, the probe itself not counted."""
+    whole = cells_within(row, np.inf) == len(row)  # without NaN
+    for g in range(len(starts) - 1):
+        usable[g] = starts[g + 1] - starts[g]
+        for p in range(starts[g], starts[g] if whole else starts[g + 1]):
+            usable[g] -= row[p] != row[p]
+    for g in range(len(starts) - 1):
+        if starts[g] <= itself < starts[g + 1]:
+            usable[g] -= row[itself] == row[itself]
+
+
+@njit(cache=True)
+def closer_of_each(row, starts, x, closer):
+    """Write the number of cells of each group below `x`."""
+    p = np.uint64(starts[0])  # unsigned, so that no index need be checked for being negative
+    for g in range(len(starts) - 1):
+        count = 0
+        stop = np.uint64(starts[g + 1])
+        while p < stop:
+            count += row[p] < x
+            p += np.uint64(1)
+        closer[g] = count
+
+
+@njit(cache=True)
+def usable_mates(row, block, i, distance, where):
+    """Write the mates of a row, nearest first and equal ones in gallery order; return how many."""
+    count = 0
+    for p in range(block.starts[block.own[i]], block.starts[block.own[i] + 1]):
+        x = row[p]
+        if p == block.self_position[i] or x != x:
+            continue
+        place = block.columns[p]
+        at = count
+        while at > 0 and (
+            distance[at - 1] > x or (distance[at - 1] == x and where[at - 1] > place)
+        ):
+            distance[at] = distance[at - 1]
+            where[at] = where[at - 1]
+            at -= 1
+        distance[at] = x
+        where[at] = place
+        count += 1
+    return count
+
+
+@njit(cache=True)
+def nearest_drawn(weight, size):
+    """Write the chance of each mate to be the nearest drawn; return how many mates have one.
+
+    A mate is the nearest drawn if it is drawn and none of the nearer ones is.
+    """
+    count = len(weight)
+    drawn = min(size, count)
+    weight[0] = drawn / count
+    used = 1
+    for a in range(1, count):
+        rest = count - a  # after the mate before this one
+        weight[a] = weight[a - 1] * (rest - (drawn - 1)) / rest
+        if weight[a] > 0.0:
+            used = a + 1
+    return used
+
+
+@njit(cache=True)
+def trials_of_each(row, block, draw, x, place, ties, usable, closer, number, trials):
+    """Write the trial of each subject; `ties` says whether any is tied with the mate.
+
+    Returns
+    -------
+    kinds, shift, loose : int
+        Trials written; subjects certain to rank before the mate; trials that depend on the place
+        of a tied mate.
+    untied : float
+        Chance that no subject is exactly as close.
+    """
+    shift = 0
+    loose = 0
+    kinds = 0
+    untied = 1.0
+    for g in range(len(usable)):
+        n = usable[g]
+        if n == 0:
+            continue
+        take = min(draw.size, n)
+        ahead = closer[g]
+        spare = 0.0
+        same = 0
+        for p in range(block.starts[g], block.starts[g + 1] if ties else block.starts[g]):
+            same += row[p] == x
+            ahead += draw.policy == STABLE and row[p] == x and block.columns[p] < place
+        if same > 0:
+            both = drawn_chance(n, closer[g] + same, take)
+            equal = both - drawn_chance(n, closer[g], take)
+            untied *= 1.0 - equal
+            ahead += same if draw.policy == PESSIMISTIC else 0
+            spare = equal if draw.policy == EXPECTED else 0.0
+        if spare == 0.0 and len(number) > 1:
+            number[n, ahead] += 1
+        elif ahead > n - take:
+            shift += 1
+        elif ahead > 0 or spare > 0.0:
+            trials.chance[kinds] = drawn_chance(n, ahead, take)
+            trials.more[kinds] = spare
+            trials.times[kinds] = 1
+            kinds += 1
+            loose += spare > 0.0
+    return kinds, shift, loose, untied
+
+
+@njit(cache=True)
+def repeated_trials(number, size, kinds, trials):
+    """Append one repeated trial for the subjects that have the same chance.
+
+    Parameters
+    ----------
+    number : int64 array, shape (m + 1, m + 1), zeros on return
+        Subjects with ``n`` usable templates of which ``c`` are ahead, in ``number[n, c]``.
+    size, kinds : int
+    trials : Trials
+        Written from place `kinds` on.
+
+    Returns
+    -------
+    kinds, shift : int
+        Trials written, and subjects certain to rank before the mate.
+    """
+    shift = 0
+    for n in range(len(number)):
+        take = min(size, n)
+        for ahead in range(n + 1):
+            times = number[n, ahead]
+            number[n, ahead] = 0
+            if ahead > n - take:
+                shift += times
+            elif ahead > 0 and times > 0:
+                trials.chance[kinds] = drawn_chance(n, ahead, take)
+                trials.more[kinds] = 0.0
+                trials.times[kinds] = times
+                kinds += 1
+    return kinds, shift
+
+
+@njit(cache=True)
+def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
+    """Add the distribution of the number of successes, times a weight, to the ranks."""
+    if loose == 0:
+        successes(trials, kinds, 0.0, len(chance), tiny, terms)
+        for k in range(len(chance)):
+            chance[k] = weight * terms[0, k]
+        return
+    # A polynomial of degree `loose`; a rule of n nodes is exact up to degree 2n - 1. Of
+    # many trials the polynomial is smooth, and fewer nodes give all digits.
+    wanted = min(loose // 2 + 1, 16 + np.int64(6.0 * np.sqrt(loose)))
+    rule = 0
+    while rule < len(rules.sizes) - 1 and rules.sizes[rule] < wanted:
+        rule += 1
+    for q in range(rules.starts[rule], rules.starts[rule + 1]):
+        successes(trials, kinds, rules.nodes[q], len(chance), tiny, terms)
+        for k in range(len(chance)):
+            chance[k] += weight * rules.weights[q] * terms[0, k]
+
+
+@njit(cache=True)
+def rank_row(row, block, i, draw, rules, ranks):
+    """Rank the mates of row `i`, whose distances `row` holds in float64."""
+    low = ranks.first[i]
+    high = ranks.first[i + 1]
+    mate, tied, chance = ranks.distance[low:high], ranks.tied[low:high], ranks.chance[low:high]
+    mate[:] = np.nan
+    tied[:] = 0.0
+    chance[:] = 0.0
+    own = block.own[i]
+    if own < 0:
+        return
+    start = block.starts[own]
+    stop = block.starts[own + 1]
+    distance = np.empty(stop - start)
+    where = np.empty(stop - start, dtype=np.int64)
+    count = usable_mates(row, block, i, distance, where)
+    if count == 0:
+        return
+    weight = np.empty(count)
+    used = nearest_drawn(weight, draw.size)
+    # The usable templates of each other subject.
+    groups = len(block.starts) - 1
+    usable = np.empty(groups, dtype=np.int64)
+    usable_of_each(row, block.starts, block.self_position[i], usable)
+    usable[own] = 0
+    largest = 0
+    others = 0
+    for g in range(groups):
+        largest = max(largest, usable[g])
+        others += usable[g] > 0
+
+    limit = chance.shape[1]
+    trials = Trials(np.empty(groups), np.empty(groups), np.empty(groups, dtype=np.int64))
+    closer = np.empty(groups, dtype=np.int64)
+    # Trials with one chance are made together, unless subjects have many templates.
+    alike = largest if largest <= 32 else 0
+    number = np.zeros((alike + 1, alike + 1), dtype=np.int64)
+    terms = np.empty((3, limit))
+    for a in range(used):
+        x = distance[a]
+        mate[a] = x
+        left, left_same = closer_and_same(row[:start], x)
+        right, right_same = closer_and_same(row[stop:], x)
+        ties = left_same + right_same
+        # A subject is closer with at least the chance of one template to be the one drawn.
+        beyond = largest > 0 and out_of_reach((left + right) / largest, others, limit, draw.tiny)
+        if beyond and ties == 0:
+            continue
+        if left + right + ties == 0:
+            chance[a, 0] = weight[a]
+            continue
+        closer_of_each(row, block.starts, x, closer)
+        kinds, shift, loose, untied = 0, 0, 0, 1.0
+        if alike > 0 and ties == 0:
+            closer[own] = 0
+            for g in range(groups):
+                number[usable[g], closer[g]] += 1
+        else:
+            kinds, shift, loose, untied = trials_of_each(
+                row, block, draw, x, where[a], ties > 0, usable, closer, number, trials
+            )
+        kinds, certain = repeated_trials(number, draw.size, kinds, trials)
+        shift += certain
+        tied[a] = weight[a] * (1.0 - untied)
+        if beyond or shift >= limit:
+            continue
+        add_ranks(trials, kinds, loose, rules, draw.tiny, weight[a], terms, chance[a, shift:])
+
+
+@njit(parallel=True, cache=True)
+def rank_chances(block, draw, rules, ranks):
+    """Find the chance of each mate of each row to be enrolled and at each rank.
+
+    Parameters
+    ----------
+    block : Block
+    draw : Draw
+    rules : Rules
+        For expected ties; not used otherwise.
+    ranks : MateRanks
+        Written.
+    """
+    n = block.values.shape[1]
+    for i in prange(block.values.shape[0]):
+        row = np.empty(n)
+        for p in range(n):
+            row[p] = block.values[i, p]
+        rank_row(row, block, i, draw, rules, ranks)

@@ -1,0 +1,259 @@
+"""Chance that a drawn template is within each threshold, over random galleries.
+
+Templates are drawn for each probe anew, and of each subject independently, so the chance that
+none is within a threshold is a product over subjects. Each row is computed on its own, so that
+threads change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+
+class Block(NamedTuple):
+    """A block of probes.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n)
+        Distances, grouped by subject; NaN = no attempt.
+    starts : int64 array, shape (groups + 1,)
+        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
+    own, self_position : int64 arrays, shape (b,)
+        The row's own group, and the candidate that is the probe itself; -1 for none.
+    """
+
+    values: np.ndarray
+    starts: np.ndarray
+    own: np.ndarray
+    self_position: np.ndarray
+
+
+class Grid(NamedTuple):
+    """Thresholds, and the guide into them.
+
+    Attributes
+    ----------
+    thresholds : float64 array, shape (t,), increasing
+    base, scale, guide
+        As for ``count_thresholds``.
+    """
+
+    thresholds: np.ndarray
+    base: float
+    scale: float
+    guide: np.ndarray
+
+
+class Chances(NamedTuple):
+    """Chances of each row, written.
+
+    Attributes
+    ----------
+    anyone, oneself : float64 arrays, shape (b, t)
+        Chance that a drawn template of another subject, and of the row's own, is within each
+        threshold.
+    others : int64 array, shape (b,)
+        Other subjects with a usable template.
+    """
+
+    anyone: np.ndarray
+    oneself: np.ndarray
+    others: np.ndarray
+
+
+class Near(NamedTuple):
+    """The templates of a row within some threshold.
+
+    Attributes
+    ----------
+    bins, group : int64 arrays, shape (n,)
+        The first threshold that each template is within, and its group.
+    ordered : int64 array, shape (n,)
+        Scratch: the groups in the order of the thresholds.
+    taken : int64 array, shape (groups,)
+        Scratch: templates of each group within the threshold reached.
+    """
+
+    bins: np.ndarray
+    group: np.ndarray
+    ordered: np.ndarray
+    taken: np.ndarray
+
+
+@njit(cache=True)
+def cells_within(cells, x):
+    """Count the cells up to `x`."""
+    count = 0
+    for p in range(len(cells)):
+        count += cells[p] <= x
+    return count
+
+
+@njit(cache=True)
+def usable_of_each(row, starts, itself, usable):
+    """Write the number of attempts of each group, the probe itself not counted."""
+    whole = cells_within(row, np.inf) == len(row)  # without NaN
+    for g in range(len(starts) - 1):
+        usable[g] = starts[g + 1] - starts[g]
+        for p in range(starts[g], starts[g] if whole else starts[g + 1]):
+            usable[g] -= row[p] != row[p]
+    for g in range(len(starts) - 1):
+        if starts[g] <= itself < starts[g + 1]:
+            usable[g] -= row[itself] == row[itself]
+
+
+@njit(cache=True)
+def threshold_of(x, grid):
+    """Return the first threshold that is not below `x`."""
+    places = len(grid.guide) - 1
+    y = (x - grid.base) * grid.scale
+    c = 0
+    if y > 0:
+        c = places - 1 if y >= places - 1 else np.int64(y)
+    low = grid.guide[c]
+    high = grid.guide[c + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if grid.thresholds[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def chance_within(near, count, usable, steps, out):
+    """Write the chance that a drawn template is within each threshold.
+
+    Parameters
+    ----------
+    near : Near
+    count : int
+        Templates within some threshold.
+    usable : int64 array, shape (groups,)
+        Templates of each group, also those beyond all thresholds.
+    steps
+        As for :func:`within_chances`.
+    out : float64 array, shape (t,), written
+    """
+    last = len(out)
+    # Templates by threshold: where those of each one end, counted from its start.
+    end = np.zeros(last + 1, dtype=np.int64)
+    for c in range(count):
+        end[near.bins[c] + 1] += 1
+    for t in range(last):
+        end[t + 1] += end[t]
+    for c in range(count):
+        near.ordered[end[near.bins[c]]] = near.group[c]
+        end[near.bins[c]] += 1
+    taken = near.taken
+    taken[:] = 0
+    total = 0.0
+    c = 0
+    for t in range(last):
+        while c < end[t]:
+            g = near.ordered[c]
+            step = steps[usable[g] - taken[g]]
+            if step == -np.inf:
+                out[t:] = 1.0
+                return
+            total += step
+            taken[g] += 1
+            c += 1
+        out[t] = -np.expm1(total)
+
+
+@njit(cache=True)
+def enough_within(row, start, stop, thresholds, needed):
+    """Return the first threshold with `needed` cells within it, outside of a range of cells."""
+    low = 0
+    high = len(thresholds)
+    while low < high:
+        middle = (low + high) // 2
+        x = thresholds[middle]
+        if cells_within(row[:start], x) + cells_within(row[stop:], x) < needed:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def row_within(row, block, i, grid, steps, chances):
+    """Find the chances of row `i`, whose distances `row` holds in float64."""
+    starts, own, itself = block.starts, block.own[i], block.self_position[i]
+    thresholds = grid.thresholds
+    groups = len(starts) - 1
+    last = len(thresholds)
+    usable = np.empty(groups, dtype=np.int64)
+    usable_of_each(row, starts, itself, usable)
+    found = 0
+    largest = 0
+    for g in range(groups):
+        if g != own:
+            found += usable[g] > 0
+            largest = max(largest, usable[g])
+    chances.others[i] = found
+    start = starts[own] if own >= 0 else 0
+    stop = starts[own + 1] if own >= 0 else 0
+    # With this many templates, the chance that none is drawn is below exp(-40): lost beside 1.
+    sure = enough_within(row, start, stop, thresholds, 1.0 - 40.0 / steps[largest])
+    near = Near(
+        np.empty(len(row), dtype=np.int64),
+        np.empty(len(row), dtype=np.int64),
+        np.empty(len(row), dtype=np.int64),
+        np.empty(groups, dtype=np.int64),
+    )
+
+    anyone = chances.anyone[i]
+    anyone[sure:] = 1.0
+    count = 0
+    farthest = thresholds[max(sure, 1) - 1]
+    p = np.uint64(starts[0])
+    for g in range(groups):
+        end = np.uint64(starts[g + 1])
+        while p < end:
+            x = row[p]
+            if x <= farthest and g != own:
+                near.group[count] = g
+                near.bins[count] = threshold_of(x, grid)
+                count += 1
+            p += np.uint64(1)
+    if sure > 0:
+        chance_within(near, count, usable, steps, anyone[:sure])
+
+    count = 0
+    for p in range(start, stop):
+        x = row[p]
+        if p != itself and x <= thresholds[last - 1]:
+            near.group[count] = own
+            near.bins[count] = threshold_of(x, grid)
+            count += 1
+    chance_within(near, count, usable, steps, chances.oneself[i])
+
+
+@njit(parallel=True, cache=True)
+def within_chances(block, grid, steps, chances):
+    """Find the chance that a drawn template is within each threshold, for each row.
+
+    Parameters
+    ----------
+    block : Block
+    grid : Grid
+    steps : float64 array, shape (n + 1,)
+        Change of the logarithm of the chance that no template of a group is drawn, for one more
+        template within a threshold, by the number of templates of the group not within before;
+        -inf where that chance becomes zero.
+    chances : Chances
+        Written.
+    """
+    n = block.values.shape[1]
+    for i in prange(block.values.shape[0]):
+        row = np.empty(n)
+        for p in range(n):
+            row[p] = block.values[i, p]
+        row_within(row, block, i, grid, steps, chances)
