@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -34,7 +33,7 @@ def command(card: str | None, check: bool, as_json: bool) -> None:
 
     cards = [load(name) for name in (available() if card is None else [checked(card)])]
     if as_json:
-        documents = [_plain(one) for one in cards]
+        documents = [one.as_dict() for one in cards]
         show_json(documents if card is None else documents[0])
     elif check:
         for one in cards:
@@ -80,23 +79,3 @@ class _Cards:
             yield Text(name)
             for line in (f"for {layout}", title):
                 yield Padding(Text(line, style="dim" if line != title else ""), (0, 0, 0, 2))
-
-
-def _plain(card: Any) -> dict[str, Any]:
-    """Return a card as plain values."""
-    names = (
-        "name",
-        "title",
-        "summary",
-        "layout",
-        "tasks",
-        "settings",
-        "not_said",
-        "not_expressed",
-        "path",
-    )
-    return {name: _thaw(getattr(card, name)) for name in names}
-
-
-def _thaw(value: Any) -> Any:
-    return {k: _thaw(v) for k, v in value.items()} if isinstance(value, Mapping) else value
