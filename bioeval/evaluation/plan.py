@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.evaluation.random_galleries import closed_set_job, open_set_job
 from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol import for_layout, load
-from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_pairs
 from bioeval.protocol.reid import convention_of
@@ -21,15 +20,12 @@ from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import Asked
 from bioeval.tallies.attempts import (
-    IdentificationJob,
     VerificationJob,
     is_symmetric,
-    require_values,
 )
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
-from bioeval.tallies.random_galleries.options import parse_drawn
 from bioeval.tallies.reid_jobs import RetrievalJob
 from bioeval.tallies.reid_mask import kept_scores
 from bioeval.tallies.second_pass.search import PointFinder
@@ -83,13 +79,6 @@ class EvaluationOptions:
         return [name for name, value in values.items() if value is not None and value is not False]
 
 
-class TaskPlan(NamedTuple):
-    """The job that counts one task, and the options of its result."""
-
-    job: VerificationJob | IdentificationJob | GalleryJob
-    options: dict[str, Any]
-
-
 class Plan:
     """The jobs of a card over some scores, and the options of their results.
 
@@ -130,14 +119,23 @@ class Plan:
             card.report.far_targets if targets is None else targets
         )
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
+        self._add_tasks(card, TaskPlanner(self.reader, self.thresholds, self.far_targets))
+
+    def _add_tasks(self, card: Protocol, planner: TaskPlanner) -> None:
         self.tasks: dict[str, TaskPlan] = {}
-        self._identification: dict[tuple[str, str], IdentificationJob] = {}
         if card.verification is not None and self._has("verification"):
-            self._add_verification(card.verification)
+            for templates in card.verification.templates:
+                if self.automatic and templates == "multi" and not self.scores.labelled:
+                    continue  # a mask alone does not say which templates belong together
+                job = planner.verification(templates, card.verification)
+                self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
+        last = self.options.max_rank
         if card.open_set is not None and self._has("open_set"):
-            self._add_open_set(card.open_set)
+            task = card.open_set if last is None else replace(card.open_set, max_rank=last)
+            self.tasks["open_set"] = planner.open_set(task)
         if card.closed_set is not None and self._has("closed_set"):
-            self._add_closed_set(card.closed_set)
+            closed = card.closed_set if last is None else replace(card.closed_set, max_rank=last)
+            self.tasks["closed_set"] = planner.closed_set(closed)
 
     def _has(self, task: str) -> bool:
         """Return whether a task of the card is evaluated."""
@@ -148,77 +146,6 @@ class Plan:
         if self.scores.kind == "order" and task != "closed_set":
             return False  # only ranks within a row have a meaning
         return self.scores.derives_subjects
-
-    def _add_verification(self, task: Verification) -> None:
-        for templates in task.templates:
-            if self.automatic and templates == "multi" and not self.scores.labelled:
-                continue  # a mask alone does not say which templates belong together
-            job = VerificationJob(
-                self.scores,
-                self.reader,
-                templates=templates,
-                fusion=task.fusion,
-                thresholds=self.thresholds,
-                unenrolled_claims=task.unenrolled_claims,
-            )
-            self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
-
-    def _add_open_set(self, task: OpenSet) -> None:
-        require_values(self.scores, "open-set identification")
-        max_rank = self._max_rank(task)
-        if task.gallery == "all":
-            self.tasks["open_set"] = TaskPlan(
-                self._identification_job(task),
-                {
-                    "impostors": task.impostors,
-                    "ties": task.ties,
-                    "max_rank": max_rank,
-                    "thresholds": self.thresholds,
-                    "far_targets": self.far_targets,
-                },
-            )
-            return
-        job, note = open_set_job(
-            self.reader,
-            parse_drawn(task.gallery, "exact"),
-            thresholds=self.thresholds,
-            max_rank=max_rank,
-            rank_unit=task.rank_unit,
-            fusion=task.fusion,
-            ties=task.ties,
-        )
-        options = {"impostors": task.impostors, "far_targets": self.far_targets, "note": note}
-        self.tasks["open_set"] = TaskPlan(job, options)
-
-    def _add_closed_set(self, task: ClosedSet) -> None:
-        max_rank = self._max_rank(task)
-        if task.gallery == "all":
-            self.tasks["closed_set"] = TaskPlan(
-                self._identification_job(task),
-                {"ties": task.ties, "max_rank": max_rank, "unmated": task.unmated},
-            )
-            return
-        job, note = closed_set_job(
-            self.reader,
-            parse_drawn(task.gallery, "exact"),
-            max_rank=max_rank,
-            rank_unit=task.rank_unit,
-            fusion=task.fusion,
-            ties=task.ties,
-        )
-        self.tasks["closed_set"] = TaskPlan(job, {"unmated": task.unmated, "note": note})
-
-    def _max_rank(self, task: OpenSet | ClosedSet) -> int | None:
-        return task.max_rank if self.options.max_rank is None else self.options.max_rank
-
-    def _identification_job(self, task: OpenSet | ClosedSet) -> IdentificationJob:
-        """Return the job that open and closed set share where they rank alike."""
-        key = task.rank_unit, task.fusion
-        if key not in self._identification:
-            self._identification[key] = IdentificationJob(
-                self.scores, self.reader, rank_unit=task.rank_unit, fusion=task.fusion
-            )
-        return self._identification[key]
 
     def count(self, progress: Progress | None) -> dict[str, TaskCounts]:
         """Return the counts of all tasks by node, made in one sweep."""

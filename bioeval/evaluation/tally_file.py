@@ -145,9 +145,9 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     return tuple(value["tuple"])
 
 
-def _wrong_header(protocol: Any, targets: Any, ranks: Any) -> str:
-    right = isinstance(protocol, str) and isinstance(targets, list) and isinstance(ranks, list)
-    right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in targets)
+def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
+    right = isinstance(protocol, str) and isinstance(far_targets, list) and isinstance(ranks, list)
+    right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
     right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
     return "" if right else "its header names no protocol, FAR targets or ranks"
 
