@@ -24,12 +24,17 @@ _LEAST_WIDTH = 20
 
 @click.command("protocols", help=HELP, short_help="List, explain and check protocol cards.")
 @click.argument("card", required=False)
-@click.option("--check", is_flag=True, help="Say only whether the card is valid.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only: is it valid, and may it ship with bioeval?",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(card: str | None, check: bool, as_json: bool) -> None:
     """List, explain or check cards."""
     from bioeval.cli.console import put, show_json, terminal_width
     from bioeval.protocol import available, explain, load
+    from bioeval.protocol.shipping import unmet_rules
 
     cards = [load(name) for name in (available() if card is None else [checked(card)])]
     if as_json:
@@ -38,6 +43,8 @@ def command(card: str | None, check: bool, as_json: bool) -> None:
     elif check:
         for one in cards:
             put(f"{one.path or one.name}: valid; protocol {one.name}, for {one.layout}\n")
+            for rule in unmet_rules(one):
+                put(f"  to ship it with bioeval: {rule}\n")
     elif card is None:
         _list(cards)
     else:

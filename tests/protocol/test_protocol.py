@@ -20,6 +20,7 @@ from bioeval.protocol import toml as toml_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, fields_of, matches_choice
 from bioeval.protocol.reference import reference
+from bioeval.protocol.shipping import unmet_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
@@ -67,12 +68,30 @@ def test_the_shipped_cards():
     assert {*COURSE, "pairs", *FIELD} <= set(protocol.available())
     for name in protocol.available():
         card = protocol.load(name)
-        assert card.name == name
         assert card.path.endswith(f"{name}.toml")
-        assert card.not_said
+        assert unmet_rules(card) == []
     own = [protocol.for_layout(layout) for layout in LAYOUTS]
     assert {card.name for card in own} == {*COURSE, "pairs"}
     assert [card.layout for card in own] == list(LAYOUTS)
+
+
+def test_what_a_card_lacks_to_be_shipped(tmp_path):
+    path = tmp_path / "other.toml"
+    path.write_text(CARD, encoding="utf-8")
+    name, section, year, not_said = unmet_rules(protocol.load(path))
+    assert name == 'name = "mine", but the file is other.toml; expected mine.toml'
+    assert section.startswith("[source] section is missing")
+    assert year.startswith("[source] year is missing")
+    assert not_said.startswith("not_said is empty")
+    path = tmp_path / "mine.toml"
+    text = changed('"nobody"', '"A lecture"\nsection = "2"').replace(
+        "[source]", 'not_said = ["Much."]\n\n[source]'
+    )
+    path.write_text(text, encoding="utf-8")
+    assert unmet_rules(protocol.load(path)) == []
+    text = text.replace("A lecture", "A paper")
+    assert unmet_rules(protocol.parse(text)) == [year]
+    assert unmet_rules(protocol.parse(text.replace("[source]", "[source]\nyear = 2020"))) == []
 
 
 def test_the_shipped_cards_are_the_files_of_the_repository():
