@@ -111,15 +111,14 @@ class Plan:
         if automatic:
             about = self.reader.about
             self.reader.about = replace(about, notes=(*about.notes, *_hints(self.scores)))
-        self.thresholds = options.thresholds
-        if self.thresholds is None:
-            self.thresholds = check_thresholds(card.thresholds.requested())
-        targets = options.far_targets
+        thresholds, targets = options.thresholds, options.far_targets
+        if thresholds is None:
+            thresholds = check_thresholds(card.thresholds.requested())
         self.far_targets = check_far_targets(
             card.report.far_targets if targets is None else targets
         )
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
-        self._add_tasks(card, TaskPlanner(self.reader, self.thresholds, self.far_targets))
+        self._add_tasks(card, TaskPlanner(self.reader, thresholds, self.far_targets))
 
     def _add_tasks(self, card: Protocol, planner: TaskPlanner) -> None:
         self.tasks: dict[str, TaskPlan] = {}

@@ -41,7 +41,7 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
         blocks.append([*wrap("What this card does not say:"), *said])
     if protocol.not_expressed:
         said = [line for text in protocol.not_expressed for line in _item(text, width)]
-        lead = "What the source fixes beyond this card, and whoever prepares the data has to do:"
+        lead = "What the source fixes beyond this card, to be done when the data are prepared:"
         blocks.append([*wrap(lead), *said])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
