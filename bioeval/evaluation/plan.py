@@ -228,7 +228,7 @@ def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
     if unused and set(card.tasks) == {"reid"}:
         raise ProtocolError(
             f"{' and '.join(unused)} do nothing under protocol {card.name}, which has "
-            "re-identification alone; leave them out, or add a section [verification] or "
+            "only re-identification; leave them out, or add a section [verification] or "
             "[open_set] to a card of your own"
         )
     if options.per_query and card.reid is None:
