@@ -69,16 +69,18 @@ class TaskPlanner:
         check_max_rank(task.max_rank)
         require_values(self.reader.scores, "open-set identification")
         drawn = parse_drawn(task.gallery, "exact") if drawn is None else drawn
-        options: dict[str, Any] = {"impostors": task.impostors, "far_targets": self.far_targets}
         if not drawn.size:
-            options |= {
+            options = {
+                "impostors": task.impostors,
                 "ties": task.ties,
                 "max_rank": task.max_rank,
                 "thresholds": self.thresholds,
+                "far_targets": self.far_targets,
             }
             return TaskPlan(self._identification(task), options)
         job, note = open_set_job(self.reader, drawn, task, self.thresholds)
-        return TaskPlan(job, options | {"note": note})
+        options = {"impostors": task.impostors, "far_targets": self.far_targets, "note": note}
+        return TaskPlan(job, options)
 
     def closed_set(self, task: ClosedSet, drawn: Drawn | None = None) -> TaskPlan:
         """Return the plan of closed-set identification, in `drawn` galleries if given."""
@@ -86,12 +88,11 @@ class TaskPlanner:
         require_choice("unmated", task.unmated, UNMATED)
         check_max_rank(task.max_rank)
         drawn = parse_drawn(task.gallery, "exact") if drawn is None else drawn
-        options: dict[str, Any] = {"unmated": task.unmated}
         if not drawn.size:
-            options |= {"ties": task.ties, "max_rank": task.max_rank}
+            options = {"ties": task.ties, "max_rank": task.max_rank, "unmated": task.unmated}
             return TaskPlan(self._identification(task), options)
         job, note = closed_set_job(self.reader, drawn, task)
-        return TaskPlan(job, options | {"note": note})
+        return TaskPlan(job, {"unmated": task.unmated, "note": note})
 
     def _identification(self, task: OpenSet | ClosedSet) -> IdentificationJob:
         """Return the job that open and closed set share where their ranks are alike."""
