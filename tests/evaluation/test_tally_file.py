@@ -39,13 +39,3 @@ def test_layout_1_of_reidentification():
     found = tally.dataset()
     np.testing.assert_array_equal(found.cmc, [0, 1, 1])
     assert found.mean_ap == found.mean_inp == 0.5
-
-
-def test_a_tally_is_saved_in_the_layout_that_is_read(tmp_path):
-    """Its file holds the same header and arrays as when it was written."""
-    for path in SAVED.glob("*.npz"):
-        be.Tally.load(path).save(tmp_path / path.name)
-        with np.load(path) as old, np.load(tmp_path / path.name) as new:
-            assert set(old.files) == set(new.files)
-            for name in old.files:
-                np.testing.assert_array_equal(old[name], new[name])
