@@ -26,8 +26,8 @@ _HOMES = {
     "plot": "bioeval",
     "partition": "bioeval",
     "stats": "bioeval",
-    "evaluate": "bioeval.evaluation.pipeline",
-    "tally": "bioeval.evaluation.pipeline",
+    "evaluate": "bioeval.evaluation.evaluate",
+    "tally": "bioeval.evaluation.tally",
     "verification": "bioeval.evaluation.tasks",
     "open_set": "bioeval.evaluation.tasks",
     "closed_set": "bioeval.evaluation.tasks",
@@ -39,7 +39,7 @@ _HOMES = {
     "reid": "bioeval.evaluation.reid",
     "gom": "bioeval.evaluation.reid",
     "apply_convention": "bioeval.evaluation.reid",
-    "refine_tally": "bioeval.evaluation.pipeline",
+    "refine_tally": "bioeval.evaluation.tally",
     "cross_evaluate": "bioeval.evaluation.cross",
     "repeat": "bioeval.evaluation.cross",
     "study_threshold": "bioeval.evaluation.cross",
@@ -90,10 +90,10 @@ if TYPE_CHECKING:
         repeat,
         study_threshold,
     )
+    from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.gallery_size import gallery_size
-    from bioeval.evaluation.pipeline import evaluate, refine_tally, tally
     from bioeval.evaluation.reid import apply_convention, gom, reid
-    from bioeval.evaluation.tally import Tally
+    from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol

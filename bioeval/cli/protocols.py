@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -25,20 +24,27 @@ _LEAST_WIDTH = 20
 
 @click.command("protocols", help=HELP, short_help="List, explain and check protocol cards.")
 @click.argument("card", required=False)
-@click.option("--check", is_flag=True, help="Say only whether the card is valid.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only: is it valid, and may it ship with bioeval?",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(card: str | None, check: bool, as_json: bool) -> None:
     """List, explain or check cards."""
     from bioeval.cli.console import put, show_json, terminal_width
     from bioeval.protocol import available, explain, load
+    from bioeval.protocol.shipping import unmet_rules
 
     cards = [load(name) for name in (available() if card is None else [checked(card)])]
     if as_json:
-        documents = [_plain(one) for one in cards]
+        documents = [one.as_dict() for one in cards]
         show_json(documents if card is None else documents[0])
     elif check:
         for one in cards:
             put(f"{one.path or one.name}: valid; protocol {one.name}, for {one.layout}\n")
+            for rule in unmet_rules(one):
+                put(f"  to ship it with bioeval: {rule}\n")
     elif card is None:
         _list(cards)
     else:
@@ -80,23 +86,3 @@ class _Cards:
             yield Text(name)
             for line in (f"for {layout}", title):
                 yield Padding(Text(line, style="dim" if line != title else ""), (0, 0, 0, 2))
-
-
-def _plain(card: Any) -> dict[str, Any]:
-    """Return a card as plain values."""
-    names = (
-        "name",
-        "title",
-        "summary",
-        "layout",
-        "tasks",
-        "settings",
-        "not_said",
-        "not_expressed",
-        "path",
-    )
-    return {name: _thaw(getattr(card, name)) for name in names}
-
-
-def _thaw(value: Any) -> Any:
-    return {k: _thaw(v) for k, v in value.items()} if isinstance(value, Mapping) else value

@@ -130,7 +130,7 @@ def command(
     from bioeval.cli.worst_queries import worst_first
 
     folder = None if out is None else check_folder(out)
-    from bioeval.evaluation.pipeline import evaluate
+    from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.reid import apply_convention
     from bioeval.scores.formats import load
     from bioeval.views.tables import ResultTable

@@ -1,127 +1,88 @@
-"""Evaluation of identification over galleries drawn at random."""
+"""Identification in drawn galleries: jobs of exact means, and means of sampled galleries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
-from bioeval.base.errors import require_choice
-from bioeval.results.closed_set import RANK_LIMIT, UNMATED, closed_set_dataset
+from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet
+from bioeval.results.closed_set import RANK_LIMIT, closed_set_dataset
 from bioeval.results.dataset import max_ranks
-from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, open_set_dataset
-from bioeval.results.random_galleries import closed_set_expected, open_set_expected
+from bioeval.results.open_set import DIR_LIMIT, open_set_dataset
 from bioeval.results.sampled_galleries import sampled_dataset
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.matrix import Scores
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.random_galleries.options import Drawn, require_drawable
 from bioeval.tallies.random_galleries.sampled import SampledJob
 from bioeval.tallies.random_galleries.thresholds import grid_over
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def closed_set_job(
-    reader: BlockReader,
-    drawn: Drawn,
-    *,
-    max_rank: int | None,
-    rank_unit: str,
-    fusion: str,
-    ties: str,
-) -> tuple[GalleryJob, str]:
+def closed_set_job(reader: BlockReader, drawn: Drawn, task: ClosedSet) -> tuple[GalleryJob, str]:
     """Return the job of the exact mean of closed-set identification, and a note on its ranks."""
-    _check(reader.scores, drawn, rank_unit, fusion, ties, max_rank)
-    count, note = max_ranks(len(reader.gallery.subjects), 1, max_rank, RANK_LIMIT)
+    require_drawable(reader.scores, drawn, task.rank_unit, task.fusion)
+    count, note = max_ranks(len(reader.gallery.subjects), 1, task.max_rank, RANK_LIMIT)
     none = np.empty(0)
-    return GalleryJob(reader, size=drawn.size, ties=ties, thresholds=none, ranks=count), note
+    return GalleryJob(reader, size=drawn.size, ties=task.ties, thresholds=none, ranks=count), note
 
 
 def open_set_job(
-    reader: BlockReader,
-    drawn: Drawn,
-    *,
-    thresholds: Any,
-    max_rank: int | None,
-    rank_unit: str,
-    fusion: str,
-    ties: str,
+    reader: BlockReader, drawn: Drawn, task: OpenSet, thresholds: np.ndarray | int | None
 ) -> tuple[GalleryJob, str]:
     """Return the job of the exact mean of open-set identification, and a note on its ranks."""
-    _check(reader.scores, drawn, rank_unit, fusion, ties, max_rank)
+    require_drawable(reader.scores, drawn, task.rank_unit, task.fusion)
     grid = grid_over(reader, thresholds)
-    count, note = max_ranks(len(reader.gallery.subjects), len(grid), max_rank, DIR_LIMIT)
-    return GalleryJob(reader, size=drawn.size, ties=ties, thresholds=grid, ranks=count), note
+    subjects = len(reader.gallery.subjects)
+    count, note = max_ranks(subjects, len(grid), task.max_rank, DIR_LIMIT)
+    return GalleryJob(reader, size=drawn.size, ties=task.ties, thresholds=grid, ranks=count), note
 
 
-def drawn_closed_set(
-    scores: Scores,
-    drawn: Drawn,
-    *,
-    unmated: str = "auto",
-    progress: Progress | None = None,
-    **options: Any,
+def sampled_closed_set(
+    job: GalleryJob, options: Mapping[str, Any], drawn: Drawn, progress: Progress | None
 ) -> xr.Dataset:
-    """Evaluate closed-set identification over drawn galleries; see :func:`bioeval.closed_set`.
+    """Evaluate closed-set identification in galleries drawn at random.
 
-    `options` are those of :func:`closed_set_job`.
+    `job` has the ranks of the exact mean, `options` those of its result.
     """
-    require_choice("unmated", unmated, UNMATED)
-    reader = BlockReader(scores)
-    job, note = closed_set_job(reader, drawn, **options)
-    if drawn.repeats:
-        (tallies,) = run_jobs(scores, reader, [SampledJob(reader, drawn)], progress)
-        one = partial(closed_set_dataset, max_rank=job.ranks, ties=options["ties"], unmated=unmated)
-        return sampled_dataset(tallies, one, drawn, note)
-    (tally,) = run_jobs(scores, reader, [job], progress)
-    return closed_set_expected(tally, unmated=unmated, note=note)
+    one = partial(closed_set_dataset, max_rank=job.ranks, ties=job.ties, unmated=options["unmated"])
+    return _sampled(job.reader, one, drawn, options["note"], progress)
 
 
-def drawn_open_set(
-    scores: Scores,
-    drawn: Drawn,
-    *,
-    impostors: str = "auto",
-    far_targets: Sequence[float] = FAR_TARGETS,
-    progress: Progress | None = None,
-    **options: Any,
+def sampled_open_set(
+    job: GalleryJob, options: Mapping[str, Any], drawn: Drawn, progress: Progress | None
 ) -> xr.Dataset:
-    """Evaluate open-set identification over drawn galleries; see :func:`bioeval.open_set`.
+    """Evaluate open-set identification in galleries drawn at random.
 
-    `options` are those of :func:`open_set_job`.
+    `job` has the thresholds and ranks of the exact mean, `options` those of its result.
     """
-    require_choice("impostors", impostors, IMPOSTORS)
-    check_far_targets(far_targets)
-    reader = BlockReader(scores)
-    job, note = open_set_job(reader, drawn, **options)
-    if drawn.repeats:
-        (tallies,) = run_jobs(scores, reader, [SampledJob(reader, drawn)], progress)
-        given = to_user(job.thresholds, scores.kind)
-        one = partial(
-            open_set_dataset,
-            thresholds=given[::-1] if scores.kind == "similarity" else given,
-            max_rank=job.ranks,
-            ties=options["ties"],
-            impostors=impostors,
-            far_targets=far_targets,
-        )
-        return sampled_dataset(tallies, one, drawn, note)
-    (tally,) = run_jobs(scores, reader, [job], progress)
-    return open_set_expected(tally, impostors=impostors, far_targets=far_targets, note=note)
+    kind = job.reader.scores.kind
+    given = to_user(job.thresholds, kind)
+    one = partial(
+        open_set_dataset,
+        thresholds=given[::-1] if kind == "similarity" else given,
+        max_rank=job.ranks,
+        ties=job.ties,
+        impostors=options["impostors"],
+        far_targets=options["far_targets"],
+    )
+    return _sampled(job.reader, one, drawn, options["note"], progress)
 
 
-def _check(
-    scores: Scores, drawn: Drawn, rank_unit: str, fusion: str, ties: str, max_rank: int | None
-) -> None:
-    """Check the options before the scores are read."""
-    require_choice("ties", ties, TIES)
-    check_max_rank(max_rank)
-    require_drawable(scores, drawn, rank_unit, fusion)
+def _sampled(
+    reader: BlockReader,
+    evaluate: Callable[[IdentificationTally], xr.Dataset],
+    drawn: Drawn,
+    note: str,
+    progress: Progress | None,
+) -> xr.Dataset:
+    (tallies,) = run_jobs(reader.scores, reader, [SampledJob(reader, drawn)], progress)
+    return sampled_dataset(tallies, evaluate, drawn, note)

@@ -1,85 +1,47 @@
-"""The public :class:`Tally`: the counts of all tasks of a protocol, merged, saved, and shown."""
+"""The counts of all tasks of a protocol: made in one sweep, merged, saved, refined and shown."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, MergeError, bad_choice
-from bioeval.evaluation.tally_file import complaint
-from bioeval.results.closed_set import closed_set_dataset
-from bioeval.results.open_set import open_set_dataset
-from bioeval.results.random_galleries import closed_set_expected, open_set_expected
-from bioeval.results.reid import ReidOptions, reid_dataset
-from bioeval.results.verification import verification_dataset
-from bioeval.scores.about import About
-from bioeval.scores.formats.damage import guarded
-from bioeval.scores.formats.files import existing_file, replacing
-from bioeval.tallies.counts import (
-    CellCounts,
-    IdentificationTally,
-    TaskTally,
-    ThresholdCounts,
-    VerificationTally,
-)
-from bioeval.tallies.points import FAR_TARGETS, EqualError, VerificationPoints
-from bioeval.tallies.random_galleries.counts import GalleryTally
-from bioeval.tallies.random_galleries.exact_sum import FixedSums
-from bioeval.tallies.reid_counts import MatchLists, ReidTally
+from bioeval.base.errors import DataError, MergeError, ProtocolError, bad_choice
+from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
+from bioeval.evaluation.tally_file import read_tally, write_tally
+from bioeval.evaluation.task_counts import Counts, TaskCounts
+from bioeval.protocol.card import Protocol
+from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.attempts import ImpostorBlock, VerificationJob, is_symmetric
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.points import COSTS, check_costs, check_far_targets
+from bioeval.tallies.second_pass.search import refine
 
 if TYPE_CHECKING:
     import xarray as xr
 
-SCHEMA = 1
-
-_CLASSES = {
-    c.__name__: c
-    for c in (
-        About,
-        CellCounts,
-        EqualError,
-        FixedSums,
-        GalleryTally,
-        IdentificationTally,
-        MatchLists,
-        ReidTally,
-        ThresholdCounts,
-        VerificationPoints,
-        VerificationTally,
-    )
-}
-
-
-@dataclass
-class Part:
-    """One task's tally, with the options that turn it into a result."""
-
-    tally: TaskTally | GalleryTally | ReidTally
-    options: dict[str, Any]
-
 
 class Tally:
-    """What one sweep counted, for every task of a protocol.
+    """Counts of every task of a protocol, made in one sweep.
 
     Attributes
     ----------
     protocol : str
         The name of the protocol card.
-    parts : dict of str to Part
+    parts : dict of str to TaskCounts
         The counts of each node, such as ``"verification/single"``.
     """
 
     def __init__(
         self,
         protocol: str,
-        parts: dict[str, Part],
-        far_targets: Sequence[float] | np.ndarray = FAR_TARGETS,
-        ranks: Sequence[int] = (1, 5, 10),
+        parts: dict[str, TaskCounts],
+        far_targets: Sequence[float] | np.ndarray,
+        ranks: Sequence[int],
     ):
         self.protocol = protocol
         self.parts = parts
@@ -103,27 +65,26 @@ class Tally:
         if other is self:
             raise MergeError("a Tally cannot be merged with itself: its probes would count twice")
         mine, theirs = self.parts, other.parts
-        options = {k: (v.options, theirs[k].options) for k, v in mine.items() if k in theirs}
-        differ = [k for k, (a, b) in options.items() if not _equal_options(a, b)]
+        differ = [k for k in mine if k in theirs and not mine[k].same_options(theirs[k])]
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ:
             raise MergeError(self._difference(other, differ))
-        merged: dict[tuple[int, int], TaskTally | GalleryTally | ReidTally] = {}
+        merged: dict[tuple[int, int], Counts] = {}
         parts = {}
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
                 merged[key] = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
-            parts[node] = Part(merged[key], part.options)
+            parts[node] = TaskCounts(merged[key], part.options)
         return Tally(self.protocol, parts, self.far_targets, self.ranks)
 
     def _difference(self, other: Tally, differ: list[str]) -> str:
-        """Say why two tallies do not belong together."""
+        """Return why two tallies do not merge."""
         if self.protocol != other.protocol:
             return f"tallies of different protocols: {self.protocol} and {other.protocol}"
         if set(self.parts) != set(other.parts):
             return f"tallies of different tasks: {list(self.parts)} and {list(other.parts)}"
         node = differ[0]
-        mine, theirs = _plain(self.parts[node].options), _plain(other.parts[node].options)
+        mine, theirs = self.parts[node].plain_options(), other.parts[node].plain_options()
         names = [k for k in {**mine, **theirs} if mine.get(k) != theirs.get(k)]
         return f"tallies of {node} with different {', '.join(names)}; count both with the same"
 
@@ -136,18 +97,7 @@ class Tally:
             (node,) = self.parts
         if node not in self.parts:
             raise DataError(bad_choice("node", node, self.parts))
-        part = self.parts[node]
-        if isinstance(part.tally, VerificationTally):
-            result = verification_dataset(part.tally)
-        elif isinstance(part.tally, GalleryTally):
-            expected = open_set_expected if node == "open_set" else closed_set_expected
-            result = expected(part.tally, **part.options)
-        elif isinstance(part.tally, ReidTally):
-            result = reid_dataset(part.tally, ReidOptions(**part.options))
-        elif node == "open_set":
-            result = open_set_dataset(part.tally, **part.options)
-        else:
-            result = closed_set_dataset(part.tally, **part.options)
+        result = self.parts[node].dataset(node)
         result.attrs["protocol"] = self.protocol
         result.attrs["report_ranks"] = " ".join(map(str, self.ranks))
         return result
@@ -163,25 +113,7 @@ class Tally:
 
         The file appears whole or not at all.
         """
-        arrays: dict[str, np.ndarray] = {}
-        tallies: list[TaskTally | GalleryTally | ReidTally] = []
-        nodes = {}
-        for node, part in self.parts.items():
-            if not any(t is part.tally for t in tallies):
-                tallies.append(part.tally)
-            number = next(i for i, t in enumerate(tallies) if t is part.tally)
-            nodes[node] = {"tally": number, "options": _plain(part.options)}
-        header = {
-            "bioeval_tally": SCHEMA,
-            "protocol": self.protocol,
-            "far_targets": self.far_targets.tolist(),
-            "ranks": list(self.ranks),
-            "nodes": nodes,
-            "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
-        }
-        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        with replacing(path) as part_path, open(part_path, "wb") as file:
-            np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
+        write_tally(path, self.protocol, self.parts, self.far_targets.tolist(), self.ranks)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Tally:
@@ -192,83 +124,127 @@ class Tally:
         DataError
             If the file is missing, truncated, or no tally.
         """
-        path = existing_file(path, "a saved tally")
-        with guarded(path, expected="a saved tally"):
-            with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(arrays["header"].tobytes())
-            version = header["bioeval_tally"]
-        if version != SCHEMA:
-            raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
-        try:
-            tallies = [_unpack(x, arrays) for x in header["tallies"]]
-            found = {
-                node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()
-            }
-            protocol, targets, ranks = (header[k] for k in ("protocol", "far_targets", "ranks"))
-            wrong = complaint(found) or _wrong_header(protocol, targets, ranks)
-        except (
-            KeyError,
-            TypeError,
-            IndexError,
-            ValueError,
-            AttributeError,
-            OverflowError,
-        ) as error:
-            raise DataError(f"{path}: the tally is damaged ({error})") from None
-        if wrong:
-            raise DataError(f"{path}: the tally is damaged: {wrong}")
-        parts = {node: Part(tally, dict(options)) for node, (tally, options) in found.items()}
-        return Tally(protocol, parts, targets, ranks)
+        return Tally(**read_tally(path))
 
 
-def _wrong_header(protocol: Any, targets: Any, ranks: Any) -> str:
-    right = isinstance(protocol, str) and isinstance(targets, list) and isinstance(ranks, list)
-    right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in targets)
-    right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
-    return "" if right else "its header names no protocol, FAR targets or ranks"
+def tally(
+    scores: Scores,
+    protocol: str | Protocol = "auto",
+    *,
+    thresholds: Any = None,
+    max_rank: int | None = None,
+    far_targets: Sequence[float] | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Count all tasks of a protocol in one sweep, as counts that merge.
+
+    Parameters
+    ----------
+    scores : Scores
+    protocol : str or Protocol
+        The name of a shipped card, the path of a card, a parsed card, or ``"auto"``: the course
+        card of the layout (of order-only scores, its closed set alone).
+    thresholds, max_rank, far_targets
+        In place of the card's.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    Tally
+        Merges with the tally of other probes, is saved and loaded, and gives the results: all
+        counts and rates; the operating points of verification need another look at the scores
+        (:func:`refine_tally`), until then they are reported as bounds.
+
+    Examples
+    --------
+    Half of the probes at a time:
+
+    >>> import numpy as np, bioeval as be
+    >>> scores = be.simulate(20, 4, random_state=1)
+    >>> rows = np.arange(80)
+    >>> a = be.tally(scores.select(probes=rows[:30]))
+    >>> b = be.tally(scores.select(probes=rows[30:]))
+    >>> whole = be.tally(scores)
+    >>> a.merge(b).dataset("closed_set").equals(whole.dataset("closed_set"))
+    True
+    """
+    options = EvaluationOptions.parse(
+        thresholds=thresholds, max_rank=max_rank, far_targets=far_targets
+    )
+    card = resolve_card(scores, protocol)
+    if card.has_folds:
+        raise ProtocolError(
+            f"protocol {card.name} has folds, whose counts do not merge; use be.evaluate"
+        )
+    plan = Plan(scores, card, options, automatic=protocol == "auto")
+    return Tally(card.name, plan.count(progress), plan.far_targets, card.report.ranks)
 
 
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    scalars = (np.ndarray, np.generic)
-    return {k: v.tolist() if isinstance(v, scalars) else v for k, v in options.items()}
+def refine_tally(
+    counted: Tally,
+    scores: Scores | Sequence[Scores],
+    *,
+    far_targets: Sequence[float] | None = None,
+    costs: Sequence[tuple[float, float, float]] = COSTS,
+    auc: bool = True,
+) -> Tally:
+    """Add the operating points of verification to a tally, by another look at the scores.
 
+    Parameters
+    ----------
+    counted : Tally
+        As :func:`tally`, :meth:`Tally.merge` or :meth:`Tally.load` gave it.
+    scores : Scores or sequence of Scores
+        The same scores that were counted; for a merged tally, all parts.
+    far_targets, costs, auc
+        As for :func:`verification`; the default targets are the protocol's.
 
-def _equal_options(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return json.dumps(_plain(a), sort_keys=True) == json.dumps(_plain(b), sort_keys=True)
+    Returns
+    -------
+    Tally
 
+    Raises
+    ------
+    MergeError
+        If the number of attempts differs from that of the scores that were counted.
 
-def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Turn a tally into JSON, its arrays put into `arrays` by name."""
-    if type(value).__name__ in _CLASSES:
-        inner = {
-            f.name: _pack(found, f"{name}.{f.name}", arrays)
-            for f in fields(value)
-            if not isinstance(found := getattr(value, f.name), dict) or found
-        }
-        return {"class": type(value).__name__, **inner}
-    if isinstance(value, np.ndarray):
-        arrays[name] = value
-        return {"array": name}
-    if isinstance(value, frozenset):
-        return {"set": sorted(value)}
-    if isinstance(value, tuple):
-        return {"tuple": list(value)}
-    if isinstance(value, dict):
-        return {"dict": value}
-    return value
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 4, random_state=1)
+    >>> counted = be.tally(scores)
+    >>> "eer" in counted.dataset("verification/single")
+    False
+    >>> "eer" in be.refine_tally(counted, scores).dataset("verification/single")
+    True
+    """
+    parts = [scores] if isinstance(scores, Scores) else scores
+    if not isinstance(parts, Sequence) or not all(isinstance(x, Scores) for x in parts):
+        raise DataError(
+            f"scores is {type(scores).__name__}; expected the Scores that were counted, or a "
+            "list of them"
+        )
+    given = None if far_targets is None else check_far_targets(far_targets)
+    weights = check_costs(costs)
+    readers = [BlockReader(part) for part in parts]
+    refined = {}
+    for node, part in counted.parts.items():
+        old = part.tally
+        if not isinstance(old, VerificationTally):
+            refined[node] = part
+            continue
+        options = {"templates": old.templates}
+        if old.templates == "multi":
+            options["fusion"] = old.fusion
+        jobs = [VerificationJob(s, r, **options) for s, r in zip(parts, readers, strict=True)]
 
+        def sweep(jobs: list[VerificationJob] = jobs) -> Iterator[ImpostorBlock]:
+            for job, reader in zip(jobs, readers, strict=True):
+                yield from job.sweep(reader)
 
-def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "class" in value:
-        inner = {k: _unpack(v, arrays) for k, v in value.items() if k != "class"}
-        return _CLASSES[value["class"]](**inner)
-    if "array" in value:
-        return arrays[value["array"]]
-    if "set" in value:
-        return frozenset(value["set"])
-    if "dict" in value:
-        return dict(value["dict"])
-    return tuple(value["tuple"])
+        targets = counted.far_targets if given is None else given
+        symmetric = len(parts) == 1 and old.templates == "single" and is_symmetric(parts[0])
+        points = refine(old, sweep, targets, weights, symmetric=symmetric, auc=auc)
+        refined[node] = TaskCounts(replace(old, points=points), part.options)
+    return Tally(counted.protocol, refined, counted.far_targets, counted.ranks)

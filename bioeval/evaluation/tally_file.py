@@ -1,30 +1,171 @@
-"""Checks of a tally that was read from a file: nothing in a file is taken on trust."""
+"""Saved tallies: an ``.npz`` file of plain arrays and one JSON header.
+
+Nothing in a file is taken on trust: what was read is checked before it is used.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from bioeval.base.errors import DataError
+from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
+from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import existing_file, replacing
 from bioeval.tallies.counts import (
     CellCounts,
     IdentificationTally,
     ThresholdCounts,
     VerificationTally,
 )
-from bioeval.tallies.points import VerificationPoints
+from bioeval.tallies.points import EqualError, VerificationPoints
+from bioeval.tallies.random_galleries.counts import GalleryTally
+from bioeval.tallies.random_galleries.exact_sum import FixedSums
 from bioeval.tallies.reid_counts import MatchLists, ReidTally
 
-# The tallies that each task may have, by name.
-NODES: dict[str, tuple[str, ...]] = {
-    "verification/single": ("VerificationTally",),
-    "verification/multi": ("VerificationTally",),
-    "open_set": ("IdentificationTally", "GalleryTally"),
-    "closed_set": ("IdentificationTally", "GalleryTally"),
-    "reid": ("ReidTally",),
+SCHEMA = 1
+
+_CLASSES = {
+    c.__name__: c
+    for c in (
+        About,
+        CellCounts,
+        EqualError,
+        FixedSums,
+        GalleryTally,
+        IdentificationTally,
+        MatchLists,
+        ReidTally,
+        ThresholdCounts,
+        VerificationPoints,
+        VerificationTally,
+    )
 }
-OPTIONS = {
+
+
+def write_tally(
+    path: str | os.PathLike[str],
+    protocol: str,
+    parts: dict[str, TaskCounts],
+    far_targets: Sequence[float],
+    ranks: Sequence[int],
+) -> None:
+    """Write a tally; the file appears whole or not at all."""
+    arrays: dict[str, np.ndarray] = {}
+    tallies: list[Counts] = []
+    nodes = {}
+    for node, part in parts.items():
+        if not any(t is part.tally for t in tallies):
+            tallies.append(part.tally)
+        number = next(i for i, t in enumerate(tallies) if t is part.tally)
+        nodes[node] = {"tally": number, "options": part.plain_options()}
+    header = {
+        "bioeval_tally": SCHEMA,
+        "protocol": protocol,
+        "far_targets": list(far_targets),
+        "ranks": list(ranks),
+        "nodes": nodes,
+        "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
+    }
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with replacing(path) as part_path, open(part_path, "wb") as file:
+        np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
+
+
+def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the attributes of a saved tally: protocol, parts, far_targets and ranks.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, truncated, or no tally.
+    """
+    path = existing_file(path, "a saved tally")
+    with guarded(path, expected="a saved tally"):
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(arrays["header"].tobytes())
+        version = header["bioeval_tally"]
+    if version != SCHEMA:
+        raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
+    try:
+        tallies = [_unpack(x, arrays) for x in header["tallies"]]
+        found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
+        known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
+        wrong = _wrong_tasks(found) or _wrong_header(**known)
+    except (
+        KeyError,
+        TypeError,
+        IndexError,
+        ValueError,
+        AttributeError,
+        OverflowError,
+    ) as error:
+        raise DataError(f"{path}: the tally is damaged ({error})") from None
+    if wrong:
+        raise DataError(f"{path}: the tally is damaged: {wrong}")
+    parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
+    return {**known, "parts": parts}
+
+
+def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Turn a tally into JSON, its arrays put into `arrays` by name."""
+    if type(value).__name__ in _CLASSES:
+        inner = {
+            f.name: _pack(found, f"{name}.{f.name}", arrays)
+            for f in fields(value)
+            if not isinstance(found := getattr(value, f.name), dict) or found
+        }
+        return {"class": type(value).__name__, **inner}
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, frozenset):
+        return {"set": sorted(value)}
+    if isinstance(value, tuple):
+        return {"tuple": list(value)}
+    if isinstance(value, dict):
+        return {"dict": value}
+    return value
+
+
+def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "class" in value:
+        inner = {k: _unpack(v, arrays) for k, v in value.items() if k != "class"}
+        return _CLASSES[value["class"]](**inner)
+    if "array" in value:
+        return arrays[value["array"]]
+    if "set" in value:
+        return frozenset(value["set"])
+    if "dict" in value:
+        return dict(value["dict"])
+    return tuple(value["tuple"])
+
+
+def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
+    right = isinstance(protocol, str) and isinstance(far_targets, list) and isinstance(ranks, list)
+    right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
+    right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
+    return "" if right else "its header names no protocol, FAR targets or ranks"
+
+
+# The tallies that each task may have.
+_NODES: dict[str, tuple[type, ...]] = {
+    "verification/single": (VerificationTally,),
+    "verification/multi": (VerificationTally,),
+    "open_set": (IdentificationTally, GalleryTally),
+    "closed_set": (IdentificationTally, GalleryTally),
+    "reid": (ReidTally,),
+}
+_OPTIONS = {
     *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
     *("ap", "unmatched", "rank_k", "rank_k_over"),
 }
@@ -34,28 +175,23 @@ _NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
 _FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
 
 
-def complaint(nodes: dict[str, tuple[Any, Any]]) -> str:
-    """Return what is wrong with the tallies and options of a file; an empty string if nothing.
-
-    Parameters
-    ----------
-    nodes : dict of str to (tally, options)
-    """
+def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
+    """Return what is wrong with the (tally, options) of each node; an empty string if nothing."""
     if not nodes:
         return "it holds no task"
     for node, (tally, options) in nodes.items():
-        if node not in NODES:
+        if node not in _NODES:
             return f"it holds an unknown task {node!r}"
-        if not isinstance(options, dict) or not set(options) <= OPTIONS:
+        if not isinstance(options, dict) or not set(options) <= _OPTIONS:
             return f"the options of {node} are not those of a task"
-        if type(tally).__name__ not in NODES[node]:
+        if type(tally) not in _NODES[node]:
             return f"{node} does not hold the counts of its task"
         wrong = _about(tally.about)
         if not wrong and isinstance(tally, VerificationTally):
             wrong = _verification(tally)
         if not wrong and isinstance(tally, IdentificationTally):
             wrong = _identification(tally)
-        if not wrong and type(tally).__name__ == "GalleryTally":
+        if not wrong and isinstance(tally, GalleryTally):
             wrong = _gallery(tally)
         if not wrong and isinstance(tally, ReidTally):
             wrong = _retrieval(tally)
@@ -118,7 +254,7 @@ def _identification(tally: IdentificationTally) -> str:
     return ""
 
 
-def _gallery(tally: Any) -> str:
+def _gallery(tally: GalleryTally) -> str:
     """Check expected counts over drawn galleries."""
     limits = tally.thresholds
     if not _array(limits, "f") or not _rises(limits, strictly=True):
@@ -152,7 +288,7 @@ def _retrieval(tally: ReidTally) -> str:
     if not all(isinstance(getattr(tally, name), str) for name in words):
         return "the convention it was counted with is damaged"
     if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
-        return "what is said of its queries is damaged"
+        return "what is known of its queries is damaged"
     queries = len(tally.enrolled)
     if len(tally.removed_entries) != queries:
         return "its lists differ in length"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval.base.random import RandomState
 from bioeval.evaluation.intervals import with_identification_intervals, with_verification_intervals
-from bioeval.evaluation.random_galleries import drawn_closed_set, drawn_open_set
-from bioeval.results.closed_set import closed_set_dataset
-from bioeval.results.open_set import open_set_dataset
+from bioeval.evaluation.random_galleries import sampled_closed_set, sampled_open_set
+from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation.task_plan import TaskPlanner
+from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.ranks import ranks_dataset
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
@@ -17,14 +18,14 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.attempts import (
     IdentificationJob,
-    VerificationJob,
     is_symmetric,
-    require_values,
 )
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
+from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.random_galleries.options import parse_drawn, refuse_interval
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import check_thresholds
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,7 +48,7 @@ def verification(
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Evaluate verification: is the probe who it claims to be?
+    """Evaluate verification: is the probe of the subject that it claims?
 
     Parameters
     ----------
@@ -75,15 +76,15 @@ def verification(
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
     interval : None or str
-        How to find intervals; none unless given, since they take another sweep over the scores.
-        ``"subject-bootstrap"`` resamples subjects and is the one to take (``...-bca`` and
+        Method of the confidence intervals; none by default, since they take another sweep over
+        the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
         ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
-        ``"wilson"`` and ``"clopper-pearson"`` take attempts for independent, which those that
-        share a person are not.
+        ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts that
+        share a subject are not.
     confidence : float
-        Of both sides of an interval together; bands of curves are pointwise.
+        Confidence level of the two-sided intervals; bands of curves are pointwise.
     replicates : int
-        How often subjects are resampled.
+        Number of resamples of the subjects.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same intervals on every platform.
     progress : callable, optional
@@ -130,18 +131,12 @@ def verification(
     >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
     0.039 [0.026, 0.052]
     """
-    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    reader = BlockReader(scores)
-    job = VerificationJob(
-        scores,
-        reader,
-        templates=templates,
-        fusion=fusion,
-        thresholds=thresholds,
-        claims=claims,
-        unenrolled_claims=unenrolled_claims,
-    )
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
+    reader = BlockReader(scores)
+    options = Verification(fusion=fusion, unenrolled_claims=unenrolled_claims)
+    planner = TaskPlanner(reader, check_thresholds(thresholds))
+    job = planner.verification(templates, options, claims)
     (result,) = run_jobs(scores, reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
@@ -149,8 +144,8 @@ def verification(
             result, lambda: job.sweep(reader), targets, weights, symmetric=symmetric, auc=auc
         )
         found = verification_dataset(result)
-        if options is not None:
-            found = with_verification_intervals(found, result, job, reader, options)
+        if limits is not None:
+            found = with_verification_intervals(found, result, job, reader, limits)
     return found
 
 
@@ -172,7 +167,7 @@ def open_set(
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Evaluate open-set identification: who is it, if anyone that is enrolled?
+    """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
 
     Parameters
     ----------
@@ -189,10 +184,10 @@ def open_set(
     fusion : str
         As for :func:`verification`; used with subject ranks.
     ties : {"pessimistic", "optimistic", "stable", "expected"}
-        Where the best mate stands among candidates of other subjects exactly as close: behind
-        them, before them, in gallery order, or the mean over all orders.
+        Rank of the best mate among candidates of other subjects exactly as close: after them,
+        before them, in gallery order, or the mean over all orders.
     impostors : {"auto", "unenrolled", "leave-subject-out", "both"}
-        Who plays the impostor with probes against a gallery: the probes whose subject is not
+        Impostor attempts of probes against a gallery: the probes whose subject is not
         enrolled, each enrolled probe with its own subject taken out of the gallery, or both.
         ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all is
         always leave-subject-out.
@@ -200,13 +195,14 @@ def open_set(
         For each, the largest DIR with FAR at most the target, at every rank.
     gallery : {"all", "single"} or int
         ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
-        uniformly for each probe anew; a number: so many of each subject (all, where it has
-        fewer), fused by the nearest, with subject ranks.
+        uniformly for each probe anew; a number: that many templates of each subject (all, where
+        it has fewer), fused by the nearest, with subject ranks.
     sampling : {"exact"} or int
-        For drawn galleries: the exact mean over all of them, or so many drawn at random.
+        For drawn galleries: the exact mean over all of them, or the number of galleries to draw
+        at random.
     interval, confidence, replicates, random_state
-        As for :func:`verification`. People who probe are resampled, the gallery stays. The seed
-        serves `sampling` too.
+        As for :func:`verification`. Probe subjects are resampled, the gallery is fixed. The seed
+        is also that of `sampling`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -252,38 +248,21 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     drawn = parse_drawn(gallery, sampling, random_state)
     if drawn.size:
         refuse_interval(interval)
-        require_values(scores, "open-set identification")
-        return drawn_open_set(
-            scores,
-            drawn,
-            thresholds=thresholds,
-            max_rank=max_rank,
-            rank_unit=rank_unit,
-            fusion=fusion,
-            ties=ties,
-            impostors=impostors,
-            far_targets=far_targets,
-            progress=progress,
-        )
-    reader = BlockReader(scores)
-    job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
-    require_values(scores, "open-set identification")
-    (result,) = run_jobs(scores, reader, [job], progress)
-    found = open_set_dataset(
-        result,
-        thresholds=thresholds,
-        max_rank=max_rank,
-        ties=ties,
-        impostors=impostors,
-        far_targets=far_targets,
+    options = OpenSet(
+        impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
-    if options is None:
-        return found
-    return with_identification_intervals(found, result, scores, options)
+    reader = BlockReader(scores)
+    planner = TaskPlanner(reader, check_thresholds(thresholds), check_far_targets(far_targets))
+    plan = planner.open_set(options, drawn)
+    if drawn.repeats and isinstance(plan.job, GalleryJob):
+        return sampled_open_set(plan.job, plan.options, drawn, progress)
+    (result,) = run_jobs(scores, reader, [plan.job], progress)
+    found = TaskCounts(result, plan.options).dataset("open_set")
+    return found if limits is None else with_identification_intervals(found, result, scores, limits)
 
 
 def closed_set(
@@ -302,7 +281,7 @@ def closed_set(
     random_state: RandomState = 0,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Evaluate closed-set identification: at which rank does each probe's subject stand?
+    """Evaluate closed-set identification: at which rank is the subject of each probe?
 
     Parameters
     ----------
@@ -324,9 +303,8 @@ def closed_set(
     xarray.Dataset
         ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
         ``attempts``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
-        recognition_rate_low recognition_rate_high``.
-        ``attempts``, ``skipped``, ``tied``. Of drawn galleries, counts are expected counts
-        (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
+        recognition_rate_low recognition_rate_high``. Of drawn galleries, counts are expected
+        counts (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
 
     Raises
     ------
@@ -354,27 +332,20 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    options = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     drawn = parse_drawn(gallery, sampling, random_state)
     if drawn.size:
         refuse_interval(interval)
-        return drawn_closed_set(
-            scores,
-            drawn,
-            max_rank=max_rank,
-            rank_unit=rank_unit,
-            fusion=fusion,
-            ties=ties,
-            unmated=unmated,
-            progress=progress,
-        )
+    options = ClosedSet(
+        rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated
+    )
     reader = BlockReader(scores)
-    job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
-    (result,) = run_jobs(scores, reader, [job], progress)
-    found = closed_set_dataset(result, max_rank=max_rank, ties=ties, unmated=unmated)
-    if options is None:
-        return found
-    return with_identification_intervals(found, result, scores, options)
+    plan = TaskPlanner(reader).closed_set(options, drawn)
+    if drawn.repeats and isinstance(plan.job, GalleryJob):
+        return sampled_closed_set(plan.job, plan.options, drawn, progress)
+    (result,) = run_jobs(scores, reader, [plan.job], progress)
+    found = TaskCounts(result, plan.options).dataset("closed_set")
+    return found if limits is None else with_identification_intervals(found, result, scores, limits)
 
 
 def ranks(
@@ -385,7 +356,7 @@ def ranks(
     ties: str = "pessimistic",
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Return what identification is made of, one row a probe: ranks, mates and neighbours.
+    """Return the ranks, mates and nearest candidates of each probe.
 
     Parameters
     ----------

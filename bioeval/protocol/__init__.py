@@ -1,8 +1,8 @@
 """Protocol cards: list, read, check and explain them.
 
 A protocol says who is enrolled, who claims what, how ties and missing mates are treated, and what
-is reported. A card is a TOML file with one protocol. The cards that ship with bioeval are in its
-``protocols`` folder, and anybody can write another: ``docs/protocol-cards.md`` tells how.
+is reported. A card is a TOML file with one protocol. The shipped cards are in the folder
+``protocols``; ``docs/protocol-cards.md`` describes how to write another.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import os
 from typing import TYPE_CHECKING
 
 from bioeval.base.errors import CardError, bad_choice
-from bioeval.protocol.card import Protocol, rebuild
-from bioeval.protocol.check import check
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.check import read_card
 from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE
-from bioeval.protocol.schema import SECTIONS
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -65,7 +64,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
         or path.endswith(".toml")
         or any(separator in path for separator in separators)
     ):
-        return _protocol(_read_file(path), path, path)
+        return read_card(_read_file(path), path, path)
     if path not in available():
         raise CardError(
             f"{bad_choice('the protocol', path, available())} The path of a card ends in .toml."
@@ -74,7 +73,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
 
 
 def for_layout(layout: str) -> Protocol:
-    """Return the card that ``protocol="auto"`` stands for, by the layout of the scores."""
+    """Return the card of ``protocol="auto"`` for a layout."""
     if layout not in CARD_OF_LAYOUT:
         raise CardError(bad_choice("the layout", layout, CARD_OF_LAYOUT))
     return _load_shipped(CARD_OF_LAYOUT[layout])
@@ -82,11 +81,11 @@ def for_layout(layout: str) -> Protocol:
 
 def parse(text: str, where: str = "card") -> Protocol:
     """Return the protocol of a card's text; `where` names the text in error messages."""
-    return _protocol(text, where, None)
+    return read_card(text, where)
 
 
 def explain(protocol: Protocol, width: int | None = None) -> str:
-    """Say in plain words what a protocol counts, what it divides by, and what it leaves open.
+    """Return a protocol in plain words: attempts, denominators, and what is left open.
 
     Lines have at most `width` columns, 92 unless given.
     """
@@ -114,7 +113,7 @@ def _shipped_cards() -> dict[str, Traversable]:
 @functools.cache
 def _load_shipped(name: str) -> Protocol:
     card = _shipped_cards()[name]
-    return _protocol(card.read_text(encoding="utf-8"), card.name, str(card))
+    return read_card(card.read_text(encoding="utf-8"), card.name, str(card))
 
 
 def _read_file(path: str) -> str:
@@ -141,16 +140,3 @@ def _read_file(path: str) -> str:
         raise CardError(
             f"{path}, line {line}: the byte {byte:#04x} is not UTF-8; expected a text in UTF-8"
         ) from error
-
-
-def _protocol(text: str, where: str, path: str | None) -> Protocol:
-    values = check(text.replace("\r\n", "\n"), where)
-    head = values.pop("")
-    return rebuild(
-        {
-            **{key: value for key, value in head.items() if key != "schema"},
-            "tasks": {name: given for name, given in values.items() if SECTIONS[name].task},
-            "settings": {name: given for name, given in values.items() if not SECTIONS[name].task},
-            "path": path,
-        }
-    )

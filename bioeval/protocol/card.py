@@ -1,111 +1,249 @@
-"""A protocol as its card describes it, with the defaults filled in."""
+"""A protocol card as one typed object: what may be written in it, and what it says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from bioeval.protocol import toml as toml_text
-from bioeval.protocol.schema import SCHEMA_VERSION, SECTIONS
+from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
+from bioeval.protocol.fields import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Choice,
+    Field,
+    Interval,
+    fields_of,
+    integer_field,
+    number_field,
+    text_field,
+)
+from bioeval.protocol.fold_sections import Partition, Threshold, Uncertainty
+from bioeval.protocol.reid_task import Reid
+from bioeval.protocol.section import Section, Task
+
+SCHEMA_VERSION = 1
+
+LAYOUTS: Mapping[str, str] = MappingProxyType(
+    {
+        SQUARE: "one set of n templates, each compared with all the others; a template is never "
+        "compared with itself",
+        RECTANGULAR: "m probe templates (rows) compared with the templates of a separate gallery "
+        "(columns)",
+        PAIRS: "a fixed list of comparisons, each marked as genuine or impostor",
+    }
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Source(Section):
+    """The ``[source]`` section."""
+
+    doc = "Where the protocol is defined."
+    required = True
+
+    text: str = text_field("the paper, standard or lecture that defines it", required=True)
+    year: int | None = integer_field("its year", interval=Interval(1800, 2200))
+    section: str | None = text_field("the section, chapter or part of it")
+    url: str | None = text_field("where to read it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds(Section):
+    """The ``[thresholds]`` section."""
+
+    doc = "The thresholds of the curves. EER and the other operating points do not depend on them."
+    only_one_of = ("count", "values")
+
+    count: int | None = integer_field(
+        "about this many thresholds, from the smallest to the largest finite score",
+        interval=Interval(2, 1_000_000),
+        default=1000,
+    )
+    values: tuple[float, ...] | None = number_field(
+        "these thresholds, in the units of the scores", many=True, increasing=True
+    )
+
+    def requested(self) -> list[float] | int | None:
+        """Return the thresholds or their number; None for the default grid."""
+        if self.values is not None:
+            return list(self.values)
+        return None if self.count == fields_of(Thresholds)["count"].default else self.count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Section):
+    """The ``[report]`` section."""
+
+    doc = "What tables and reports show."
+
+    far_targets: tuple[float, ...] = number_field(
+        "FRR and DIR are given where FAR is at most each of these",
+        many=True,
+        distinct=True,
+        interval=Interval(0, 1, low_open=True),
+        default=(0.1, 0.01, 0.001, 0.0001),
+    )
+    priors: tuple[float, ...] = number_field(
+        "the least expected cost of decisions (minDCF) of verification is given for each of "
+        "these proportions of genuine attempts, both errors costing 1",
+        many=True,
+        distinct=True,
+        interval=Interval(0, 1, low_open=True, high_open=True),
+        default=(0.5,),
+    )
+    ranks: tuple[int, ...] = integer_field(
+        "the ranks shown in tables",
+        many=True,
+        distinct=True,
+        interval=Interval(1),
+        default=(1, 5, 10),
+        layouts=SEARCHABLE,
+    )
+
+
+SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
+    {
+        "source": Source,
+        "verification": Verification,
+        "open_set": OpenSet,
+        "closed_set": ClosedSet,
+        "reid": Reid,
+        "partition": Partition,
+        "threshold": Threshold,
+        "uncertainty": Uncertainty,
+        "thresholds": Thresholds,
+        "report": Report,
+    }
+)
+"""The sections of a card, in their order."""
+
+TASKS = tuple(name for name, section in SECTIONS.items() if issubclass(section, Task))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """One protocol, as its card says, with the defaults filled in.
+    """A protocol card, with the defaults filled in.
 
     Attributes
     ----------
     name, title, summary
-        What it is called and what it does, in plain words.
+        The name, the title and the description of the protocol.
     layout
         ``all-against-all``, ``probe-against-gallery`` or ``pairs``.
-    tasks
-        For each task of the card (``verification``, ``open_set``, ``closed_set``), its options by
-        name. An option that the card does not fix, such as ``max_rank``, is None.
-    settings
-        The same for the sections that are no tasks: ``source``, ``thresholds``, ``report``; and
-        ``partition``, ``threshold`` and ``uncertainty``, of cards with folds.
+    source
+        The definition of the protocol: ``text``, ``year``, ``section``, ``url``.
+    verification, open_set, closed_set, reid
+        The options of each task; None if the card does not have the task. An option that the card
+        does not fix, such as ``max_rank``, is None.
+    partition, threshold, uncertainty
+        The same, of cards with folds.
+    thresholds, report
+        The thresholds of the curves, and what tables show.
     not_said
         What the card leaves open, one sentence each.
     not_expressed
         What the protocol's source fixes and the card cannot say.
     path
-        The file it was read from, or None.
+        The file of the card, or None.
     """
 
-    name: str
-    title: str
-    summary: str
-    layout: str
-    tasks: Mapping[str, Mapping[str, Any]]
-    settings: Mapping[str, Mapping[str, Any]]
-    not_said: tuple[str, ...] = ()
-    not_expressed: tuple[str, ...] = ()
+    name: str = text_field(
+        "the name by which the protocol is loaded",
+        pattern="[a-z0-9]+(-[a-z0-9]+)*",
+        pattern_words="of lower-case letters and digits, with single hyphens between them",
+        required=True,
+    )
+    title: str = text_field("the title, for headings", required=True)
+    summary: str = text_field("the protocol in a few plain sentences", required=True)
+    layout: str = text_field(
+        "what is compared with what",
+        choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
+        required=True,
+    )
+    source: Source
+    verification: Verification | None = None
+    open_set: OpenSet | None = None
+    closed_set: ClosedSet | None = None
+    reid: Reid | None = None
+    partition: Partition | None = None
+    threshold: Threshold | None = None
+    uncertainty: Uncertainty | None = None
+    thresholds: Thresholds = Thresholds()
+    report: Report = Report()
+    not_said: tuple[str, ...] = text_field(
+        "what the card leaves open, one sentence each",
+        many=True,
+        default=(),
+        may_be_empty=True,
+    )
+    not_expressed: tuple[str, ...] = text_field(
+        "what the protocol's source fixes and this card cannot say, one sentence each",
+        many=True,
+        default=(),
+        may_be_empty=True,
+    )
     path: str | None = field(default=None, compare=False)
 
     @property
-    def source(self) -> Mapping[str, Any]:
-        """Where the protocol is defined: ``text``, ``year``, ``section``, ``url``."""
-        return self.settings["source"]
+    def sections(self) -> dict[str, Section]:
+        """The sections of the card by name, in the order of :data:`SECTIONS`."""
+        found = {name: getattr(self, name) for name in SECTIONS}
+        return {name: section for name, section in found.items() if section is not None}
 
     @property
-    def thresholds(self) -> Mapping[str, Any]:
-        """``count`` or ``values``; the other one is None."""
-        return self.settings["thresholds"]
-
-    @property
-    def report(self) -> Mapping[str, Any]:
-        """``far_targets``, ``priors`` and ``ranks``."""
-        return self.settings["report"]
+    def tasks(self) -> Mapping[str, Task]:
+        """The tasks of the card by name: ``card.tasks["open_set"]["ties"]``."""
+        return MappingProxyType(
+            {name: task for name, task in self.sections.items() if isinstance(task, Task)}
+        )
 
     @property
     def has_folds(self) -> bool:
         """Whether the tasks are evaluated in folds."""
-        return "partition" in self.settings
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.title, self.layout, tuple(self.tasks)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Read-only mappings do not pickle, and protocols travel to worker processes.
-        return rebuild, (self.as_dict(),)
+        return self.partition is not None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the protocol as plain dictionaries, for JSON and the like."""
-        return {item.name: _thaw(getattr(self, item.name)) for item in fields(self)}
+        plain = {name: dict(section) for name, section in self.sections.items()}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "summary": self.summary,
+            "layout": self.layout,
+            "tasks": {name: values for name, values in plain.items() if name in TASKS},
+            "settings": {name: values for name, values in plain.items() if name not in TASKS},
+            "not_said": self.not_said,
+            "not_expressed": self.not_expressed,
+            "path": self.path,
+        }
 
     def to_toml(self) -> str:
         """Return the card as text, with every default written out; it reads back as equal."""
         lines = [f"schema = {SCHEMA_VERSION}"]
-        for key in SECTIONS[""].fields:
-            if key != "schema":
-                lines.append(f"{key} = {toml_text.write(getattr(self, key))}")
-        values = {**self.settings, **self.tasks}
-        for name, section in SECTIONS.items():
-            if name not in values:
-                continue
+        for key in fields_of(Protocol):
+            lines.append(f"{key} = {toml_text.write(getattr(self, key))}")
+        for name, section in self.sections.items():
             lines += ["", f"[{name}]"]
-            for key, spec in section.fields.items():
-                value = values[name][key]
-                if value is not None and self.layout in spec.layouts:
-                    lines.append(f"{key} = {toml_text.write(value)}")
+            for key, spec in fields_of(type(section)).items():
+                if section[key] is not None and self.layout in spec.layouts:
+                    lines.append(f"{key} = {toml_text.write(section[key])}")
         return "\n".join(lines) + "\n"
 
 
-def _freeze(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return MappingProxyType({key: _freeze(item) for key, item in value.items()})
-    return value
-
-
-def _thaw(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _thaw(item) for key, item in value.items()}
-    return value
-
-
-def rebuild(values: dict[str, Any]) -> Protocol:
-    """Make a protocol of plain dictionaries, as :meth:`Protocol.as_dict` returns them."""
-    return Protocol(**{key: _freeze(value) for key, value in values.items()})
+HEAD: Mapping[str, Field] = MappingProxyType(
+    {
+        "schema": Field(
+            "integer",
+            "the version of the card format",
+            interval=Interval(SCHEMA_VERSION, SCHEMA_VERSION),
+            required=True,
+        ),
+        **fields_of(Protocol),
+    }
+)
+"""The fields above the first section."""

@@ -1,22 +1,29 @@
-"""Check the values of a card against the table, and say all that is wrong with them."""
+"""Read a card: check its values against the typed sections, and report every problem."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
-from bioeval.base.errors import CardError, nearest_name
-from bioeval.protocol.fields import Field, Section, matches_choice
-from bioeval.protocol.schema import LAYOUTS, SCHEMA_VERSION, SEARCHABLE, SECTIONS
+from bioeval.base.errors import nearest_name
+from bioeval.protocol.card import HEAD, LAYOUTS, SCHEMA_VERSION, SECTIONS, TASKS, Protocol
+from bioeval.protocol.fields import Field, fields_of, matches_choice
+from bioeval.protocol.fold_rules import check_folds
+from bioeval.protocol.problems import Problems, brackets
 from bioeval.protocol.toml import Place, locate, read, shorten, write_key
 
-Values = dict[str, object]
+Values = dict[str, Any]
 
-_TABLES = {name: section for name, section in SECTIONS.items() if name}
+#: The fields of each section by name; "" is the head.
+_FIELDS: Mapping[str, Mapping[str, Field]] = {
+    "": HEAD,
+    **{name: fields_of(section) for name, section in SECTIONS.items()},
+}
 
 
-def check(text: str, where: str) -> dict[str, Values]:
-    """Return the values of each section of a card, with the defaults; "" is the head.
+def read_card(text: str, where: str, path: str | None = None) -> Protocol:
+    """Return the protocol of a card's text, with the defaults filled in.
 
     Raises
     ------
@@ -24,8 +31,9 @@ def check(text: str, where: str) -> dict[str, Values]:
         If anything is wrong, with a line for each problem: `where`, its line, what was found and
         what was expected.
     """
+    text = text.replace("\r\n", "\n")
     data = read(text, where)
-    problems = _Problems(where, locate(text))
+    problems = Problems(where, locate(text))
     version = data.get("schema")
     if type(version) is int and version != SCHEMA_VERSION:
         problems.add(
@@ -40,170 +48,51 @@ def check(text: str, where: str) -> dict[str, Values]:
 
     head = {}
     for key, value in data.items():
-        if key in _TABLES:
+        if key in SECTIONS:
             continue
-        if isinstance(value, dict) and key not in SECTIONS[""].fields:
+        if isinstance(value, dict) and key not in HEAD:
             problems.add((key,), _unknown_section(key))
         else:
             head[key] = value
-    values = {"": _check_section("", head, None, problems)}
-    for name, section in _TABLES.items():
+    above = _check_section("", head, None, problems)
+    values = {}
+    for name, section in SECTIONS.items():
         if name in data:
             table = _usable_table(name, data[name], layout, problems)
             if table is not None:
                 values[name] = _check_section(name, table, layout, problems)
         elif section.required:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
-        elif not section.task and not section.optional:
-            values[name] = _check_section(name, {}, layout, problems)
-    _check_folds(values, data, layout, problems)
-    if not any(section.task and name in data for name, section in _TABLES.items()):
-        tasks = {name: section for name, section in _TABLES.items() if section.task}
-        legal = [name for name, task in tasks.items() if layout is None or layout in task.layouts]
-        problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
+    check_folds(values, data, layout, problems)
+    if not any(name in data for name in TASKS):
+        legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
+        problems.add((), f"the card has no task; expected at least one of {brackets(legal)}")
     problems.raise_if_any()
-    _check_pairs(values, problems)
+    del above["schema"]
+    sections: dict[str, Any] = {name: SECTIONS[name](**found) for name, found in values.items()}
+    card = Protocol(**above, **sections, path=path)
+    _check_pairs(card, problems)
     problems.raise_if_any()
-    return values
+    return card
 
 
-#: Fields of [partition] that mean nothing with a way to divide.
-_NOT_BY = {
-    "subject-folds": ("test_size", "column"),
-    "sample-folds": ("test_size", "column"),
-    "dev-eval": ("folds", "column"),
-    "given-folds": ("folds", "repeats", "seed", "test_size", "stratify"),
-}
-
-#: Fields that ask for what is not done in folds, unless they have their default.
-_NOT_IN_FOLDS = {
-    "open_set": ("gallery", "max_rank"),
-    "closed_set": ("gallery", "max_rank"),
-    "thresholds": ("count", "values"),
-    "report": ("far_targets", "priors"),
-}
-
-
-def _check_folds(
-    values: Mapping[str, Values],
-    data: Mapping[str, object],
-    layout: str | None,
-    problems: _Problems,
-) -> None:
-    """Check what sections about folds need of each other, and of the tasks."""
-    for name in ("threshold", "uncertainty"):
-        if name in data and "partition" not in data:
-            problems.add(
-                (name,),
-                f"[{name}] is about folds, but the card has no [partition]; expected both or none",
-            )
-    rule = values.get("threshold", {})
-    for key, word in (("far", "far"), ("value", "fixed"), ("cost", "cost")):
-        if rule and rule.get("rule") == word and rule.get(key) is None:
-            problems.add(
-                ("threshold",), f'[threshold] rule = "{word}" needs {key}, which is missing'
-            )
-    cost = rule.get("cost")
-    if isinstance(cost, tuple) and len(cost) != 3:
-        problems.add(
-            ("threshold", "cost"),
-            f"[threshold] cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa",
-        )
-    for key, word in (("far", "far"), ("value", "fixed"), ("cost", "cost")):
-        if rule.get(key) is not None and rule.get("rule") != word:
-            _add_unused(problems, "threshold", key, rule, f'with rule = "{rule.get("rule")}"')
-    if "partition" in values:
-        _check_in_folds(values, layout, problems)
-
-
-def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: _Problems) -> None:
-    """Refuse what folds would leave undone without a word."""
-    given = values["partition"]
-    by = str(given.get("by"))
-    unused = {"partition": (_NOT_BY.get(by, ()), f'with by = "{by}"')}
-    unused |= {name: (keys, "in folds") for name, keys in _NOT_IN_FOLDS.items()}
-    for name, (keys, why) in unused.items():
-        for key in keys:
-            default = SECTIONS[name].fields[key].default_for(layout)
-            if key in values.get(name, {}) and values[name][key] not in (default, None):
-                _add_unused(problems, name, key, values[name], why)
-    if by == "given-folds" and layout in SEARCHABLE and given.get("column") is None:
-        problems.add(
-            ("partition",),
-            '[partition] by = "given-folds" needs column, the metadata column that holds the fold '
-            "of each template",
-        )
-    for name, key, value in (
-        ("open_set", "ties", "expected"),
-        ("closed_set", "ties", "expected"),
-        ("closed_set", "unmated", "raise"),
-    ):
-        if values.get(name, {}).get(key) == value:
-            _add_unused(problems, name, key, values[name], "in folds")
-    if values.get("uncertainty", {}).get("interval") == "subject-bootstrap":
-        for name in ("open_set", "closed_set"):
-            if name in values:
-                problems.add(
-                    ("uncertainty", "interval"),
-                    f'[uncertainty] interval = "subject-bootstrap" is of verification alone, but '
-                    f'the card has [{name}]; expected "nadeau-bengio"',
-                )
-    if "reid" in values:
-        problems.add(("reid",), "[reid] is not evaluated in folds; expected no [partition] with it")
-
-
-def _add_unused(problems: _Problems, name: str, key: str, values: Values, why: str) -> None:
-    shown = values[key]
-    found = shorten(list(shown) if isinstance(shown, tuple) else shown)
-    problems.add(
-        (name, key), f"[{name}] {key} = {found} has no meaning {why}; expected to be left out"
-    )
-
-
-def _check_pairs(values: Mapping[str, Values], problems: _Problems) -> None:
-    """Find a rule of pairs beside what needs all comparisons."""
-    verification = values.get("verification", {})
-    rule = verification.get("pairs") or "ordered"
-    others = [name for name in values if _task(name) and name != "verification"]
-    templates = verification.get("templates")
-    if rule != "ordered" and (others or templates != ("single",)):
+def _check_pairs(card: Protocol, problems: Problems) -> None:
+    """Find a rule of pairs in a card whose tasks need all comparisons."""
+    task = card.verification
+    if task is None or task.pairs == "ordered":
+        return
+    others = [name for name in card.tasks if name != "verification"]
+    if others or task.templates != ("single",):
         problems.add(
             ("verification", "pairs"),
-            f"[verification] pairs = {shorten(rule)}, which leaves comparisons out; expected "
+            f"[verification] pairs = {shorten(task.pairs)}, which leaves comparisons out; expected "
             'templates = ["single"] beside it and no other task'
-            f"{f'; found {_brackets(others)}' if others else ''}",
+            f"{f'; found {brackets(others)}' if others else ''}",
         )
-
-
-def _task(section: str) -> bool:
-    return bool(section) and _TABLES[section].task
-
-
-class _Problems:
-    """What is wrong with a card, each problem with its line."""
-
-    def __init__(self, where: str, lines: Mapping[Place, int]) -> None:
-        self.where = where
-        self.lines = lines
-        self.found: list[tuple[int, str]] = []
-
-    def add(self, place: Place, message: str) -> None:
-        while place and place not in self.lines:
-            place = place[:-1]  # a field of an inline table, or one that is missing
-        self.found.append((self.lines.get(place, 0), message))
-
-    def raise_if_any(self) -> None:
-        if self.found:
-            ordered = sorted(self.found, key=lambda problem: problem[0])
-            lines = [
-                f"{self.where}{f', line {line}' if line else ''}: {message}"
-                for line, message in ordered
-            ]
-            raise CardError("\n".join(lines))
 
 
 class _UnexpectedValue(Exception):
-    """A value that a field does not accept: what was expected, and what was found if not all."""
+    """A value that a field does not accept: what was expected, and the found part of a list."""
 
     def __init__(self, expected: str, found: str = "") -> None:
         super().__init__(expected)
@@ -214,18 +103,14 @@ def _with_hint(message: str, hint: str) -> str:
     return f"{message}.{hint}" if hint else message
 
 
-def _brackets(names: list[str] | Mapping[str, object]) -> str:
-    return ", ".join(f"[{name}]" for name in names)
-
-
 def _unknown_section(name: str) -> str:
     message = f"[{write_key(name)}] is not a section of a card; expected one of "
-    return _with_hint(message + _brackets(_TABLES), nearest_name(name, _TABLES))
+    return _with_hint(message + brackets(SECTIONS), nearest_name(name, SECTIONS))
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:
-    fields = SECTIONS[section].fields
-    homes = [name for name, other in SECTIONS.items() if key in other.fields]
+    fields = _FIELDS[section]
+    homes = [name for name, other in _FIELDS.items() if key in other]
     if "" in homes:
         hint = f" {key} belongs above the first section."
     elif homes:
@@ -242,14 +127,14 @@ def _label(section: str) -> str:
 
 
 def _usable_table(
-    name: str, value: object, layout: str | None, problems: _Problems
+    name: str, value: object, layout: str | None, problems: Problems
 ) -> Mapping[str, object] | None:
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         problems.add((name,), f"[[{name}]] is a list of sections; expected one, [{name}]")
     elif not isinstance(value, dict):
         problems.add((name,), f"{name} = {shorten(value)}; expected a section, [{name}]")
-    elif layout is not None and layout not in _TABLES[name].layouts:
-        legal = " or ".join(f'"{other}"' for other in _TABLES[name].layouts)
+    elif layout is not None and layout not in SECTIONS[name].layouts:
+        legal = " or ".join(f'"{other}"' for other in SECTIONS[name].layouts)
         problems.add(
             (name,), f'[{name}] has no meaning with layout = "{layout}"; expected layout = {legal}'
         )
@@ -259,21 +144,22 @@ def _usable_table(
 
 
 def _check_section(
-    name: str, data: Mapping[str, object], layout: str | None, problems: _Problems
+    name: str, data: Mapping[str, object], layout: str | None, problems: Problems
 ) -> Values:
-    """Return the values of a section with its defaults; what is wrong goes to `problems`."""
-    section: Section = SECTIONS[name]
+    """Return the accepted values of a section, with the defaults; add problems to `problems`."""
+    fields = _FIELDS[name]
+    only_one_of = SECTIONS[name].only_one_of if name else ()
     prefix: Place = (name,) if name else ()
     for key, value in data.items():
-        if key not in section.fields:
+        if key not in fields:
             problems.add((*prefix, key), _unknown_field(name, key, value))
-    given = [key for key in data if key in section.only_one_of]
+    given = [key for key in data if key in only_one_of]
     if len(given) > 1:
         problems.add(
             (*prefix, given[-1]), f"{_label(name)}holds {' and '.join(given)}; expected only one"
         )
     values: Values = {}
-    for key, field in section.fields.items():
+    for key, field in fields.items():
         place = (*prefix, key)
         if key not in data:
             if field.required:
@@ -281,7 +167,7 @@ def _check_section(
                     place,
                     f"{_label(name)}{key} is missing; expected {field.expected()}: {field.doc}",
                 )
-            dropped = given and key in section.only_one_of
+            dropped = given and key in only_one_of
             values[key] = None if dropped else field.default_for(layout)
         elif layout is not None and layout not in field.layouts:
             problems.add(

@@ -1,16 +1,14 @@
-"""Say in plain words what a protocol does. The words come from the table of cards."""
+"""A protocol in plain words, which are those of the sections and fields of a card."""
 
 from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from bioeval.protocol.schema import LAYOUTS, SECTIONS
-
-if TYPE_CHECKING:
-    from bioeval.protocol.card import Protocol
+from bioeval.protocol.card import LAYOUTS, Protocol, Source
+from bioeval.protocol.fields import fields_of
+from bioeval.protocol.section import Section, Task
 
 WIDTH = 92
 _LABEL = 18
@@ -20,7 +18,7 @@ _Wrap = Callable[..., list[str]]
 
 
 def explain(protocol: Protocol, width: int = WIDTH) -> str:
-    """Say in plain words, in lines of so many columns, what a protocol counts and leaves open."""
+    """Return a protocol in plain words, in lines of at most `width` columns."""
     layout = protocol.layout
     wrap = functools.partial(_paragraph, width)
     head = [
@@ -29,62 +27,57 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
     ]
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), head]
-    for name, values in protocol.tasks.items():
-        blocks.append(_task(name, values, layout, wrap))
+    blocks += [_task(task, layout, wrap) for task in protocol.tasks.values()]
     rule = (
         "Each rate divides by the attempts of its own class, never by all attempts. A rate whose "
         "class had no attempt is NaN, and its attempts say 0."
     )
     blocks.append(wrap(rule))
-    for name, values in protocol.settings.items():
-        if name != "source":
-            blocks.append([*wrap(SECTIONS[name].doc), *_fields(name, values, layout, wrap)])
+    for section in protocol.sections.values():
+        if not isinstance(section, Task | Source):
+            blocks.append([*wrap(section.doc), *_fields(section, layout, wrap)])
     if protocol.not_said:
         said = [line for text in protocol.not_said for line in _item(text, width)]
         blocks.append([*wrap("What this card does not say:"), *said])
     if protocol.not_expressed:
         said = [line for text in protocol.not_expressed for line in _item(text, width)]
-        lead = "What the source fixes beyond this card, and whoever prepares the data has to do:"
+        lead = "What the source fixes beyond this card, to be done when the data are prepared:"
         blocks.append([*wrap(lead), *said])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
-def _source_line(source: Mapping[str, object]) -> str:
-    text = str(source["text"])
-    if source["year"] is not None:
-        text += f" ({source['year']})"
-    others = [str(source[key]) for key in ("section", "url") if source[key] is not None]
-    return ". ".join([text, *others])
+def _source_line(source: Source) -> str:
+    year = "" if source.year is None else f" ({source.year})"
+    return ". ".join(filter(None, [source.text + year, source.section, source.url]))
 
 
-def _task(name: str, values: Mapping[str, object], layout: str, wrap: _Wrap) -> list[str]:
-    section = SECTIONS[name]
-    lines = wrap(section.doc)
-    for label, sentence in section.says.get(layout, {}).items():
+def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
+    lines = wrap(task.doc)
+    for label, sentence in task.says.get(layout, {}).items():
         lines += wrap(sentence, label, 2)
-    for key, value in values.items():
+    for key, field in fields_of(type(task)).items():
+        value = task[key]
         for word in value if isinstance(value, tuple) else (value,):
-            choice = section.fields[key].choice(word)
+            choice = field.choice(word)
             if choice is not None and layout in choice.says:
                 lines += wrap(f"{word}: {choice.doc}", indent=2)
                 for label, sentence in choice.says[layout].items():
                     lines += wrap(sentence, label, 4)
-    for label, sentence in section.rates.items():
+    for label, sentence in task.rates.items():
         lines += wrap(sentence, label, 2)
-    return lines + _fields(name, values, layout, wrap)
+    return lines + _fields(task, layout, wrap)
 
 
-def _fields(name: str, values: Mapping[str, object], layout: str, wrap: _Wrap) -> list[str]:
-    section = SECTIONS[name]
+def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
     lines = []
-    for key, field in section.fields.items():
-        value = values[key]
-        told = any(choice.says for choice in field.choices.values())
+    for key, field in fields_of(type(section)).items():
+        value = section[key]
+        explained = any(choice.says for choice in field.choices.values())  # with the attempts
         dropped = value is None and key in section.only_one_of
-        if told or dropped or layout not in field.layouts:
+        if explained or dropped or layout not in field.layouts:
             continue
         choice = field.choice(value)
-        if field.only_if is not None and not _holds(values[field.only_if[0]], field.only_if[1]):
+        if field.only_if is not None and not _holds(section[field.only_if[0]], field.only_if[1]):
             text = f'not used here (only with {field.only_if[0]} = "{field.only_if[1]}")'
         elif value is None:
             text = f"not fixed: {field.doc}"

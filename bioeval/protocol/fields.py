@@ -1,22 +1,24 @@
-"""The words in which the table of cards is written: section, field, choice, interval."""
+"""Fields of a card: their type, accepted values, default and description, kept with the field."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 SQUARE, RECTANGULAR, PAIRS = "all-against-all", "probe-against-gallery", "pairs"
 EVERY_LAYOUT = (SQUARE, RECTANGULAR, PAIRS)
 SEARCHABLE = (SQUARE, RECTANGULAR)
 
 Sentences = Mapping[str, str]
-"""What is said about each label, such as "Genuine"."""
+"""Text of the explanation by label, such as "Genuine"."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The legal numbers of a field."""
+    """Interval of the accepted numbers of a field."""
 
     low: float | None = None
     high: float | None = None
@@ -41,16 +43,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Choice:
-    """One accepted word of a field.
+    """Accepted word of a field.
 
     Parameters
     ----------
     doc
-        What it means, in one line.
+        Meaning of the word, in one line.
     layouts
-        The layouts that accept it.
+        Layouts in which the word is accepted.
     says
-        For each layout, what the explanation says about it.
+        Text of the explanation, by layout and label.
     """
 
     doc: str
@@ -60,18 +62,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a card.
+    """Description of one field of a card.
 
     Parameters
     ----------
     kind
         ``text``, ``integer`` or ``number``.
     doc
-        What it decides, in one line.
+        What the field decides, in one line.
     many
-        Whether it holds a list of such values.
+        Whether the value is a list.
     choices
-        The accepted words, for a text. ``kth:K`` stands for ``kth:1``, ``kth:2`` and so on.
+        The accepted words of a text. ``kth:K`` is ``kth:1``, ``kth:2`` and so on.
     interval
         The accepted numbers.
     pattern, pattern_words
@@ -79,13 +81,13 @@ class Field:
     default
         The value when a card leaves the field out (None: nothing is fixed).
     required
-        Whether a card must have it.
+        Whether the section must contain the field.
     distinct, increasing, may_be_empty
-        Whether the values of a list must differ, must increase, and may be none at all.
+        Whether the values of a list must differ, must increase, and whether it may be empty.
     layouts
-        The layouts where the field has a meaning.
+        Layouts in which the field has a meaning.
     only_if
-        (field of the same section, word): the field matters only if that field has that word.
+        (field of the same section, word): the field is used only if that field has that word.
     """
 
     kind: str
@@ -112,20 +114,20 @@ class Field:
         ]
 
     def choice(self, word: object) -> Choice | None:
-        """Return the choice that `word` is, or None."""
+        """Return the choice of the accepted word that `word` matches, or None."""
         for accepted, choice in self.choices.items():
             if matches_choice(word, accepted):
                 return choice
         return None
 
     def default_for(self, layout: str | None) -> object:
-        """Return the default, without the words that the layout does not accept."""
+        """Return the default of a layout: without the words that it does not accept."""
         if self.choices and isinstance(self.default, tuple):
             return tuple(word for word in self.default if word in self.words(layout))
         return self.default
 
     def expected(self, layout: str | None = None) -> str:
-        """Say in words which values are accepted."""
+        """Return the accepted values in words."""
         if self.choices:
             listed = ", ".join(f'"{word}"' for word in self.words(layout))
             return f"a list of words among {listed}" if self.many else f"one of {listed}"
@@ -142,46 +144,38 @@ class Field:
         return text
 
 
-@dataclass(frozen=True)
-class Section:
-    """One section of a card.
-
-    Parameters
-    ----------
-    doc
-        What the section is about, in one line.
-    fields
-        Its fields, by name.
-    task
-        Whether it is a task to evaluate. A task is done if and only if its section is there; the
-        other sections have their defaults when they are left out.
-    required
-        Whether a card must have it.
-    optional
-        Whether leaving it out means that there is none of it, rather than its defaults.
-    layouts
-        The layouts on which it can be evaluated.
-    only_one_of
-        Fields of which a card may give at most one. The defaults of the others are dropped.
-    says
-        For each layout, what the explanation says about the section.
-    rates
-        What is divided by what, for each rate.
-    """
-
-    doc: str
-    fields: Mapping[str, Field]
-    task: bool = False
-    required: bool = False
-    optional: bool = False
-    layouts: tuple[str, ...] = EVERY_LAYOUT
-    only_one_of: tuple[str, ...] = ()
-    says: Mapping[str, Sentences] = field(default_factory=dict)
-    rates: Sentences = field(default_factory=dict)
-
-
 def matches_choice(word: object, accepted: str) -> bool:
-    """Tell whether `word` is the choice `accepted`, where a final ``:K`` is any integer >= 1."""
+    """Return whether `word` is the accepted word; a final ``:K`` is any integer >= 1."""
     if isinstance(word, str) and accepted.endswith(":K"):
         return re.fullmatch(re.escape(accepted[:-1]) + "[1-9][0-9]{0,8}", word) is not None
     return word == accepted
+
+
+def described(spec: Field) -> Any:
+    """Return the dataclass field of a card's field, with its default and its description."""
+    default = dataclasses.MISSING if spec.required else spec.default
+    return field(default=default, metadata={"card": spec})
+
+
+def text_field(doc: str, **options: Any) -> Any:
+    """Return a dataclass field that holds a text; `options` are those of :class:`Field`."""
+    return described(Field("text", doc, **options))
+
+
+def integer_field(doc: str, **options: Any) -> Any:
+    """Return a dataclass field that holds an integer; `options` are those of :class:`Field`."""
+    return described(Field("integer", doc, **options))
+
+
+def number_field(doc: str, **options: Any) -> Any:
+    """Return a dataclass field that holds a number; `options` are those of :class:`Field`."""
+    return described(Field("number", doc, **options))
+
+
+def fields_of(owner: type) -> dict[str, Field]:
+    """Return the descriptions of the card fields of a dataclass, by name."""
+    return {
+        item.name: item.metadata["card"]
+        for item in dataclasses.fields(owner)
+        if "card" in item.metadata
+    }

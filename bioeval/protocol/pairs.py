@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.protocol.biometric_tasks import Verification
+from bioeval.protocol.fields import fields_of
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores
-
-PAIRS_RULES = ("ordered", "unordered", "first-impostors")
 
 
 def with_pairs(scores: Scores, rule: str) -> Scores:
@@ -53,7 +53,7 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     >>> int(found.genuine_attempts), int(found.impostor_attempts)
     (2, 1)
     """
-    require_choice("pairs", rule, PAIRS_RULES)
+    require_choice("pairs", rule, fields_of(Verification)["pairs"].words())
     if rule == "ordered":
         return scores
     scores.require_matrix()
@@ -65,7 +65,9 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
             f"{scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
         )
     if not scores.labelled:
-        raise ProtocolError(f'pairs = "{rule}" needs labels: a mask alone does not say who is who')
+        raise ProtocolError(
+            f'pairs = "{rule}" needs labels: a mask alone does not identify the subjects'
+        )
     codes = scores.codes.gallery
     n = len(codes)
     first = np.zeros(n, dtype=bool)

@@ -1,12 +1,13 @@
 """The reference of all fields of a card, for ``docs/protocol-cards.md``.
 
-``python -m bioeval.protocol.reference`` prints it; a test holds the page to it.
+``python -m bioeval.protocol.reference`` prints it; a test compares the page with it.
 """
 
 from __future__ import annotations
 
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, Section
-from bioeval.protocol.schema import SECTIONS
+from bioeval.protocol.card import HEAD, SECTIONS
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, fields_of
+from bioeval.protocol.section import Section
 from bioeval.protocol.toml import write
 
 
@@ -14,35 +15,36 @@ def reference() -> str:
     """Return a table of the fields of each section, in Markdown, with the accepted words."""
     blocks = []
     homes: dict[int, str] = {}  # where the words of a field were explained first
+    parts = [("", "The card itself.", HEAD)]
     for name, section in SECTIONS.items():
-        title = f"`[{name}]`" if name else "Above the first section"
-        blocks.append(f"### {title}")
-        blocks.append(" ".join([section.doc, *_rules(section)]))
-        rows = [_row(key, field) for key, field in section.fields.items()]
+        parts.append((name, " ".join([section.doc, *_rules(section)]), fields_of(section)))
+    for name, intro, fields in parts:
+        blocks += [f"### `[{name}]`" if name else "### Above the first section", intro]
+        rows = [_row(key, field) for key, field in fields.items()]
         blocks.append("\n".join(["| field | value | default | what it decides |", _LINE, *rows]))
-        for key, field in section.fields.items():
+        for key, field in fields.items():
             if field.choices:
                 home = homes.setdefault(id(field.choices), name)
-                blocks.append(_words(key, field) if home == name else _as_in(key, home))
+                blocks.append(_words(key, field) if home == name else f"`{key}`: as in `[{home}]`.")
     return "\n\n".join(blocks) + "\n"
 
 
 _LINE = "|---|---|---|---|"
 
 
-def _rules(section: Section) -> list[str]:
+def _rules(section: type[Section]) -> list[str]:
     rules = []
     if section.required:
         rules.append("Every card must have it.")
     if section.layouts != EVERY_LAYOUT:
-        rules.append(f"It stands {_limits(section.layouts)}.")
+        rules.append(f"{_limits(section.layouts).capitalize()}.")
     if section.only_one_of:
         rules.append(f"Give only one of {' and '.join(f'`{key}`' for key in section.only_one_of)}.")
     return rules
 
 
 def _limits(layouts: tuple[str, ...]) -> str:
-    """Say with which layouts something has a meaning; nothing if with all."""
+    """Return the layouts in words; an empty string where all are meant."""
     missing = [f"`{layout}`" for layout in EVERY_LAYOUT if layout not in layouts]
     if not missing:
         return ""
@@ -76,10 +78,6 @@ def _words(key: str, field: Field) -> str:
         limits = _limits(choice.layouts)
         lines.append(f"- `{word}`: {choice.doc}{f' ({limits})' if limits else ''}")
     return "\n".join(lines)
-
-
-def _as_in(key: str, home: str) -> str:
-    return f"`{key}`: as in `[{home}]`."
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
-"""Re-identification conventions: the ``[reid]`` section of a card, as options that can be changed.
+"""Re-identification conventions: the ``[reid]`` section of a card, with some options changed.
 
-A convention says what a query sees of the gallery, what a CMC counts, who is left out of the means
-and which form average precision has. All that is said in cards; nothing here knows a data set.
+A convention fixes which gallery entries a query searches, what a CMC counts, which queries are
+left out of the means and the form of average precision. Conventions are cards; no data set is
+named here.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,37 +18,26 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import CardError, DataError, ProtocolError, bad_choice, require_choice
 from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.schema import SECTIONS
+from bioeval.protocol.fields import fields_of
+from bioeval.protocol.reid_task import Reid
 from bioeval.scores.labels import missing_values
 
-FIELDS = SECTIONS["reid"].fields
+FIELDS = fields_of(Reid)
 
 
-@dataclass(frozen=True)
-class Convention:
-    """What a card's ``[reid]`` section says; the fields are explained there.
+@dataclass(frozen=True, kw_only=True)
+class Convention(Reid):
+    """A card's ``[reid]`` section, with some of its options changed.
 
     Attributes
     ----------
     name : str
-        Of the card.
+        The name of the card.
     changed : tuple of str
         Options that were given in place of the card's.
     """
 
     name: str
-    removed: str = "same-id-same-camera"
-    removed_for_ap: str = "as-above"
-    junk: str = "remove"
-    junk_ids: tuple[int, ...] = (-1,)
-    distractor_ids: tuple[int, ...] = (0,)
-    cmc: str = "first-match"
-    unmatched: str = "skip"
-    ap: str = "sum"
-    rank_k: int | None = None
-    rank_k_over: str = "positives"
-    max_rank: int = 50
-    ties: str = "stable"
     changed: tuple[str, ...] = ()
 
     @property
@@ -56,9 +46,9 @@ class Convention:
         return self.removed if self.removed_for_ap == "as-above" else self.removed_for_ap
 
     def result_options(self) -> dict[str, Any]:
-        """Return the options that turn a tally into a result."""
+        """Return the options of :func:`bioeval.results.reid.reid_dataset`."""
         names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over")
-        return {name: getattr(self, name) for name in names}
+        return {name: self[name] for name in names}
 
     @property
     def junk_in_words(self) -> str:
@@ -68,7 +58,7 @@ class Convention:
 
     @property
     def needs_cameras(self) -> bool:
-        """Whether any rule speaks of cameras."""
+        """Whether any rule depends on cameras."""
         return self.removed != "none" or self.ap_removed != "none"
 
 
@@ -106,13 +96,12 @@ def _of_card(convention: str | os.PathLike[str] | Protocol) -> Convention:
     if isinstance(convention, str) and not _is_path(convention) and convention not in available():
         raise CardError(bad_choice("the convention", convention, conventions()))
     card = load(convention)
-    if "reid" not in card.tasks:
+    if card.reid is None:
         raise CardError(
             f"the card {card.name} has no [reid] section; expected one of "
             f"{', '.join(conventions())}, or a card of your own with that section"
         )
-    names = {f.name for f in fields(Convention)}
-    return Convention(card.name, **{k: v for k, v in card.tasks["reid"].items() if k in names})
+    return Convention(name=card.name, **card.reid)
 
 
 def _is_path(name: str) -> bool:
@@ -121,11 +110,11 @@ def _is_path(name: str) -> bool:
 
 def conventions() -> list[str]:
     """Return the names of the shipped cards that have a ``[reid]`` section."""
-    return [name for name in available() if "reid" in load(name).tasks]
+    return [name for name in available() if load(name).reid is not None]
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return an option as the card's field would hold it."""
+    """Return an option, checked as the value of the card's field."""
     if name not in FIELDS:
         raise DataError(bad_choice("the option", name, FIELDS))
     field = FIELDS[name]

@@ -1,7 +1,7 @@
 """TOML as text: read it with the line of every field, and write values back.
 
-`tomllib` gives the values of a valid text. Error messages need more: the line where a field
-stands, and a syntax error that begins with its line.
+`tomllib` gives the values of a valid text. Error messages need more: the line of
+each field, and a syntax error that begins with its line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from bioeval.base.errors import CardError
 
 Place = tuple[str, ...]
-"""Where a value stands: ``("name",)``, ``("open_set",)`` or ``("open_set", "ties")``."""
+"""Place of a value in a card: ``("name",)``, ``("open_set",)`` or ``("open_set", "ties")``."""
 
 
 def read(text: str, where: str) -> dict[str, object]:

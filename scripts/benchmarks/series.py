@@ -16,7 +16,8 @@ from benchmarks.options import Options
 from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import streamed
-from bioeval.evaluation.pipeline import evaluate, tally
+from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.tally import tally
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 

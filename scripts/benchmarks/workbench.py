@@ -15,7 +15,8 @@ from benchmarks import peers
 from benchmarks.matrices import Matrix, features
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
-from bioeval.evaluation.pipeline import evaluate, tally
+from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.tally import tally
 from bioeval.scores.matrix import Scores
 
 #: Scores of the programs that loop in Python, or build every pair, at most.

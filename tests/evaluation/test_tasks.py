@@ -188,3 +188,32 @@ def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
     assert "market1501" not in named.attrs["warnings"], "who names a card knows what it does"
     one = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], probe_meta={"camera": [1, 1, 1, 1]})
     assert "market1501" not in be.evaluate(one)["closed_set"].attrs["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        (be.verification, {"far_targets": [2]}),
+        (be.verification, {"costs": [(2, 1, 1)]}),
+        (be.open_set, {"ties": "pesimistic"}),
+        (be.open_set, {"impostors": "nobody"}),
+        (be.open_set, {"max_rank": 0}),
+        (be.open_set, {"thresholds": [2, 1]}),
+        (be.open_set, {"gallery": "single", "far_targets": [-1]}),
+        (be.closed_set, {"ties": "pesimistic"}),
+        (be.closed_set, {"unmated": "drop"}),
+        (be.closed_set, {"max_rank": 1.5}),
+        (be.closed_set, {"gallery": "single", "unmated": "drop"}),
+        (be.evaluate, {"max_rank": 0}),
+        (be.evaluate, {"thresholds": 1}),
+        (be.tally, {"far_targets": [2]}),
+        (be.tally, {"max_rank": 0}),
+    ],
+)
+def test_options_are_checked_before_the_scores_are_read(task, options):
+    def progress(done, rows):
+        raise AssertionError("the sweep has begun")
+
+    scores = be.simulate(6, 2, random_state=0)
+    with pytest.raises(be.DataError, match=list(options)[-1]):
+        task(scores, progress=progress, **options)

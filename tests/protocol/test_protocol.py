@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from bioeval import protocol
 from bioeval.base.errors import BioevalError, CardError
 from bioeval.protocol import toml as toml_text
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, matches_choice
+from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, fields_of, matches_choice
 from bioeval.protocol.reference import reference
-from bioeval.protocol.schema import LAYOUTS, SECTIONS
+from bioeval.protocol.shipping import unmet_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
@@ -67,12 +68,30 @@ def test_the_shipped_cards():
     assert {*COURSE, "pairs", *FIELD} <= set(protocol.available())
     for name in protocol.available():
         card = protocol.load(name)
-        assert card.name == name
         assert card.path.endswith(f"{name}.toml")
-        assert card.not_said
+        assert unmet_rules(card) == []
     own = [protocol.for_layout(layout) for layout in LAYOUTS]
     assert {card.name for card in own} == {*COURSE, "pairs"}
     assert [card.layout for card in own] == list(LAYOUTS)
+
+
+def test_what_a_card_lacks_to_be_shipped(tmp_path):
+    path = tmp_path / "other.toml"
+    path.write_text(CARD, encoding="utf-8")
+    name, section, year, not_said = unmet_rules(protocol.load(path))
+    assert name == 'name = "mine", but the file is other.toml; expected mine.toml'
+    assert section.startswith("[source] section is missing")
+    assert year.startswith("[source] year is missing")
+    assert not_said.startswith("not_said is empty")
+    path = tmp_path / "mine.toml"
+    text = changed('"nobody"', '"A lecture"\nsection = "2"').replace(
+        "[source]", 'not_said = ["Much."]\n\n[source]'
+    )
+    path.write_text(text, encoding="utf-8")
+    assert unmet_rules(protocol.load(path)) == []
+    text = text.replace("A lecture", "A paper")
+    assert unmet_rules(protocol.parse(text)) == [year]
+    assert unmet_rules(protocol.parse(text.replace("[source]", "[source]\nyear = 2020"))) == []
 
 
 def test_the_shipped_cards_are_the_files_of_the_repository():
@@ -116,15 +135,15 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
     assert (card.name, card.title, card.layout) == ("mine", "My protocol", "probe-against-gallery")
     assert card.path is None
     assert card.not_said == ()
-    assert card.source == {"text": "nobody", "year": None, "section": None, "url": None}
+    assert dict(card.source) == {"text": "nobody", "year": None, "section": None, "url": None}
     assert list(card.tasks) == ["verification", "open_set"]
-    assert card.tasks["verification"] == {
+    assert dict(card.tasks["verification"]) == {
         "templates": ("single",),
         "fusion": "min",
         "pairs": "ordered",
         "unenrolled_claims": "raise",
     }
-    assert card.tasks["open_set"] == {
+    assert dict(card.tasks["open_set"]) == {
         "impostors": "auto",
         "rank_unit": "subject",
         "fusion": "kth:2",
@@ -132,8 +151,9 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "gallery": "all",
         "max_rank": None,
     }
-    assert card.thresholds == {"count": 1000, "values": None}
-    assert card.report == {"far_targets": (0.5,), "priors": (0.5,), "ranks": (1, 5, 10)}
+    assert card.closed_set is None and card.partition is None
+    assert dict(card.thresholds) == {"count": 1000, "values": None}
+    assert dict(card.report) == {"far_targets": (0.5,), "priors": (0.5,), "ranks": (1, 5, 10)}
 
 
 def test_an_empty_section_is_a_task_with_its_defaults():
@@ -149,17 +169,27 @@ def test_the_default_templates_are_those_of_the_layout():
 
 def test_thresholds_are_a_number_or_values():
     card = protocol.parse(CARD + "\n[thresholds]\nvalues = [-inf, 0, 0.5, +inf]\n")
-    assert card.thresholds == {"count": None, "values": (-float("inf"), 0.0, 0.5, float("inf"))}
+    assert card.thresholds.count is None
+    assert card.thresholds.values == (-float("inf"), 0.0, 0.5, float("inf"))
     card = protocol.parse(CARD + "\n[thresholds]\ncount = 2\n")
-    assert card.thresholds == {"count": 2, "values": None}
+    assert dict(card.thresholds) == {"count": 2, "values": None}
 
 
 def test_a_protocol_cannot_be_changed():
     card = protocol.load("pairs")
     with pytest.raises(AttributeError):
         card.name = "other"
+    with pytest.raises(AttributeError):
+        card.verification.fusion = "max"
     with pytest.raises(TypeError):
         card.tasks["verification"]["fusion"] = "max"
+
+
+def test_a_section_is_read_by_attributes_and_by_items():
+    task = protocol.parse(CARD).tasks["open_set"]
+    assert task.ties == task["ties"] == "optimistic"
+    with pytest.raises(KeyError):
+        task["doc"]
 
 
 @pytest.mark.parametrize("text", [CARD, *(ROOT.glob("protocols/*.toml"))], ids=str)
@@ -538,9 +568,12 @@ def test_any_text_is_a_card_or_a_card_error(text):
         protocol.parse(text)
 
 
-@given(st.sampled_from(list(SECTIONS)), st.data())
+FIELDS = {"": HEAD, **{name: fields_of(section) for name, section in SECTIONS.items()}}
+
+
+@given(st.sampled_from(list(FIELDS)), st.data())
 def test_any_value_of_any_field_is_taken_or_refused(section, data):
-    key = data.draw(st.sampled_from(list(SECTIONS[section].fields)))
+    key = data.draw(st.sampled_from(list(FIELDS[section])))
     value = data.draw(VALUES)
     table = {"": {}, "source": {"text": "t"}, "open_set": {}, "verification": {}}
     head = {"schema": 1, "name": "x", "title": "x", "summary": "x", "layout": "pairs"}
@@ -557,8 +590,8 @@ def test_any_value_of_any_field_is_taken_or_refused(section, data):
 
 
 def all_fields():
-    for name, section in SECTIONS.items():
-        for key, field in section.fields.items():
+    for name, fields in FIELDS.items():
+        for key, field in fields.items():
             yield f"[{name}] {key}", field
 
 
@@ -578,15 +611,13 @@ def test_the_table_is_sound(place, field: Field):
         assert set(choice.says) <= set(choice.layouts) <= set(EVERY_LAYOUT)
 
 
-@pytest.mark.parametrize("task", [name for name, section in SECTIONS.items() if section.task])
+@pytest.mark.parametrize("task", TASKS)
 def test_every_task_says_what_an_attempt_is_and_what_divides_what(task):
     section = SECTIONS[task]
     assert section.rates
     for layout in section.layouts:
         said = [section.says.get(layout, {})]
-        said += [
-            c.says.get(layout, {}) for f in section.fields.values() for c in f.choices.values()
-        ]
+        said += [c.says.get(layout, {}) for f in FIELDS[task].values() for c in f.choices.values()]
         labels = {label for says in said for label in says}
         assert {"An attempt", "Genuine", "Impostor"} <= labels
 

@@ -1,10 +1,11 @@
-"""Protocol cards with folds: their splitter, their rule, and all their tasks."""
+"""Evaluation of protocol cards with folds."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.errors import DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.evaluation import cross_evaluate
 from bioeval.evaluation.cross.splits import Sides
 from bioeval.partition import (
@@ -15,6 +16,7 @@ from bioeval.partition import (
     SubjectShuffleSplit,
 )
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.fold_sections import Threshold, Uncertainty
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -23,57 +25,42 @@ if TYPE_CHECKING:
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
-    """Return the splitter that a card names."""
-    given = card.settings["partition"]
-    by, seed, repeats = given["by"], given["seed"], given["repeats"]
-    if by == "given-folds":
-        return _given(card, scores)
-    stratify = given["stratify"]
-    if by == "dev-eval":
+    """Return the splitter of a card with folds."""
+    given = card.partition
+    if given is None:
+        raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
+    if given.by == "given-folds":
+        return _predefined(card.name, given.column, scores)
+    if given.by == "dev-eval":
         return SubjectShuffleSplit(
-            repeats, test_size=given["test_size"], random_state=seed, stratify=stratify
+            given.repeats,
+            test_size=given.test_size,
+            random_state=given.seed,
+            stratify=given.stratify,
         )
-    if by == "subject-folds":
-        return RepeatedSubjectKFold(
-            given["folds"], n_repeats=repeats, random_state=seed, stratify=stratify
-        )
-    return RepeatedSampleKFold(
-        given["folds"], n_repeats=repeats, random_state=seed, stratify=stratify or "subject"
-    )
+    options: dict[str, Any] = {"n_repeats": given.repeats, "random_state": given.seed}
+    if given.by == "sample-folds":
+        return RepeatedSampleKFold(given.folds, stratify=given.stratify or "subject", **options)
+    return RepeatedSubjectKFold(given.folds, stratify=given.stratify, **options)
 
 
-def _given(card: Protocol, scores: Scores) -> Any:
+def _predefined(card: str, column: str | None, scores: Scores) -> Any:
     if isinstance(scores, PairScores):
         if scores.pair_folds is None:
             raise DataError(
-                f"protocol {card.name} takes the folds as given, but these pairs have none; give "
+                f"protocol {card} takes the folds as given, but these pairs have none; give "
                 "them as Scores.from_pairs(..., folds=), as the array or column fold of a file, "
                 "or as the third of four columns of an array of pairs"
             )
         return PredefinedPairFolds(scores.pair_folds)
-    column = card.settings["partition"]["column"]
     meta = Sides(scores).meta
     if column not in meta:
         raise DataError(bad_choice("the metadata column", column, meta))
     return PredefinedFolds(meta[column])
 
 
-def rule_of(card: Protocol) -> Any:
-    """Return the rule by which a card chooses thresholds."""
-    given = card.settings.get("threshold")
-    if given is None:
-        return "eer"
-    name = given["rule"]
-    values = {"far": [given["far"]], "cost": given["cost"], "fixed": [given["value"]]}
-    return (name, *values[name]) if name in values else name
-
-
 def evaluate_folds(
-    scores: Scores,
-    card: Protocol,
-    *,
-    ranks: Any = None,
-    progress: Progress | None = None,
+    scores: Scores, card: Protocol, *, progress: Progress | None = None
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds.
 
@@ -82,26 +69,38 @@ def evaluate_folds(
     dict of str to Dataset
         By ``folds/verification/single`` and so on, as :func:`bioeval.cross_evaluate` gives them.
     """
-    splitter, rule = splitter_of(card, scores), rule_of(card)
-    uncertainty = card.settings.get("uncertainty", {})
-    shared = {"threshold": rule, "progress": progress}
-    shared |= {k: uncertainty[k] for k in ("interval", "confidence") if k in uncertainty}
-    reported = ranks or card.settings["report"].get("ranks") or (1,)
+    threshold, uncertainty = card.threshold or Threshold(), card.uncertainty or Uncertainty()
+    evaluate = partial(
+        cross_evaluate,
+        scores,
+        splitter_of(card, scores),
+        threshold=threshold.as_rule(),
+        interval=uncertainty.interval,
+        confidence=uncertainty.confidence,
+        progress=progress,
+    )
     found: dict[str, xr.Dataset] = {}
-    for task, given in card.tasks.items():
-        if task == "verification":
-            for templates in given["templates"]:
-                found[f"folds/verification/{templates}"] = cross_evaluate(
-                    scores,
-                    splitter,
-                    templates=templates,
-                    fusion=given.get("fusion") or "min",
-                    **shared,
-                )
-            continue
-        options = {k: given[k] for k in ("rank_unit", "fusion", "ties", "impostors") if k in given}
-        found[f"folds/{task}"] = cross_evaluate(
-            scores, splitter, task=task, ranks=reported, **options, **shared
+    if card.verification is not None:
+        for templates in card.verification.templates:
+            found[f"folds/verification/{templates}"] = evaluate(
+                templates=templates, fusion=card.verification.fusion
+            )
+    if card.open_set is not None:
+        found["folds/open_set"] = evaluate(
+            task="open_set",
+            ranks=card.report.ranks,
+            rank_unit=card.open_set.rank_unit,
+            fusion=card.open_set.fusion,
+            ties=card.open_set.ties,
+            impostors=card.open_set.impostors,
+        )
+    if card.closed_set is not None:
+        found["folds/closed_set"] = evaluate(
+            task="closed_set",
+            ranks=card.report.ranks,
+            rank_unit=card.closed_set.rank_unit,
+            fusion=card.closed_set.fusion,
+            ties=card.closed_set.ties,
         )
     for dataset in found.values():
         dataset.attrs["protocol"] = card.name

@@ -164,7 +164,7 @@ def test_shipped_cards_with_folds(scores):
         (
             '[closed_set]\n[partition]\nby = "dev-eval"\n[uncertainty]\n'
             'interval = "subject-bootstrap"\n',
-            "of verification alone",
+            "for verification only",
         ),
         ('[reid]\n[partition]\nby = "dev-eval"\n', "[reid] is not evaluated in folds"),
     ],

@@ -1,0 +1,258 @@
+"""What a protocol card requires of some scores: the jobs to run and the options of the results."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
+from bioeval.protocol import for_layout, load
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.pairs import with_pairs
+from bioeval.protocol.reid import convention_of
+from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.stats.options import IntervalOptions
+from bioeval.tallies.attempts import (
+    VerificationJob,
+    is_symmetric,
+)
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.points import check_costs, check_far_targets
+from bioeval.tallies.random_galleries.counts import GalleryJob
+from bioeval.tallies.reid_jobs import RetrievalJob
+from bioeval.tallies.reid_mask import kept_scores
+from bioeval.tallies.second_pass.search import PointFinder
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import check_thresholds
+from bioeval.tallies.tie_policies import check_max_rank
+
+# FAR targets that verification under protocol="auto" also reports, where there are attempts enough
+# to expect 30 false accepts.
+RARE_TARGETS = (1e-5, 1e-6)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EvaluationOptions:
+    """Options of an evaluation in place of the card's; None leaves the card's value."""
+
+    thresholds: np.ndarray | int | None = None
+    max_rank: int | None = None
+    far_targets: np.ndarray | None = None
+    auc: bool = True
+    per_query: bool = False
+    interval: IntervalOptions | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        thresholds: Any = None,
+        max_rank: int | None = None,
+        far_targets: Sequence[float] | None = None,
+        **others: Any,
+    ) -> EvaluationOptions:
+        """Return the options as checked values.
+
+        Raises
+        ------
+        DataError
+            If thresholds, the last rank or the FAR targets are not legal.
+        """
+        check_max_rank(max_rank)
+        return cls(
+            thresholds=check_thresholds(thresholds),
+            max_rank=max_rank,
+            far_targets=None if far_targets is None else check_far_targets(far_targets),
+            **others,
+        )
+
+    def given(self, *names: str) -> list[str]:
+        """Return those of the named options that were given."""
+        values = {name: getattr(self, name) for name in names}
+        return [name for name, value in values.items() if value is not None and value is not False]
+
+
+class Plan:
+    """The jobs of a card over some scores, and the options of their results.
+
+    Tasks that the scores cannot support are left out if the card was chosen by the layout of the
+    scores (`automatic`), and an error otherwise.
+
+    Attributes
+    ----------
+    scores : Scores
+        The scores, without the comparisons that the card leaves out.
+    tasks : dict of str to TaskPlan
+        By node, such as ``"verification/single"``; all but re-identification.
+    retrieval : RetrievalJob or None
+        The job of re-identification.
+    """
+
+    def __init__(
+        self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
+    ):
+        refuse_unused(card, options)
+        self.options, self.automatic = options, automatic
+        self.retrieval: RetrievalJob | None = None
+        if card.reid is not None:
+            rules = convention_of(card, max_rank=options.max_rank)
+            self.retrieval = RetrievalJob(scores, rules)
+            if len(card.tasks) > 1:  # the other tasks have the comparisons that the queries have
+                scores = kept_scores(scores, rules)
+        self.scores = compared_scores(scores, card)
+        self.reader = BlockReader(self.scores)
+        if automatic:
+            about = self.reader.about
+            self.reader.about = replace(about, notes=(*about.notes, *_hints(self.scores)))
+        thresholds, targets = options.thresholds, options.far_targets
+        if thresholds is None:
+            thresholds = check_thresholds(card.thresholds.requested())
+        self.far_targets = check_far_targets(
+            card.report.far_targets if targets is None else targets
+        )
+        self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
+        self._add_tasks(card, TaskPlanner(self.reader, thresholds, self.far_targets))
+
+    def _add_tasks(self, card: Protocol, planner: TaskPlanner) -> None:
+        self.tasks: dict[str, TaskPlan] = {}
+        if card.verification is not None and self._has("verification"):
+            for templates in card.verification.templates:
+                if self.automatic and templates == "multi" and not self.scores.labelled:
+                    continue  # a mask alone does not say which templates belong together
+                job = planner.verification(templates, card.verification)
+                self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
+        last = self.options.max_rank
+        if card.open_set is not None and self._has("open_set"):
+            task = card.open_set if last is None else replace(card.open_set, max_rank=last)
+            self.tasks["open_set"] = planner.open_set(task)
+        if card.closed_set is not None and self._has("closed_set"):
+            closed = card.closed_set if last is None else replace(card.closed_set, max_rank=last)
+            self.tasks["closed_set"] = planner.closed_set(closed)
+
+    def _has(self, task: str) -> bool:
+        """Return whether a task of the card is evaluated."""
+        if not self.automatic:
+            return True
+        if task == "verification":
+            return self.scores.kind != "order"
+        if self.scores.kind == "order" and task != "closed_set":
+            return False  # only ranks within a row have a meaning
+        return self.scores.derives_subjects
+
+    def count(self, progress: Progress | None) -> dict[str, TaskCounts]:
+        """Return the counts of all tasks by node, made in one sweep."""
+        distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
+        # The one-sweep kernel does not know drawn galleries; apart, they do not slow the rest.
+        drawn = [job for job in distinct if isinstance(job, GalleryJob)]
+        counted = [job for job in distinct if not isinstance(job, GalleryJob)]
+        by_job: dict[Any, Any] = {}
+        for jobs in (counted, drawn):
+            if jobs:
+                results = run_jobs(self.scores, self.reader, jobs, progress)
+                by_job |= dict(zip(jobs, results, strict=True))
+        found = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
+        if self.retrieval is not None:
+            options = self.retrieval.convention.result_options()
+            if self.options.per_query:
+                options["per_query"] = True
+            found["reid"] = TaskCounts(self.retrieval.run(progress), options)
+        return found
+
+    def refine(self, counted: dict[str, TaskCounts]) -> None:
+        """Find the operating points of verification, in one sweep for all."""
+        both_ways = bool(self.tasks) and is_symmetric(self.scores)
+        finders = []
+        for node, (job, _) in self.tasks.items():
+            found = counted[node].tally
+            if not isinstance(job, VerificationJob) or not isinstance(found, VerificationTally):
+                continue
+            symmetric = both_ways and found.templates == "single"
+            finder = PointFinder(
+                found,
+                self._targets(found, symmetric),
+                self.costs,
+                symmetric=symmetric,
+                auc=self.options.auc,
+            )
+            finder.prepare(functools.partial(job.sweep, self.reader))
+            finders.append((found, job, finder))
+        waiting = [(job, finder) for _, job, finder in finders if finder.waits]
+        if isinstance(self.scores, PairScores):
+            for job, finder in waiting:
+                for impostors in job.sweep(self.reader):
+                    finder.take(*impostors)
+        elif waiting:
+            for block in self.reader:
+                for job, finder in waiting:
+                    for impostors in job.impostors(block):
+                        finder.take(*impostors)
+        for found, _, finder in finders:
+            found.points = finder.points()
+
+    def _targets(self, counted: VerificationTally, symmetric: bool) -> np.ndarray:
+        """Return the FAR targets of verification, with rare ones that the data can support."""
+        if not self.automatic or self.options.far_targets is not None:
+            return self.far_targets
+        own = counted.impostor.total / (2 if symmetric else 1)
+        rare = [x for x in RARE_TARGETS if own >= 30 / x and x not in self.far_targets]
+        return np.append(self.far_targets, rare)
+
+
+def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
+    """Return the card of a protocol, or raise if its layout is not that of the scores."""
+    if not isinstance(scores, Scores):
+        raise DataError(
+            f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
+            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
+        )
+    scores.require_matrix()
+    card = for_layout(scores.layout) if protocol == "auto" else load(protocol)
+    if card.layout != scores.layout:
+        raise ProtocolError(
+            f"protocol {card.name} is for the layout {card.layout}, but these scores are "
+            f"{scores.layout}; use {for_layout(scores.layout).name}, or a card of this layout"
+        )
+    return card
+
+
+def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
+    """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
+    unused = options.given("thresholds", "far_targets")
+    if unused and set(card.tasks) == {"reid"}:
+        raise ProtocolError(
+            f"{' and '.join(unused)} do nothing under protocol {card.name}, which has "
+            "only re-identification; leave them out, or add a section [verification] or "
+            "[open_set] to a card of your own"
+        )
+    if options.per_query and card.reid is None:
+        raise ProtocolError(
+            f"per_query applies to re-identification only; protocol {card.name} has no [reid] "
+            "section (be.ranks gives the rank of each probe)"
+        )
+
+
+def compared_scores(scores: Scores, card: Protocol) -> Scores:
+    """Return the scores without the comparisons that the card's verification leaves out."""
+    return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
+
+
+def _hints(scores: Scores) -> list[str]:
+    """Return a note if the data have cameras, which the course's protocol does not use."""
+    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
+        return []
+    cameras = scores.probe_meta.get("camera")
+    if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:
+        return []
+    if len(np.unique(cameras.astype(str))) < 2:
+        return []
+    return [
+        "the templates have cameras, and pairs of one camera are counted; the conventions of "
+        "re-identification leave them out, and junk: protocol market1501, for one"
+    ]

@@ -1,0 +1,256 @@
+"""The biometric tasks of a card: verification, open-set and closed-set identification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bioeval.protocol.choices import FUSIONS, GALLERIES, RANK_UNITS, TIES
+from bioeval.protocol.fields import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Choice,
+    Field,
+    Interval,
+    described,
+    integer_field,
+    text_field,
+)
+from bioeval.protocol.section import Task
+
+_PAIRS = {
+    "ordered": Choice("(i, j) and (j, i) are two attempts"),
+    "unordered": Choice(
+        "each pair of templates is one attempt, with the later one in the file as the probe and "
+        "the earlier one enrolled: TG and TI are half of the above"
+    ),
+    "first-impostors": Choice(
+        "each pair of templates of one subject is one genuine attempt, so TG is half of the above; "
+        "only the first templates in the file of two subjects make an impostor attempt, once: "
+        "TI = N(N - 1)/2 for N subjects"
+    ),
+}
+
+_SINGLE = Choice(
+    "one comparison is one attempt",
+    says={
+        SQUARE: {
+            "An attempt": "every ordered pair (i, j) of two different templates: i claims to be "
+            "the subject of j. (i, j) and (j, i) are two attempts, unless 'pairs' below says "
+            "otherwise",
+            "Genuine": "the two templates are of one subject. TG = the sum over subjects of "
+            "S(S - 1), for a subject with S templates",
+            "Impostor": "the two templates are of two subjects. TI = n^2 - the sum over subjects "
+            "of S^2, for n templates in all",
+        },
+        RECTANGULAR: {
+            "An attempt": "every cell of the matrix: the probe claims to be the subject of the "
+            "gallery template",
+            "Genuine": "probe and template are of one subject. TG = the sum over probes of the "
+            "number of gallery templates of the probe's subject",
+            "Impostor": "every other cell. TI = m*n - TG, for m probes and n gallery templates",
+        },
+        PAIRS: {
+            "An attempt": "every pair of the list",
+            "Genuine": "a pair that the list says is genuine. TG = their number",
+            "Impostor": "every other pair. TI = their number",
+        },
+    },
+)
+
+_MULTI = Choice(
+    "one claim meets all templates of the claimed subject, fused into one score",
+    layouts=SEARCHABLE,
+    says={
+        SQUARE: {
+            "An attempt": "each probe claims each subject once; the score is fused over that "
+            "subject's templates, the probe itself left out",
+            "Genuine": "a claim of the probe's own subject, if it has another template. TG = "
+            "probes with at least one other template of their subject",
+            "Impostor": "a claim of any other subject. TI = all pairs of a probe and another "
+            "subject (n(N - 1) for n templates of N subjects)",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe claims each enrolled subject once; the score is fused over "
+            "that subject's gallery templates",
+            "Genuine": "a claim of the probe's own subject. TG = probes whose subject is enrolled",
+            "Impostor": "a claim of any other subject. TI = m*N - TG, for m probes and N enrolled "
+            "subjects",
+        },
+    },
+)
+
+_RANK_UNIT = Field(
+    "text", "the entries of the candidate list", choices=RANK_UNITS, default="template"
+)
+_FUSION_OF_RANKS = Field(
+    "text",
+    "how the scores of one subject's templates become one score",
+    choices=FUSIONS,
+    default="min",
+    only_if=("rank_unit", "subject"),
+)
+_TIES = Field(
+    "text",
+    "where a non-mate exactly as close as the mate ranks",
+    choices=TIES,
+    default="pessimistic",
+)
+_GALLERY = Field("text", "which templates are enrolled", choices=GALLERIES, default="all")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification(Task):
+    """The ``[verification]`` section."""
+
+    doc = "Verification (1:1): a probe claims an identity, and the claim is accepted or rejected."
+    rates = {
+        "GAR": "genuine accepts / genuine attempts (GA / TG)",
+        "FRR": "false rejects / genuine attempts (FR / TG) = 1 - GAR",
+        "FAR": "false accepts / impostor attempts (FA / TI)",
+        "GRR": "genuine rejects / impostor attempts (GR / TI) = 1 - FAR",
+    }
+    templates: tuple[str, ...] = text_field(
+        "whether a claim meets one template of the claimed subject or all of them",
+        many=True,
+        distinct=True,
+        default=("single", "multi"),
+        choices={"single": _SINGLE, "multi": _MULTI},
+    )
+    fusion: str = text_field(
+        "how the scores of one subject's templates become one score",
+        choices=FUSIONS,
+        default="min",
+        layouts=SEARCHABLE,
+        only_if=("templates", "multi"),
+    )
+    pairs: str = text_field(
+        "which comparisons of a square matrix are attempts; all but ordered go with templates "
+        "= single and with no other task",
+        choices=_PAIRS,
+        default="ordered",
+        layouts=(SQUARE,),
+        only_if=("templates", "single"),
+    )
+    unenrolled_claims: str = text_field(
+        "what to do with an explicit claim of a subject that is not enrolled",
+        choices={
+            "raise": Choice("an explicit claim of a subject that is not enrolled is an error"),
+            "skip": Choice("such a claim is left out and counted"),
+        },
+        default="raise",
+        layouts=SEARCHABLE,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSet(Task):
+    """The ``[open_set]`` section."""
+
+    doc = (
+        "Open-set identification (1:N with a threshold): is the probe's subject in the gallery, "
+        "and who is it?"
+    )
+    layouts = SEARCHABLE
+    says = {
+        SQUARE: {
+            "An attempt": "each probe is searched twice, in parallel: once as a genuine probe, "
+            "against all other templates, and once as an impostor, against the templates of the "
+            "other subjects only",
+            "Genuine": "the probe, if its subject has another template. Its score is the distance "
+            "of its nearest mate, its rank that mate's place among all candidates. TG = probes "
+            "with a mate",
+            "Impostor": "the same probe with its own subject's templates out of the gallery. Its "
+            "score is the distance of the nearest template of another subject. TI = probes with "
+            "at least one other subject present",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe is searched in the gallery",
+            "Genuine": "a probe whose subject is enrolled (PG). Its score is the distance of its "
+            "nearest mate, its rank that mate's place among all candidates. TG = enrolled probes "
+            "with at least one usable mate",
+            "Impostor": "a probe whose subject is not in the gallery of the trial: 'impostors' "
+            "below says which probes. Its score is the distance of the nearest template of another "
+            "subject. TI = such probes with at least one usable template of another subject",
+        },
+    }
+    rates = {
+        "DIR(t, k)": "genuine probes with a mate within t at rank k or better / TG",
+        "FRR(t)": "1 - DIR(t, 1): missed, or not first",
+        "FAR(t)": "impostor probes with any candidate within t / TI",
+        "GRR(t)": "1 - FAR(t)",
+        "TTR(t)": "enrolled probes with any template within t, of any subject / enrolled probes",
+        "FTR(t)": "probes that are not enrolled (PN) with any template within t / such probes",
+    }
+    impostors: str = text_field(
+        "which probes make impostor attempts",
+        choices={
+            "auto": Choice(
+                "the probes that are not enrolled (PN) if there are any, else each enrolled "
+                "probe with its own subject left out; all-against-all always leaves it out"
+            ),
+            "unenrolled": Choice("the probes that are not enrolled (PN)", (RECTANGULAR,)),
+            "leave-subject-out": Choice(
+                "each enrolled probe, searched again without its own subject's templates"
+            ),
+            "both": Choice("the probes of both kinds", (RECTANGULAR,)),
+        },
+        default="auto",
+    )
+    rank_unit: str = described(_RANK_UNIT)
+    fusion: str = described(_FUSION_OF_RANKS)
+    ties: str = described(_TIES)
+    gallery: str = described(_GALLERY)
+    max_rank: int | None = integer_field(
+        "the last rank of DIR (left out: every rank, while the table stays small)",
+        interval=Interval(1),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedSet(Task):
+    """The ``[closed_set]`` section."""
+
+    doc = (
+        "Closed-set identification (1:N without a threshold): every probe is enrolled; at which "
+        "rank is its subject?"
+    )
+    layouts = SEARCHABLE
+    says = {
+        SQUARE: {
+            "An attempt": "each template is searched against all others. TA = probes with a mate",
+            "Genuine": "every probe. One whose subject has no other template has no mate; "
+            "'unmated' below says how it is treated",
+            "Impostor": "none: there is no threshold to pass",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe is searched in the gallery. TA = probes with a mate",
+            "Genuine": "every probe, since all are promised to be enrolled; 'unmated' below says "
+            "how one that is not is treated",
+            "Impostor": "none: there is no threshold to pass",
+        },
+    }
+    rates = {
+        "CMS(k)": "probes with a mate at rank k or better / TA",
+        "RR": "the recognition rate, CMS(1)",
+    }
+    rank_unit: str = described(_RANK_UNIT)
+    fusion: str = described(_FUSION_OF_RANKS)
+    ties: str = described(_TIES)
+    gallery: str = described(_GALLERY)
+    max_rank: int | None = integer_field(
+        "the last rank of CMS (left out: every rank)", interval=Interval(1)
+    )
+    unmated: str = text_field(
+        "what to do with a probe that has no mate in the gallery",
+        choices={
+            "auto": Choice(
+                "a probe without a mate is left out and counted in all-against-all, and an "
+                "error in probe-against-gallery, whose closed set promises enrolment"
+            ),
+            "raise": Choice("a probe without a mate is an error"),
+            "skip": Choice("a probe without a mate is left out and counted"),
+        },
+        default="auto",
+    )

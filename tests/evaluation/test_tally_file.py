@@ -1,0 +1,41 @@
+"""Saved tallies of every layout that was ever written are still read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import bioeval as be
+
+SAVED = Path(__file__).parent / "saved"
+
+
+def test_layout_1_of_biometric_tasks():
+    """The lecture's 4 x 4 example, refined: distances 1 ... 6 of two subjects."""
+    tally = be.Tally.load(SAVED / "tally-layout-1.npz")
+    assert tally.protocol == "course-all-vs-all"
+    assert tally.ranks == (1, 5, 10)
+    np.testing.assert_array_equal(tally.far_targets, [0.1, 0.01, 0.001, 0.0001])
+    assert list(tally.parts) == [
+        "verification/single",
+        "verification/multi",
+        "open_set",
+        "closed_set",
+    ]
+    single = tally.dataset("verification/single")
+    np.testing.assert_array_equal(single.threshold, [1, 2, 3, 4])
+    np.testing.assert_array_equal(single.ga, [2, 4, 4, 4])
+    np.testing.assert_array_equal(single.fa, [0, 0, 2, 4])
+    assert single.eer == 0 and single.auc == 1
+    assert single.attrs["protocol"] == "course-all-vs-all"
+    np.testing.assert_array_equal(tally.dataset("open_set").dir.values[:, 0], [0.5, 1, 1, 1])
+    np.testing.assert_array_equal(tally.dataset("closed_set").cms, [1, 1, 1])
+
+
+def test_layout_1_of_reidentification():
+    tally = be.Tally.load(SAVED / "tally-layout-1-reid.npz")
+    assert tally.protocol == "market1501"
+    found = tally.dataset()
+    np.testing.assert_array_equal(found.cmc, [0, 1, 1])
+    assert found.mean_ap == found.mean_inp == 0.5
