@@ -17,13 +17,13 @@ from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
 from bioeval.scores.blocks import BlockReader, Progress, parse_fusion, require_subjects
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.attempts import IdentificationJob, require_values
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.options import require_room
 from bioeval.tallies.random_galleries.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies.random_galleries.thresholds import grid_over
 from bioeval.tallies.random_galleries.unseen_subjects import MODEL
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 if TYPE_CHECKING:

@@ -24,15 +24,10 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
 from bioeval.stats.verification import verification_intervals
-from bioeval.tallies.attempts import (
-    IdentificationJob,
-    ImpostorBlock,
-    VerificationJob,
-    is_symmetric,
-    require_values,
-)
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally
 from bioeval.tallies.random_galleries.options import parse_drawn
@@ -40,7 +35,9 @@ from bioeval.tallies.reid_jobs import RetrievalJob
 from bioeval.tallies.reid_mask import kept_scores
 from bioeval.tallies.second_pass.search import PointFinder, refine
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import check_thresholds
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.thresholds import check_thresholds, require_values
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

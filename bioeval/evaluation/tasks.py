@@ -16,16 +16,14 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
 from bioeval.stats.verification import verification_intervals
-from bioeval.tallies.attempts import (
-    IdentificationJob,
-    VerificationJob,
-    is_symmetric,
-    require_values,
-)
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.random_galleries.options import parse_drawn, refuse_interval
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

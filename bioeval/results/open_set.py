@@ -13,6 +13,7 @@ from bioeval.base.errors import require_choice
 from bioeval.base.variables import OPEN_SET
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import (
     FAR_TARGETS,
@@ -24,7 +25,6 @@ from bioeval.tallies.points import (
 )
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
-    cell_exponent,
     check_thresholds,
     default_grid,
     linear_grid,

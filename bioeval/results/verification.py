@@ -8,13 +8,12 @@ import xarray as xr
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.second_pass.search import bin_bounds
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
-    cell_exponent,
     default_grid,
-    joint_exponent,
     to_user,
     with_infinities,
 )

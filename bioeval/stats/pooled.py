@@ -14,8 +14,8 @@ from bioeval.stats.bootstrap_limits import ends, never_closed
 from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.verification_job import VerificationJob
 
 
 class PooledRates:

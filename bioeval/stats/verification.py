@@ -17,11 +17,11 @@ from bioeval.stats.bootstrap_limits import ends, never_closed
 from bioeval.stats.interval_variables import by_subject, few_people, normal_ends, with_intervals
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.by_subject_thresholds import choose_nodes
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.thresholds import to_internal
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

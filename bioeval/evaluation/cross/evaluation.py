@@ -19,13 +19,17 @@ from bioeval.scores.blocks import as_row as as_row_of_distances
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, Asked, check_confidence
 from bioeval.stats.pooled import PooledRates
-from bioeval.tallies.attempts import TEMPLATES, IdentificationJob, require_values
-from bioeval.tallies.by_fold import Judged, Part, judge_folds, judge_listed, judge_two
+from bioeval.tallies.by_fold.sweep import Part
+from bioeval.tallies.by_fold.thresholds import Judged, judge_folds, judge_listed, judge_two
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Attempts, Rule, parse_rule
+from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.tie_policies import rank_weights
+from bioeval.tallies.verification_job import TEMPLATES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,15 +44,15 @@ class Options:
 
     Attributes
     ----------
-    fixed : float
-        The threshold of the rule ``"fixed"``, as a distance.
+    distance_rule : Rule
+        The rule with its threshold, if it gives one, as a distance.
     impostors : str
         Of identification, with ``"auto"`` resolved for the scores as a whole.
     """
 
     task: str
     rule: Rule
-    fixed: float
+    distance_rule: Rule
     templates: str
     fusion: str
     ranks: np.ndarray
@@ -176,16 +180,16 @@ def cross_evaluate(
         _check_people(data, task, estimator, interval)
     rule = parse_rule(threshold)
     options = Options(
-        task, rule, np.nan, templates, fusion, _as_ranks(ranks), rank_unit, ties, impostors,
+        task, rule, rule, templates, fusion, _as_ranks(ranks), rank_unit, ties, impostors,
         interval,
     )  # fmt: skip
     if estimator is not None:
         system = System(data, splitter, y, meta, estimator, metric)
-        options = _with_role(_with_fixed(options, "distance"))
+        options = _with_role(options)
         found, plan, about = _over_systems(system, options, progress)
     else:
         scores = _as_scores(data, y, meta)
-        options = _with_fixed(options, scores.kind)
+        options = replace(options, distance_rule=rule.as_distance(scores.kind))
         _check_task(scores, options)
         plan, sides = plan_for(scores, splitter)
         reader = BlockReader(scores)
@@ -242,13 +246,6 @@ def _as_ranks(ranks: Any) -> np.ndarray:
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
         raise DataError(f"ranks is {ranks!r}; expected whole numbers from 1 up")
     return np.unique(array).astype(np.int64)
-
-
-def _with_fixed(options: Options, kind: str) -> Options:
-    if options.rule.name != "fixed":
-        return options
-    t = options.rule.values[0]
-    return replace(options, fixed=-t if kind == "similarity" else t)
 
 
 def _with_role(options: Options, scores: Scores | None = None) -> Options:
@@ -330,8 +327,8 @@ def _over_matrix(
         else:
             codes = code[sides.probe], code[sides.gallery]
             judged = judge_folds(
-                scores, reader, options.rule, options.fixed, parts, codes, options.templates,
-                options.fusion, tick,
+                reader, options.distance_rule, parts, codes, options.templates, options.fusion,
+                tick,
             )  # fmt: skip
         for fold, (one, division) in enumerate(zip(judged, divided, strict=True)):
             sizes = sides.subjects_in(division.train), sides.subjects_in(division.test)
@@ -367,13 +364,13 @@ def judge_views(train: Scores | None, test: Scores | None, options: Options) -> 
         nothing = Attempts.listed(np.empty(0), np.empty(0))
         only = next((s for s in (train, test) if s is not None), None)
         if only is None:
-            return judge_listed(nothing, nothing, options.rule, options.fixed)
-        args = (options.rule, options.fixed, options.templates, options.fusion)
+            return judge_listed(nothing, nothing, options.distance_rule)
+        args = (options.distance_rule, options.templates, options.fusion)
         both = judge_two(only, only, *args)
         if train is None:
-            return judge_listed(nothing, both.test, options.rule, options.fixed)
+            return judge_listed(nothing, both.test, options.distance_rule)
         return Judged(both.chosen, both.train, nothing)
-    return judge_two(train, test, options.rule, options.fixed, options.templates, options.fusion)
+    return judge_two(train, test, options.distance_rule, options.templates, options.fusion)
 
 
 def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
@@ -392,7 +389,7 @@ def _over_pairs(scores: PairScores, plan: Plan, options: Options) -> dict[tuple[
             division = plan.division(repeat, fold)
             parts = [listed_attempts(scores, part) for part in (division.train, division.test)]
             sizes = _size_of(scores, division.train), _size_of(scores, division.test)
-            judged = judge_listed(parts[0], parts[1], options.rule, options.fixed)
+            judged = judge_listed(parts[0], parts[1], options.distance_rule)
             found[repeat, fold] = Fold.of_judged(judged, *sizes)
     return found
 
@@ -438,7 +435,7 @@ def identify_views(
         made = Fold.of_ranks(*both, options.ranks, *sizes)
         made.galleries = train.gallery, test.gallery
         return made
-    judged = judge_listed(train.attempts(), test.attempts(), options.rule, options.fixed)
+    judged = judge_listed(train.attempts(), test.attempts(), options.distance_rule)
     made = Fold.of_judged(judged, *sizes)
     made.galleries = train.gallery, test.gallery
     t = judged.chosen.threshold

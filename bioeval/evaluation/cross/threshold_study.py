@@ -20,10 +20,11 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import REPLICATES, Asked
 from bioeval.stats.pooled import PooledRates, knows_people
-from bioeval.tallies.attempts import is_symmetric, require_values
-from bioeval.tallies.by_fold import Judged, judge_listed, judge_two
-from bioeval.tallies.threshold_rules import Attempts, Rule, parse_rule
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.thresholds import require_values, to_user
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -139,14 +140,13 @@ def study_threshold(
         confidence=confidence,
         progress=progress,
     )
-    fixed = rule.values[0] if rule.name == "fixed" else math.nan
-    fixed = -fixed if scores.kind == "similarity" else fixed
+    distance_rule = rule.as_distance(scores.kind)
     whole: Judged
     if isinstance(scores, PairScores):
         every = listed_attempts(scores, np.arange(scores.shape[0]))
-        whole = judge_listed(every, every, rule, fixed)
+        whole = judge_listed(every, every, distance_rule)
     else:
-        whole = judge_two(scores, scores, rule, fixed, templates, fusion)
+        whole = judge_two(scores, scores, distance_rule, templates, fusion)
     fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
     genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
     both_ways = templates == "single" and is_symmetric(scores)

@@ -12,9 +12,9 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.verification_job import VerificationJob
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.select_datasets import one_kind
