@@ -91,7 +91,7 @@ def gather_by_fold(block, own_start, own_stop, self_position, row_fold, fold, ou
 def collect_by_fold(block, own_start, own_stop, window, wanted, above, upto, found, out, place):
     """Collect the impostor scores of each row that lie in wanted cells, with their positions.
 
-    Most pieces of a row have none, which is found out by comparisons alone, without branches.
+    Most pieces of a row hold no such score; comparisons without branches find that out.
 
     Parameters
     ----------

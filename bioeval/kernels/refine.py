@@ -129,7 +129,7 @@ def count_between(block, own_start, own_stop, genuine, base, scale, guide, below
 def collect_windows(block, own_start, own_stop, lows, highs, piece, found, out):
     """Collect the impostor scores of each row that lie in any window ``(low, high]``.
 
-    Most pieces of a row have none, which is found out by comparisons alone, without branches.
+    Most pieces of a row hold no such score; comparisons without branches find that out.
 
     Parameters
     ----------

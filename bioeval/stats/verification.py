@@ -18,7 +18,7 @@ from bioeval.stats.interval_variables import by_subject, few_people, normal_ends
 from bioeval.stats.options import Asked
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
-from bioeval.tallies.by_subject_thresholds import choose_nodes
+from bioeval.tallies.by_subject_thresholds import choose_thresholds
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.verification_job import VerificationJob
@@ -135,7 +135,7 @@ def replicates(
     points = tally.points
     assert points is not None
     attempts = SubjectAttempts(job.scores, job, reader)
-    nodes, exact = choose_nodes(tally, job, reader, _wanted(tally))
+    nodes, exact = choose_thresholds(tally, job, reader, _wanted(tally))
     weights = weight_columns(attempts.people, asked)
     forms = QuadraticForms(weights, len(nodes) + 1)
     values, people = attempts.sweep(nodes, forms)
@@ -304,7 +304,7 @@ def _analytic(
 ) -> tuple[dict[str, Ends], list[str]]:
     assert tally.points is not None
     attempts = SubjectAttempts(job.scores, job, reader)
-    nodes, _ = choose_nodes(tally, job, reader, _wanted(tally))
+    nodes, _ = choose_thresholds(tally, job, reader, _wanted(tally))
     room = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
     if room < 8:
         raise ProtocolError(

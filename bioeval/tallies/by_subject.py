@@ -1,4 +1,4 @@
-"""Verification attempts by subject: one sweep that knows who is compared with whom."""
+"""Verification attempts by pair of subjects, counted between thresholds in one sweep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROOM = 1 << 24
 
 
 class Sink(Protocol):
-    """What impostor attempts are counted into: a layer between each two thresholds."""
+    """Receiver of impostor counts: a layer between each two thresholds."""
 
     def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         """Add attempts between all subjects of two lists."""
@@ -28,13 +28,13 @@ class Sink(Protocol):
 
 
 def require_people(scores: Scores, method: str | None = None) -> None:
-    """Raise :class:`ProtocolError` where it is not known whose attempts the scores are.
+    """Raise :class:`ProtocolError` where the subjects of the scores are not known.
 
     Parameters
     ----------
     scores : Scores
     method : str, optional
-        The interval that was asked for; without it, two systems are compared.
+        The kind of interval; without it, two systems are compared.
     """
     what = "comparing two systems" if method is None else f'interval="{method}"'
 
@@ -64,20 +64,20 @@ class SubjectAttempts:
     scores : Scores
         With labels, or pairs with subjects (:func:`require_people`).
     job : VerificationJob
-        Which says what an attempt is.
+        Which defines the attempts.
     reader : BlockReader
         Of these scores.
 
     Attributes
     ----------
     people : int
-        Subjects who take part, numbered from 0.
+        Number of subjects with attempts; they are numbered from 0.
     probes, enrolled : int
-        How many of them claim, and how many are claimed.
+        Number of subjects among the probes, and in the gallery.
     sides : pair of int64 arrays
-        Who claims, and who is claimed.
+        Subjects among the probes, and in the gallery.
     names : list
-        Their labels.
+        Labels of the subjects.
     """
 
     def __init__(self, scores: Scores, job: VerificationJob, reader: BlockReader):

@@ -1,4 +1,4 @@
-"""At which thresholds impostor attempts are counted by pairs of subjects."""
+"""Threshold grid for subject-pair counts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FEW = 1 << 16
 # From one threshold to the next, the false accepts grow by at most about this factor.
 _FACTOR = 1.2
 
-# Where nearly all are accepted, the shares that are not.
+# Where nearly all are accepted, the proportions that are not.
 _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 
 # The first thresholds have one more false accept each.
 _SINGLE = 10
 
 
-def choose_nodes(
+def choose_thresholds(
     tally: VerificationTally, job: VerificationJob, reader: BlockReader, wanted: np.ndarray
 ) -> tuple[np.ndarray, bool]:
     """Return increasing thresholds, and whether they are all the distinct scores there are.
@@ -53,12 +53,12 @@ def choose_nodes(
         reached = cells.negative_infinite + np.cumsum(cells.counts)
     points = tally.points
     error = EqualError() if points is None else points.equal_error
-    chosen = edges  # which are none where no impostor score is finite
+    chosen = edges  # empty where no impostor score is finite
     if len(edges):
         level = np.concatenate([_levels(total), _around(error.eer * total)])
         chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
-    nodes = np.union1d(chosen, wanted)
-    return nodes[np.isfinite(nodes)], False
+    thresholds = np.union1d(chosen, wanted)
+    return thresholds[np.isfinite(thresholds)], False
 
 
 def _scores(block: ImpostorBlock) -> np.ndarray:

@@ -12,7 +12,7 @@ from bioeval.tallies.counters import guide_to
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.points import GenuineRanks
 
-# Narrow cells that lead to genuine scores: so many at most, and so many bits narrower.
+# Narrow cells that lead to genuine scores: the most of them, and the most bits narrower.
 PLACES, FINER = 1 << 16, 8
 
 
