@@ -26,12 +26,14 @@ from bioeval.stats.interval_variables import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.verification import Replicates
 from bioeval.stats.verification import replicates as verification_replicates
-from bioeval.tallies.attempts import IdentificationJob, VerificationJob, is_symmetric
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_far_targets, per_cent
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -24,10 +24,10 @@ from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.random_galleries.counts import GalleryTally
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,18 +10,19 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError
+from bioeval.base.names import Name
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.base.variables import Name
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.gallery_size import GallerySizeOptions, gallery_size_dataset
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.tallies.attempts import IdentificationJob, require_values
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.options import require_room
 from bioeval.tallies.random_galleries.sizes import SizeJob
 from bioeval.tallies.random_galleries.thresholds import grid_over
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import require_values
 
 if TYPE_CHECKING:
     import xarray as xr

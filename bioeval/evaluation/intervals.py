@@ -9,9 +9,9 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.verification import verification_intervals
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -19,10 +19,6 @@ from bioeval.protocol.reid import convention_of
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.attempts import (
-    VerificationJob,
-    is_symmetric,
-)
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
@@ -30,8 +26,10 @@ from bioeval.tallies.reid_jobs import RetrievalJob
 from bioeval.tallies.reid_mask import kept_scores
 from bioeval.tallies.second_pass.search import PointFinder
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
 from bioeval.tallies.tie_policies import check_max_rank
+from bioeval.tallies.verification_job import VerificationJob
 
 # FAR targets that verification under protocol="auto" also reports, where there are attempts enough
 # to expect 30 false accepts.

@@ -14,9 +14,9 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.matrix_image import matrix_image
 from bioeval.scores.top_k import TopKScores
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.verification_job import VerificationJob
 
 NODE = "verification/single"
 

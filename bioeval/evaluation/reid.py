@@ -19,11 +19,10 @@ from bioeval.results.top_k import reid_of_lists, warn_of_short_lists
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.tallies.attempts import require_values
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import require_ranks
 from bioeval.tallies.reid_mask import kept_scores
-from bioeval.tallies.thresholds import check_thresholds
+from bioeval.tallies.thresholds import check_thresholds, require_values
 
 if TYPE_CHECKING:
     import xarray as xr

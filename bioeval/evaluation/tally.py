@@ -16,10 +16,12 @@ from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.attempts import ImpostorBlock, VerificationJob, is_symmetric
+from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
 from bioeval.tallies.second_pass.search import refine
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

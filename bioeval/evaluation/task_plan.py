@@ -12,10 +12,12 @@ from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.closed_set import UNMATED
 from bioeval.results.open_set import IMPOSTORS
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.attempts import IdentificationJob, VerificationJob, require_values
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.random_galleries.options import Drawn, parse_drawn
+from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.tie_policies import TIES, check_max_rank
+from bioeval.tallies.verification_job import VerificationJob
 
 
 class TaskPlan(NamedTuple):

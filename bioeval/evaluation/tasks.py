@@ -16,15 +16,13 @@ from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.attempts import (
-    IdentificationJob,
-    is_symmetric,
-)
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.random_galleries.options import parse_drawn, refuse_interval
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Count all folds at once: each score by the fold of its probe and that of its template.
 
-Every kernel sees the same picture as in ``count``: the row's own subject at
-``own_start:own_stop``, everything else an impostor score, NaN no attempt. The cells cover the
-whole line: the first one is open below, the last one above, and one more is for NaN.
+As in ``count``, the row's own subject is at ``own_start:own_stop``, everything else is an impostor
+score, and NaN is no attempt. The cells cover the whole line: the first one is open below, the last
+one above, and one more is for NaN.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ from numba import njit, prange
 
 
 @njit(parallel=True, cache=True)
-def count_by_fold(
-    block, own_start, own_stop, row_fold, offset, width, inverse, low, high, shift, nan_cell,
-    room, tables,
-):  # fmt: skip
+def count_by_fold(block, own_start, own_stop, row_fold, offset, window, nan_cell, room, tables):
     """Count impostor scores into cells of their pair of folds.
 
     Parameters
@@ -23,11 +20,8 @@ def count_by_fold(
     row_fold : int64 array, shape (b,)
     offset : int32 array, shape (n,)
         Where the cells of each position's fold begin in a row of `tables`.
-    width, inverse, low, high : floats of the dtype of `block`
-        Of the cells: a power of two and its inverse, the number of the first cell, and that of
-        the last cell but one.
-    shift : int32
-        The number of the first cell.
+    window : CellWindow
+        The cells, in the dtype of `block`.
     nan_cell : int32
         The cell for NaN, counted from the first.
     room : int32 array, shape (chunks, n)
@@ -36,6 +30,11 @@ def count_by_fold(
     """
     b, n = block.shape
     chunks = room.shape[0]
+    width = window.width
+    inverse = window.inverse
+    low = window.low
+    high = window.high
+    shift = np.int32(window.first)
     one = np.int32(1)
     half = n // 2
     for c in prange(chunks):
@@ -89,18 +88,15 @@ def gather_by_fold(block, own_start, own_stop, self_position, row_fold, fold, ou
 
 
 @njit(parallel=True, cache=True)
-def collect_by_fold(
-    block, own_start, own_stop, width, inverse, low, high, shift, wanted, above, upto, found,
-    out, place,
-):  # fmt: skip
+def collect_by_fold(block, own_start, own_stop, window, wanted, above, upto, found, out, place):
     """Collect the impostor scores of each row that lie in wanted cells, with their positions.
 
-    Most pieces of a row have none, which is found out by comparisons alone, without branches.
+    Most pieces of a row hold no such score; comparisons without branches find that out.
 
     Parameters
     ----------
-    width, inverse, low, high, shift
-        As for :func:`count_by_fold`.
+    window : CellWindow
+        The cells, in the dtype of `block`.
     wanted : uint8 array, shape (cells,)
     above, upto : floats of the dtype of `block`
         No wanted score is at most `above` (NaN: there is no such bound), or larger than `upto`.
@@ -111,6 +107,11 @@ def collect_by_fold(
     """
     b, n = block.shape
     most = out.shape[1]
+    width = window.width
+    inverse = window.inverse
+    low = window.low
+    high = window.high
+    shift = np.int32(window.first)
     for i in prange(b):
         row = block[i]
         filled = np.int64(0)

@@ -13,7 +13,7 @@ def fuse_extreme(block, columns, starts, self_position, sign, fused, place):
     Parameters
     ----------
     block : float array, shape (b, n)
-        Distances; NaN = no attempt. Group ``g`` stands at ``starts[g]:starts[g + 1]``.
+        Distances; NaN = no attempt. Group ``g`` is at ``starts[g]:starts[g + 1]``.
     columns : int64 array, shape (1, n)
         Place of each template in the gallery's own order.
     starts : int64 array, shape (g + 1,)

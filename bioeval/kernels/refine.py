@@ -1,29 +1,96 @@
-"""Second looks at the impostor scores: between genuine scores, and inside a few windows."""
+"""The second pass over impostor scores: counted between genuine scores, or collected."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
 
 
-@njit(parallel=True, cache=True)
-def count_gaps(block, own_start, own_stop, marks, base, scale, guide, below, equal):
-    """Count impostor scores between, and exactly at, the marks (the distinct genuine scores).
+class FlaggedCells(NamedTuple):
+    """Cells of the first pass, some of which are looked into.
 
-    ``below[c, i]`` gets the scores with ``marks[i - 1] < x < marks[i]``, ``equal[c, i]`` those at
-    ``marks[i]``. The guide is the one of ``count_thresholds``.
+    Attributes
+    ----------
+    width, inverse, low, high, first : floats of the dtype of the scores
+        As for :class:`CellWindow`; nothing is wanted of the outermost cells.
+    flags : uint8 array, shape (cells,)
+        1 for cells to look into.
+    """
+
+    width: Any
+    inverse: Any
+    low: Any
+    high: Any
+    first: Any
+    flags: np.ndarray
+
+
+class GenuineCells(NamedTuple):
+    """Narrow cells, from the first flagged cell to the last, that lead to the genuine scores.
+
+    Attributes
+    ----------
+    width, inverse, low, high, first : floats of the dtype of the scores
+        As for :class:`CellWindow`.
+    places : uint32 array, shape (cells + 1,)
+        The first genuine score that is not below each cell, and after all; empty to count nothing.
+    wanted : uint8 array, shape (cells,)
+        1 for cells whose impostor scores are collected besides.
+    scores : array of the dtype of the scores, shape (u + 1,), increasing
+        The distinct genuine scores, and infinity as a guard.
+    counts : int32 array, shape (chunks, 2 u + 2), added to
+        Entry ``2 i`` gets the impostor scores with ``scores[i - 1] < x < scores[i]``, and
+        ``2 i + 1`` those at ``scores[i]``.
+    """
+
+    width: Any
+    inverse: Any
+    low: Any
+    high: Any
+    first: Any
+    places: np.ndarray
+    wanted: np.ndarray
+    scores: np.ndarray
+    counts: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Room for one row of each chunk.
+
+    Attributes
+    ----------
+    cells : uint16 array, shape (chunks, n)
+    kept : float array, shape (chunks, n + 1)
+        Scores of flagged cells.
+    narrow : uint32 array, shape (chunks, n + 1)
+        Their narrow cells.
+    """
+
+    cells: np.ndarray
+    kept: np.ndarray
+    narrow: np.ndarray
+
+
+@njit(parallel=True, cache=True)
+def count_between(block, own_start, own_stop, genuine, base, scale, guide, below, equal):
+    """Count impostor scores between, and exactly at, the distinct genuine scores.
+
+    ``below[c, i]`` gets the scores with ``genuine[i - 1] < x < genuine[i]``, ``equal[c, i]`` those
+    at ``genuine[i]``. The guide is the one of ``count_thresholds``.
 
     Parameters
     ----------
-    marks : float64 array, shape (u,), increasing
+    genuine : float64 array, shape (u,), increasing
     below : int64 array, shape (chunks, u + 1), added to
     equal : int64 array, shape (chunks, u), added to
     """
     b = block.shape[0]
     chunks = below.shape[0]
     places = len(guide) - 1
-    u = len(marks)
-    last = marks[u - 1]
+    u = len(genuine)
+    last = genuine[u - 1]
     for c in prange(chunks):
         under = below[c]
         at = equal[c]
@@ -47,11 +114,11 @@ def count_gaps(block, own_start, own_stop, marks, base, scale, guide, below, equ
                     high = guide[place + 1]
                     while low < high:
                         middle = (low + high) // 2
-                        if marks[middle] < x:
+                        if genuine[middle] < x:
                             low = middle + 1
                         else:
                             high = middle
-                    if marks[low] == x:
+                    if genuine[low] == x:
                         at[low] += 1
                     else:
                         under[low] += 1
@@ -62,7 +129,7 @@ def count_gaps(block, own_start, own_stop, marks, base, scale, guide, below, equ
 def collect_windows(block, own_start, own_stop, lows, highs, piece, found, out):
     """Collect the impostor scores of each row that lie in any window ``(low, high]``.
 
-    Most pieces of a row have none, which is found out by comparisons alone, without branches.
+    Most pieces of a row hold no such score; comparisons without branches find that out.
 
     Parameters
     ----------
@@ -107,8 +174,11 @@ def collect_windows(block, own_start, own_stop, lows, highs, piece, found, out):
 @njit
 def find_cells(line, index, window):
     """Write the cell of each score; those beyond the window into its outermost ones."""
-    width, inverse, low, high, first = window
-    shift = np.int32(first)
+    width = window.width
+    inverse = window.inverse
+    low = window.low
+    high = window.high
+    shift = np.int32(window.first)
     for p in range(len(line)):
         x = line[p]
         y = x * inverse
@@ -140,22 +210,26 @@ def keep_flagged(line, index, flags, kept, filled):
 
 
 @njit
-def count_kept(kept, fine, window, places, wanted, marks, table, out):
-    """Count scores between, and exactly at, marks that their narrow cells lead to.
+def count_kept(kept, narrow, genuine, counts, out):
+    """Count scores between, and exactly at, the genuine scores that their narrow cells lead to.
 
     Return how many lie in wanted cells; those are written as far as there is room.
     """
-    width, inverse, _, _, first = window
-    shift = np.int32(first)
+    width = genuine.width
+    inverse = genuine.inverse
+    places = genuine.places
+    wanted = genuine.wanted
+    scores = genuine.scores
+    shift = np.int32(genuine.first)
     filled = np.int64(0)
     for p in range(len(kept)):
         x = kept[p]
         z = np.ceil(x * inverse)
         k = np.int32(z) + np.int32(z * width < x)
-        fine[p] = np.uint32(k - shift)
+        narrow[p] = np.uint32(k - shift)
     for p in range(len(kept)):
         x = kept[p]
-        cell = fine[p]
+        cell = narrow[p]
         if wanted[cell]:
             if filled < len(out):
                 out[filled] = x
@@ -164,70 +238,57 @@ def count_kept(kept, fine, window, places, wanted, marks, table, out):
         high = places[cell + np.uint32(1)]
         while high - low > 4:
             middle = (low + high) >> np.uint32(1)
-            if marks[middle] < x:
+            if scores[middle] < x:
                 low = np.uint32(middle + np.uint32(1))
             else:
                 high = np.uint32(middle)
         # Two steps that take no branch; more are so rare that one costs little.
-        low = np.uint32(low + np.uint32(marks[low] < x))
-        low = np.uint32(low + np.uint32(marks[low] < x))
-        while marks[low] < x:
+        low = np.uint32(low + np.uint32(scores[low] < x))
+        low = np.uint32(low + np.uint32(scores[low] < x))
+        while scores[low] < x:
             low = np.uint32(low + np.uint32(1))
-        table[np.uint32(2) * low + np.uint32(marks[low] == x)] += np.int32(1)
+        counts[np.uint32(2) * low + np.uint32(scores[low] == x)] += np.int32(1)
     return filled
 
 
+@njit
+def look_into_row(row, start, stop, flagged, genuine, scratch, chunk, out):
+    """Collect, or count, the impostor scores of one row; return how many are collected."""
+    index = scratch.cells[chunk]
+    flags = flagged.flags
+    find_cells(row, index, flagged)
+    if len(genuine.places) == 0:
+        filled = collect_flagged(row[:start], index[:start], flags, out, 0)
+        return collect_flagged(row[stop:], index[stop:], flags, out, filled)
+    kept = scratch.kept[chunk]
+    held = np.uint64(0)
+    held = keep_flagged(row[:start], index[:start], flags, kept, held)
+    held = keep_flagged(row[stop:], index[stop:], flags, kept, held)
+    return count_kept(kept[:held], scratch.narrow[chunk], genuine, genuine.counts[chunk], out)
+
+
 @njit(parallel=True, cache=True)
-def look_rows(
-    block, own_start, own_stop, window, flags, cells, found, out,
-    fine_window, places, wanted, marks, kept, fine, tables,
-):  # fmt: skip
-    """Collect the impostor scores of some cells, or count those of some cells between marks.
+def look_rows(block, own_start, own_stop, flagged, genuine, scratch, found, out):
+    """Collect the impostor scores of some cells, or count those between genuine scores.
 
     Parameters
     ----------
-    window : floats of the dtype of `block`, shape (5,)
-        Width and inverse of the cells, the numbers of the outermost ones, beyond which there is
-        nothing to look for, and the number that is entry 0 of `flags`.
-    flags : uint8 array
-        1 for cells to look at.
-    cells : uint16 array, shape (chunks, n)
-        Room for the cells of a row.
+    flagged : FlaggedCells
+        The cells that are looked into.
+    genuine : GenuineCells
+        Where to count; without places every score of a flagged cell is collected.
+    scratch : Scratch
+        Room for one row of each chunk.
     found, out
-        As for :func:`collect_windows`; of all flagged cells, or of the wanted ones among these.
-    fine_window : floats, shape (5,)
-        Narrower cells, that hold few marks each: from the first flagged cell to the last.
-    places : uint32 array
-        The first mark that is not below each narrow cell, and after all; empty to count nothing.
-    wanted : uint8 array
-        1 for narrow cells whose scores are also collected.
-    marks : array of the dtype of `block`, shape (u + 1,), increasing
-        The last one infinite, as a guard.
-    kept, fine : arrays, shape (chunks, n + 1)
-        Room for the scores of a row, and for their narrow cells.
-    tables : int32 array, shape (chunks, 2 u + 2), added to
-        Entry ``2 i`` gets the scores with ``marks[i - 1] < x < marks[i]``, ``2 i + 1`` those at
-        ``marks[i]``.
+        As for :func:`collect_windows`: of all flagged cells, or of the wanted ones among these.
     """
     b = block.shape[0]
-    chunks = cells.shape[0]
+    chunks = scratch.cells.shape[0]
     for c in prange(chunks):
-        index = cells[c]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            find_cells(row, index, window)
-            start = own_start[i]
-            stop = own_stop[i]
-            if len(places) == 0:
-                filled = collect_flagged(row[:start], index[:start], flags, out[i], 0)
-                found[i] = collect_flagged(row[stop:], index[stop:], flags, out[i], filled)
-            else:
-                held = np.uint64(0)
-                held = keep_flagged(row[:start], index[:start], flags, kept[c], held)
-                held = keep_flagged(row[stop:], index[stop:], flags, kept[c], held)
-                found[i] = count_kept(
-                    kept[c, :held], fine[c], fine_window, places, wanted, marks, tables[c], out[i]
-                )
+            found[i] = look_into_row(
+                block[i], own_start[i], own_stop[i], flagged, genuine, scratch, c, out[i]
+            )
 
 
 def _least_of(size):

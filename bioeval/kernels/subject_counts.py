@@ -1,6 +1,6 @@
-"""Impostor scores counted between thresholds for each pair of subjects, and whose scores are whose.
+"""Impostor scores counted between thresholds for each pair of subjects; genuine scores listed.
 
-The rows of a block stand side by side by subject, so that each pair of subjects is counted by one
+The rows of a block are ordered by subject, so that each pair of subjects is counted by one
 thread.
 """
 
@@ -17,7 +17,7 @@ def count_pairs(block, starts, own, self_position, row_starts, thresholds, count
     Parameters
     ----------
     block : float array, shape (b, n)
-        Distances; NaN = no attempt. Group ``g`` stands at columns ``starts[g]:starts[g + 1]``.
+        Distances; NaN = no attempt. Group ``g`` is at columns ``starts[g]:starts[g + 1]``.
     starts : int64 array, shape (g + 1,)
     own, self_position : int64 arrays, shape (b,)
         The group of the row's own subject, which is left out, and the template that is the probe

@@ -16,6 +16,7 @@ from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.results.open_set_points import OpenSetPoints
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.about import About
+from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import (
     FAR_TARGETS,
@@ -23,7 +24,6 @@ from bioeval.tallies.points import (
 )
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
-    cell_exponent,
     check_thresholds,
     default_grid,
     linear_grid,

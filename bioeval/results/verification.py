@@ -10,16 +10,10 @@ from bioeval.base.variables import VERIFICATION
 from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.support import equal_error_variables, point_variables, support_warnings
+from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.second_pass.search import bin_bounds
-from bioeval.tallies.thresholds import (
-    DEFAULT_COUNT,
-    cell_exponent,
-    default_grid,
-    joint_exponent,
-    to_user,
-    with_infinities,
-)
+from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
 
 # Variables that need every impostor score; absent with auc=False.
 EVERY_SCORE = ("auc", "d_prime", "eer_hull", *(scalar.name for scalar in OPTIMA))

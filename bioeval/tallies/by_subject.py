@@ -11,9 +11,9 @@ from bioeval.kernels import subject_counts as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.by_subject_thresholds import choose_thresholds
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.verification_job import VerificationJob
 
 # Counts of a part of a block: subjects of probes x subjects of the gallery x bins.
 _ROOM = 1 << 24

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.attempts import ImpostorBlock, VerificationJob
+from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import EqualError
-from bioeval.tallies.thresholds import edges_of
+from bioeval.tallies.verification_job import VerificationJob
 
 # Up to this many distinct scores, each is a threshold, and nothing is interpolated.
 EXACT = 512
@@ -49,7 +49,7 @@ def choose_thresholds(
         reached = np.cumsum(counts)
     else:
         cells = tally.impostor
-        edges = edges_of(cells.first, len(cells.counts), cells.exponent)
+        edges = cells.grid.edges
         reached = cells.negative_infinite + np.cumsum(cells.counts)
     points = tally.points
     error = EqualError() if points is None else points.equal_error

@@ -1,4 +1,4 @@
-"""Tallies: what was counted, in integers that merge.
+"""Tallies: counts of attempts, in integers that merge.
 
 Evaluating two disjoint sets of probes and merging their tallies equals evaluating both at once.
 Everything here is in internal distances (see :mod:`bioeval.tallies.thresholds`).
@@ -16,13 +16,13 @@ import numpy as np
 
 from bioeval.base.errors import MergeError
 from bioeval.scores.about import About
+from bioeval.tallies.cells import CELLS, CellGrid
 from bioeval.tallies.points import VerificationPoints
-from bioeval.tallies.thresholds import CELLS, cells_of, edge_of
 
 
 @dataclass
 class CellCounts:
-    """Scores counted into cells ``((k - 1) w, k w]``, ``w = 2 ** exponent``, from cell `first`.
+    """Scores counted into the cells of a :class:`CellGrid`, and infinite ones.
 
     The exponent is the least whose cells cover the scores (:func:`cell_exponent`); it follows
     from the scores alone, so merged counts have the very cells that counting everything at once
@@ -36,6 +36,11 @@ class CellCounts:
     positive_infinite: int = 0
 
     @property
+    def grid(self) -> CellGrid:
+        """The cells."""
+        return CellGrid(self.exponent, self.first, len(self.counts))
+
+    @property
     def total(self) -> int:
         """The number of scores counted."""
         return int(self.counts.sum()) + self.negative_infinite + self.positive_infinite
@@ -45,10 +50,9 @@ class CellCounts:
         """Upper edges of the first and the last cell; (inf, -inf) without finite scores."""
         if not len(self.counts):
             return math.inf, -math.inf
-        last = self.first + len(self.counts) - 1
+        low, high = self.grid.edges[[0, -1]].tolist()
         # Past the largest float there is no finite edge, nor a finite score.
-        high = min(edge_of(last, self.exponent), sys.float_info.max)
-        return edge_of(self.first, self.exponent), high
+        return low, min(high, sys.float_info.max)
 
     def fitted(self) -> CellCounts:
         """Return the same counts without empty cells at the ends, in as wide cells as it takes."""
@@ -97,8 +101,8 @@ class CellCounts:
         Exact at cell edges, at and beyond the ends of the range, and at the infinities.
         """
         before = np.concatenate([[0], np.cumsum(self.counts)])
-        cells = cells_of(thresholds, self.exponent) - self.first + 1
-        taken = np.clip(cells, 0, len(self.counts)).astype(np.int64)
+        places = self.grid.places_of(thresholds)
+        taken = np.clip(places + 1, 0, len(self.counts)).astype(np.int64)
         out = before[taken] + self.negative_infinite
         out[thresholds == -np.inf] = self.negative_infinite
         out[thresholds == np.inf] = self.total

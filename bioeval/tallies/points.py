@@ -7,6 +7,8 @@ definitions are in ``docs/definitions.md``, "Operating points".
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,10 +17,10 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 
-# The targets that results report unless others are asked for.
+# The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
 
-# Prior share of genuine attempts, cost of a false reject, cost of a false accept: half total
+# Prior proportion of genuine attempts, cost of a false reject, cost of a false accept: half total
 # error rate.
 COSTS = ((0.5, 1.0, 1.0),)
 
@@ -49,7 +51,7 @@ def check_costs(costs: Any) -> np.ndarray:
     good = np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
     if not good:
         raise DataError(
-            f"costs is {costs!r}; expected rows of (prior, c_miss, c_fa), the prior share of "
+            f"costs is {costs!r}; expected rows of (prior, c_miss, c_fa), the prior proportion of "
             "genuine attempts in [0, 1] and costs of at least 0"
         )
     return array
@@ -111,7 +113,7 @@ def _number(x: float) -> float | int:
 
 @dataclass
 class EqualError:
-    """The equal error rate and what belongs to it; NaN where it is not defined."""
+    """The equal error rate, its threshold and its bracket; NaN where it is not defined."""
 
     eer: float = np.nan
     eer_threshold: float = np.nan
@@ -134,7 +136,7 @@ def equal_error(curve: Curve) -> EqualError:
     zero = one - 1
     f0, r0, f1, r1 = curve.far(zero), curve.frr(zero), curve.far(one), curve.frr(one)
     weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-    # Ties are told from the counts, over a common denominator: rates are rounded.
+    # Compare as integers over a common denominator, so that ties are exact.
     (a0, b0), (a1, b1) = curve.common(zero), curve.common(one)
     at = zero if max(a0, b0) <= max(a1, b1) else one
     # The loosest point with FRR >= FAR is point 1 where the two are equal there.
@@ -203,25 +205,25 @@ class VerificationPoints:
 
 
 @dataclass
-class Gaps:
-    """Where the impostor scores lie among the genuine ones.
+class GenuineRanks:
+    """Impostor counts at each distinct genuine score: the corner points of the ROC.
 
     Attributes
     ----------
-    marks : float64 array, shape (u,)
+    scores : float64 array, shape (u,)
         The distinct genuine scores, increasing.
-    below, at : int64 arrays, shape (u,)
-        Impostor scores smaller than each mark, and exactly at it.
     genuine : int64 array, shape (u,)
-        Genuine scores at each mark.
+        Genuine attempts with each score.
+    below, equal : int64 arrays, shape (u,)
+        Impostor attempts with a smaller score, and with the very same.
     impostor : int
         All impostor attempts.
     """
 
-    marks: np.ndarray
-    below: np.ndarray
-    at: np.ndarray
+    scores: np.ndarray
     genuine: np.ndarray
+    below: np.ndarray
+    equal: np.ndarray
     impostor: int
 
     def auc(self) -> float:
@@ -229,60 +231,76 @@ class Gaps:
         total = int(self.genuine.sum())
         if not total or not self.impostor:
             return float("nan")
-        # Twice the number of impostor scores farther than each mark, ties once.
-        farther = 2 * self.impostor - 2 * self.below - self.at
+        # Twice the number of impostor scores above each genuine score, ties once.
+        above = 2 * self.impostor - 2 * self.below - self.equal
         if 2 * self.impostor * total < 2**62:
-            twice = int(np.dot(self.genuine, farther))
+            twice = int(np.dot(self.genuine, above))
         else:
-            twice = sum(int(a) * int(b) for a, b in zip(self.genuine, farther, strict=True))
+            twice = sum(int(a) * int(b) for a, b in zip(self.genuine, above, strict=True))
         return twice / (2 * total * self.impostor)
 
     def exact_cost(self, point: int, p: float, miss: float, accept: float) -> Fraction:
-        """Return the cost of one of the best points, without rounding."""
+        """Return the cost of a corner point, without rounding."""
         total = int(self.genuine.sum())
         fr = total - int(self.genuine[:point].sum())
-        fa = int(self.below[point - 1] + self.at[point - 1]) if point else 0
+        fa = int(self.below[point - 1] + self.equal[point - 1]) if point else 0
         missed = Fraction(p) * Fraction(miss) * Fraction(fr, total)
         return missed + (1 - Fraction(p)) * Fraction(accept) * Fraction(fa, self.impostor)
 
-    def best_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def corner_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (threshold, FAR, FRR) of all points that can be optimal under any cost.
 
         Those are reject-all and the points at genuine scores: between two of them more impostors
         are accepted and no genuine score is.
         """
         total = int(self.genuine.sum())
-        far = np.concatenate([[0.0], (self.below + self.at) / self.impostor])
+        far = np.concatenate([[0.0], (self.below + self.equal) / self.impostor])
         frr = np.concatenate([[1.0], (total - np.cumsum(self.genuine)) / total])
-        return np.concatenate([[-np.inf], self.marks]), far, frr
+        return np.concatenate([[-np.inf], self.scores]), far, frr
 
 
 # Points of nearly the same cost that are compared without rounding.
 EXACT_COSTS = 1000
 
 
-def min_costs(gaps: Gaps, costs: np.ndarray, reject_all: float) -> tuple[np.ndarray, np.ndarray]:
+def cheapest(cost: np.ndarray, exact: Callable[[int], Fraction]) -> int:
+    """Return the first point of least cost; rounding does not choose among equals.
+
+    Parameters
+    ----------
+    cost : float64 array
+        Of each point, from strict to loose.
+    exact : callable
+        Returns the cost of a point without rounding.
+    """
+    near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
+    if not 1 < len(near) <= EXACT_COSTS:
+        return int(np.argmin(cost))
+    costs = [exact(int(i)) for i in near]
+    return int(near[costs.index(min(costs))])
+
+
+def min_costs(
+    ranks: GenuineRanks, costs: np.ndarray, reject_all: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the least cost ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest threshold.
 
     Parameters
     ----------
     costs : float64 array, shape (c, 3)
-        Rows of (p, c_miss, c_fa), p the share of genuine attempts expected in use.
+        Rows of (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.
     reject_all : float
         The threshold that rejects everything; NaN where there is none.
     """
-    threshold, far, frr = gaps.best_points()
+    threshold, far, frr = ranks.corner_points()
     threshold[0] = reject_all
-    least, where = np.empty(len(costs)), np.empty(len(costs))
+    best = np.empty(len(costs), dtype=np.int64)
+    least = np.empty(len(costs))
     for i, (p, miss, accept) in enumerate(costs):
         cost = p * miss * frr + (1 - p) * accept * far
-        best = int(np.argmin(cost))
-        near = np.nonzero(cost <= cost[best] * (1 + 1e-12))[0]
-        if 1 < len(near) <= EXACT_COSTS:  # rounding must not choose among equals
-            exact = [gaps.exact_cost(int(k), p, miss, accept) for k in near]
-            best = int(near[exact.index(min(exact))])
-        least[i], where[i] = cost[best], threshold[best]
-    return least, where
+        best[i] = cheapest(cost, functools.partial(ranks.exact_cost, p=p, miss=miss, accept=accept))
+        least[i] = cost[best[i]]
+    return least, threshold[best]
 
 
 def d_prime(genuine: tuple[float, float], impostor: tuple[float, float]) -> float:

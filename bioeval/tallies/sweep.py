@@ -1,7 +1,7 @@
 """One sweep for all tasks, where the scores allow it: floats in memory, without NaN or infinity.
 
-What does not fit (other dtypes, masks, failed comparisons, other fusions) is counted block by
-block by the general kernels; the counts are the same whichever way they were made.
+Everything else (other dtypes, masks, failed comparisons, other fusions) is counted block by block
+by the general kernels; the counts are the same either way.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ import numba
 import numpy as np
 
 from bioeval.kernels import sweep as kernel
+from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.attempts import IdentificationJob, VerificationJob, run_blocks
+from bioeval.tallies.cells import CELLS, CellGrid
+from bioeval.tallies.counters import CellCounter
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.divisions import Division
-from bioeval.tallies.thresholds import CELLS, exact_window
+from bioeval.tallies.divided_cells import DividedCells
+from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
+from bioeval.tallies.verification_job import VerificationJob
 
 # Scores in one call of the kernel, and rows looked at beforehand to place its cells.
 SWEEP_VALUES = 1 << 24
 SAMPLE_ROWS = 32
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
-# and the last two are for all that lies outside.
+# and the last two are for everything outside.
 WINDOW = 2 * CELLS + 3
 
 _KEYS: dict[np.dtype, Any] = {
@@ -43,6 +46,20 @@ def run_jobs(
     run = run_sweep if sweepable(scores, jobs) else run_blocks
     with threads_for(scores):
         return run(scores, reader, jobs, progress)
+
+
+def run_blocks(
+    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
+) -> list[Any]:
+    """Run jobs over the blocks of one sweep and return their tallies, in order."""
+    if isinstance(scores, PairScores):
+        for job in jobs:
+            job.add_pairs()
+    else:
+        for block in reader.blocks(progress):
+            for job in jobs:
+                job.add(block)
+    return [job.result() for job in jobs]
 
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
@@ -106,139 +123,142 @@ class _Sweep:
         self.scores, self.reader = scores, reader
         gallery = reader.gallery
         self.dtype = np.dtype(scores.base.dtype)
-        self.key_dtype = np.dtype(_KEYS[self.dtype])
+        self.keys = np.iinfo(_KEYS[self.dtype])
         if not scores.streams:
             self.base = writable_alias(scores.base)
             self.rows = scores.base_rows(np.arange(scores.shape[0]))
         order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
-        self.gathered = gallery.order is not None or scores.selects_columns
         # A streamed block comes with the columns of a selection already chosen.
         order = order if scores.streams else scores.base_columns(order)
-        # Without a sign, so that no index need be checked for being negative.
-        self.order = order.astype(np.uint32)
-        self.places = np.ascontiguousarray(gallery.columns[0])
+        self.gallery = kernel.Gallery(
+            order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
+            places=np.ascontiguousarray(gallery.columns[0]),
+            gathered=gallery.order is not None or scores.selects_columns,
+            starts=gallery.starts,
+        )
         self.own_size = gallery.own_stop - gallery.own_start
-        self.single = [j for j in jobs if _is(j, "single")]
-        self.multi = [j for j in jobs if _is(j, "multi")]
-        found = [j for j in jobs if isinstance(j, IdentificationJob)]
-        self.templates = [j for j in found if j.rank_unit == "template"]
-        self.subjects = [j for j in found if j.rank_unit == "subject"]
+        verification = [j for j in jobs if isinstance(j, VerificationJob)]
+        single, multi = ([j for j in verification if j.templates == x] for x in ("single", "multi"))
+        self.verification = (single, multi)
+        ranks = [j for j in jobs if isinstance(j, IdentificationJob)]
+        self.by_template = [j for j in ranks if j.rank_unit == "template"]
+        self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
+        self.wanted = kernel.Wanted(bool(single), bool(multi), bool(self.by_subject))
         chunks, n = numba.get_num_threads(), scores.shape[1]
-        self.buffer = np.empty((chunks, n + 1), dtype=self.dtype)
-        self.cells = np.empty((chunks, n), dtype=np.uint16)
-        self.fused = np.empty((chunks, len(gallery.starts) - 1), dtype=self.dtype)
-        self.limits = np.iinfo(self.key_dtype)
-        given = [j.given for j in (*self.single, *self.multi) if j.given is not None]
+        line = np.empty((chunks, n + 1), dtype=self.dtype)
+        self.scratch = kernel.Scratch(
+            line=line,
+            keys=line.view(self.keys.dtype),
+            cells=np.empty((chunks, n), dtype=np.uint16),
+            nearest=np.empty((chunks, len(gallery.starts) - 1), dtype=self.dtype),
+        )
+        given = [j.given for j in verification if j.given is not None]
         self.thresholds = given[0].thresholds if given else None
-        self.divisions: dict[Window, Division] = {}
+        self.divided: dict[CellGrid, DividedCells] = {}
 
     def count(self, low: int, high: int) -> bool:
-        """Count rows ``low:high`` for all jobs; False if some score has no place."""
-        windows = self._windows(low, high)
-        asked = (self.single, self.multi)
-        if any(jobs and window is None for jobs, window in zip(asked, windows, strict=True)):
+        """Count rows ``low:high`` for all jobs; False if some score has no cell."""
+        grids = self._grids(low, high)
+        if None in grids:
             return False
-        divisions = self._divided(windows)
-        gallery, dtype = self.reader.gallery, self.dtype
+        divided = self._divide([grid for grid in grids if grid is not None])
         rows = slice(low, high)
-        if self.scores.streams:
-            base = np.ascontiguousarray(self.scores.read_rows(low, high), dtype=dtype)
-            numbers = np.arange(high - low)
-        else:
-            base, numbers = self.base, self.rows[rows]
+        tables = [cells.tables(len(self.scratch.cells)) for cells in divided]
+        facts = self._facts(self.by_template, rows)
+        gallery = self.reader.gallery
         offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
-        genuine = np.empty(offsets[-1], dtype=dtype)
-        tables = [
-            np.zeros((len(self.cells), 2, division.entries if jobs else 0), dtype=np.int32)
-            for jobs, division in zip(asked, divisions, strict=True)
-        ]
-        facts = self._facts(self.templates, rows)
-        subject_facts = self._facts(self.subjects, rows)
+        genuine = np.empty(offsets[-1], dtype=self.dtype)
         kernel.sweep_rows(  # type: ignore[call-arg]
-            base, base.view(self.key_dtype), numbers, self.order, self.places, self.gathered,
-            self.scores.kind == "similarity", gallery.starts, gallery.own[rows],
-            gallery.self_position[rows], dtype.type(np.inf),
-            self.key_dtype.type(self.limits.max), self.key_dtype.type(self.limits.bits - 1),
-            bool(self.single), divisions[0].scalars, bool(self.multi), divisions[1].scalars,
-            bool(self.subjects), divisions[0].parts, divisions[1].parts,
-            self.buffer, self.buffer.view(self.key_dtype), self.cells, self.fused,
-            *tables, genuine, offsets, *facts, *subject_facts,
-        )  # fmt: skip
-        counts = [table.sum(axis=(0, 1), dtype=np.int64) for table in tables]
-        cells = [d.cells(c) if len(c) else c for d, c in zip(divisions, counts, strict=True)]
-        if any(len(c) and (c[0] or c[-2] or c[-1]) for c in cells):
+            self._matrix(rows),
+            self.gallery,
+            kernel.Probes(gallery.own[rows], gallery.self_position[rows], offsets),
+            self.wanted,
+            *tables,
+            genuine,
+            facts,
+            self._facts(self.by_subject, rows),
+            self.scratch,
+        )
+        counts = [table.counts.sum(axis=(0, 1), dtype=np.int64) for table in tables]
+        by_cell = [cells.by_cell(c) for cells, c in zip(divided, counts, strict=True)]
+        if any(c[0] or c[-2] or c[-1] for c in by_cell):
             return False
         mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
         others = self.scores.shape[1] - self.own_size[rows]
-        if (facts[5] != mates).any() or (facts[7] != others).any():
+        if (facts.mates != mates).any() or (facts.others != others).any():
             return False
-        for i, jobs in enumerate(asked):
+        scores = genuine[~np.isnan(genuine)], facts.mate[facts.mates > 0].astype(self.dtype)
+        for i, jobs in enumerate(self.verification):
+            grid = divided[i].grid
             for job in jobs:
-                job.cells.include(divisions[i].counts(cells[i]))
+                job.genuine.append(scores[i])
+                job.cells.include(
+                    CellCounts(grid.exponent, grid.first + 1, by_cell[i][1:-2]).fitted()
+                )
                 if job.given is not None:
-                    job.given.counts += divisions[i].between(counts[i])
-        for job in self.single:
-            job.genuine.append(genuine[~np.isnan(genuine)])
-        for job in self.multi:
-            job.genuine.append(facts[0][facts[5] > 0].astype(dtype))
-        for alike in (self.templates, self.subjects):  # they differ in what has no bearing here
-            for job in alike[1:]:
-                for name in FACTS:
-                    job.facts[name][rows] = alike[0].facts[name][rows]
+                    job.given.counts += divided[i].by_threshold(counts[i])
+        for alike in (self.by_template, self.by_subject):  # they differ in their results only
+            for other in alike[1:]:
+                for mine, found in zip(other.facts, alike[0].facts, strict=True):
+                    mine[rows] = found[rows]
         return True
 
-    def _divided(self, windows: Sequence[Window | None]) -> list[Division]:
-        """Return the cells of each window, divided at the given thresholds."""
-        used = [window or (0, 0) for window in windows]
-        self.divisions = {
-            window: self.divisions.get(window)
-            or Division.of(*window, WINDOW, self.thresholds, self.dtype)
-            for window in used
-        }  # those of blocks before are not held: their windows may have been many
-        return [self.divisions[window] for window in used]
-
-    def _facts(self, jobs: list[IdentificationJob], rows: slice) -> list[np.ndarray]:
-        """Return the arrays that the facts are written to: the first job's, or spare ones."""
-        if jobs:
-            return [jobs[0].facts[name][rows] for name in FACTS]
-        b = rows.stop - rows.start
-        return [np.zeros(b, float if name in ("mate", "other") else np.int64) for name in FACTS]
-
-    def _windows(self, low: int, high: int) -> tuple[Window | None, Window | None]:
-        """Return exponent and first cell of the tables, from the counts so far or a sample."""
-        jobs = [*self.single[:1], *self.multi[:1]]
-        if any(not len(job.cells.cells.counts) for job in jobs):
-            block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
-            windows: list[Window | None] = []
-            for wanted in (self.single, self.multi):
-                if not wanted:
-                    windows.append(None)
-                    continue
-                counter = type(wanted[0].cells)()
-                for sample in wanted[0].impostors(block):
-                    counter.add(*sample)
-                windows.append(_window(counter.result(), self.dtype))
-            return windows[0], windows[1]
-        return (
-            _window(self.single[0].cells.cells, self.dtype) if self.single else None,
-            _window(self.multi[0].cells.cells, self.dtype) if self.multi else None,
+    def _matrix(self, rows: slice) -> kernel.Matrix:
+        """Return the matrix, and which of its rows to count."""
+        if self.scores.streams:
+            values = self.scores.read_rows(rows.start, rows.stop)
+            values = np.ascontiguousarray(values, dtype=self.dtype)
+            numbers = np.arange(len(values))
+        else:
+            values, numbers = self.base, self.rows[rows]
+        return kernel.Matrix(
+            values=values,
+            keys=values.view(self.keys.dtype),
+            rows=numbers,
+            negated=self.scores.kind == "similarity",
+            infinity=self.dtype.type(np.inf),
+            key_mask=self.keys.dtype.type(self.keys.max),
+            key_shift=self.keys.dtype.type(self.keys.bits - 1),
         )
 
+    def _facts(self, jobs: list[IdentificationJob], rows: slice) -> RankFacts:
+        """Return the arrays that the facts are written to: the first job's, or spare ones."""
+        return facts_of_rows(jobs[0].facts, rows) if jobs else empty_facts(rows.stop - rows.start)
 
-# Exponent of the cells, and the number of the cell that is table entry 0.
-Window = tuple[int, int]
+    def _divide(self, grids: Sequence[CellGrid]) -> list[DividedCells]:
+        """Return the cells of each grid, divided at the given thresholds."""
+        self.divided = {
+            grid: self.divided.get(grid) or DividedCells.at(grid, self.thresholds, self.dtype)
+            for grid in grids
+        }  # those of blocks before are not kept: their grids may have been many
+        return [self.divided[grid] for grid in grids]
 
-FACTS = IdentificationJob.NAMES
+    def _grids(self, low: int, high: int) -> list[CellGrid | None]:
+        """Return the cells of single- and multi-template tables; None where they are not exact.
+
+        They are placed around the counts so far, or around those of a sample of rows.
+        """
+        jobs = [jobs[0] if jobs else None for jobs in self.verification]
+        counted = [None if job is None else job.cells.cells for job in jobs]
+        if any(cells is not None and not len(cells.counts) for cells in counted):
+            block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
+            counted = [None if job is None else _sample(job, block) for job in jobs]
+        unused = CellGrid(0, 0, WINDOW)
+        return [unused if cells is None else _around(cells, self.dtype) for cells in counted]
 
 
-def _is(job: Any, templates: str) -> bool:
-    return isinstance(job, VerificationJob) and job.templates == templates
+def _sample(job: VerificationJob, block: Block) -> CellCounts:
+    """Count the impostor scores of a block, on the side."""
+    counter = CellCounter()
+    for impostors in job.impostors(block):
+        counter.add(*impostors)
+    return counter.cells
 
 
-def _window(cells: CellCounts, dtype: np.dtype) -> Window | None:
-    """Return a window with the cells seen so far in its middle; None if it cannot be exact."""
+def _around(cells: CellCounts, dtype: np.dtype) -> CellGrid | None:
+    """Return a grid with the cells seen so far in its middle; None if it cannot be exact."""
     if not len(cells.counts):
         return None
     first = cells.first - (WINDOW - len(cells.counts)) // 2
-    exact = exact_window(cells.exponent, first, WINDOW, dtype)
-    return (cells.exponent, first) if exact else None
+    grid = CellGrid(cells.exponent, first, WINDOW)
+    return grid if grid.exact_in(dtype) else None

@@ -1,4 +1,4 @@
-"""Thresholds: what a user may give, the default grid, and cells with exact edges.
+"""Thresholds: those that a user may give, and the default grid.
 
 Inside bioeval everything is a distance: similarities are negated when they are read, and their
 thresholds with them. :func:`to_internal` and :func:`to_user` are the only places that know.
@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.cells import cell_of
 
 DEFAULT_COUNT = 1000
 
-# The largest number of thresholds that may be asked for by their number.
+# The largest number of evenly spaced thresholds.
 MOST = 10_000_000
-
-# Finest cells of a count: at most this many between the smallest and the largest score.
-CELLS = 1 << 12
-
-# No cell is narrower than this power of two, so that its inverse stays finite.
-LEAST_EXPONENT = -1022
 
 
 def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
@@ -68,6 +63,15 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
     return array
 
 
+def require_values(scores: Scores, task: str) -> None:
+    """Raise :class:`ProtocolError` where thresholds across rows mean nothing."""
+    if scores.kind == "order":
+        raise ProtocolError(
+            f"{task} compares scores of different rows with one threshold, but these scores hold "
+            'only the order within each row (kind="order"); closed_set and ranks can use them'
+        )
+
+
 def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
     """Turn a user's increasing thresholds into increasing distances."""
     return -thresholds[::-1] if kind == "similarity" else thresholds
@@ -77,99 +81,6 @@ def to_user(values: Any, kind: str) -> Any:
     """Turn a distance back into the user's units (a scalar or an array, order kept)."""
     # Adding 0.0 turns the other zero into plain 0.
     return 0.0 - values if kind == "similarity" else 0.0 + values
-
-
-def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
-    """Return the exponent of the narrowest cells that cover ``low..high`` in `cells` cells.
-
-    Cells are ``((k - 1) w, k w]`` with ``w = 2 ** exponent``: their edges are exact floats, a
-    score's cell is found without rounding, and two neighbours make one cell of the next exponent.
-    The exponent depends on the range alone and grows with it, which is why counts over parts of
-    the data can be joined into those of the whole.
-    """
-    largest = max(abs(low), abs(high))
-    least = LEAST_EXPONENT
-    if largest > 0:
-        # Edges must be exact: no finer than the spacing of floats at the largest score.
-        least = max(least, math.frexp(largest)[1] - 53)
-    exponent = least
-    span = math.ldexp(high / 2.0 - low / 2.0, 1 - least) if high > low else 0.0
-    if span >= cells:
-        exponent = max(least, least + math.frexp(span / cells)[1] - 1)
-    while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
-        exponent += 1
-    while exponent > least and cell_of(high, exponent - 1) - cell_of(low, exponent - 1) < cells:
-        exponent -= 1
-    return exponent
-
-
-def cell_of(value: float, exponent: int) -> int:
-    """Return the number ``k`` of the cell ``((k - 1) 2**e, k 2**e]`` that holds a finite value."""
-    k = math.ceil(math.ldexp(value, -exponent))
-    return k + 1 if edge_of(k, exponent) < value else k
-
-
-def edge_of(k: int, exponent: int) -> float:
-    """Return the upper edge of cell `k`; infinite past the largest float."""
-    try:
-        return math.ldexp(float(k), exponent)
-    except OverflowError:
-        return math.copysign(math.inf, k)
-
-
-def edges_of(first: int, count: int, exponent: int) -> np.ndarray:
-    """Return the upper edges of `count` cells from `first` on; infinite past the largest float."""
-    with np.errstate(over="ignore"):
-        return np.ldexp(first + np.arange(count, dtype=np.float64), exponent)
-
-
-def cells_of(values: np.ndarray, exponent: int) -> np.ndarray:
-    """Return the cell numbers of many values, as floats; infinite ones stay infinite."""
-    with np.errstate(over="ignore"):
-        k = np.ceil(np.ldexp(values, -exponent))
-        return k + (np.ldexp(k, exponent) < values)
-
-
-def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]], cells: int = CELLS) -> int:
-    """Return the least exponent, not below the one given, whose cells cover all the ranges.
-
-    That of two parts joined is that of the whole, however the whole was divided.
-    """
-    ranges = [(low, high) for low, high in ranges if low <= high]
-    if not ranges:
-        return exponent
-    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-    while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
-        exponent += 1
-    return exponent
-
-
-def exact_window(exponent: int, first: int, cells: int, dtype: np.dtype) -> bool:
-    """Say whether the cells of a window are found without rounding in arithmetic of a dtype.
-
-    Cell numbers, and one past them, must be whole numbers of the dtype and of 32 bits.
-    """
-    info = np.finfo(dtype)
-    largest = max(abs(first), abs(first + cells)) + 1
-    whole = largest < min(2 ** (info.nmant - 1), 2**30)
-    return whole and bool(info.minexp + 2 < exponent < info.maxexp - 32)
-
-
-def window_scalars(exponent: int, first: int, cells: int, dtype: np.dtype) -> tuple[Any, ...]:
-    """Return width and inverse of the cells, first and last but one number, and the first."""
-    numbers = (2.0**exponent, 2.0**-exponent, first, first + cells - 2, first)
-    return tuple(dtype.type(x) for x in numbers)
-
-
-def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return the largest numbers of a dtype that are not above the ends.
-
-    A score of the dtype is above the one exactly when it is above the other, so that windows
-    keep their meaning.
-    """
-    with np.errstate(over="ignore"):
-        near = ends.astype(dtype)
-    return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
 
 
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:

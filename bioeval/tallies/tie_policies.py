@@ -27,7 +27,7 @@ def rank_weights(
 
     Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
     ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are
-    mates, the first mate stands at the ``r``-th of the tied places with probability
+    mates, the first mate is at the ``r``-th of the tied places with probability
     ``C(T - r, m - 1) / C(T, m)``.
 
     Parameters
@@ -56,7 +56,7 @@ def place_weights(
     Parameters
     ----------
     closer, tied, before, mates_tied : int64 arrays, shape (p,)
-        Others closer than the best mate, exactly as close, those of them that stand before it in
+        Others closer than the best mate, exactly as close, those of them before it in
         the gallery, and mates exactly as close, itself among them.
     ties : str
         One of :data:`TIES`.

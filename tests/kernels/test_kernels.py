@@ -20,7 +20,9 @@ from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F40
 
 import bioeval as be
 from bioeval.kernels import count, fuse, ranks, refine, sweep
-from bioeval.tallies.attempts import guide_to
+from bioeval.kernels.argument_groups import RankFacts
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.counters import guide_to
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]
@@ -249,11 +251,11 @@ def test_rank_facts(seed, dtype, shared):
     if not shared:
         rng = np.random.default_rng(seed)
         columns = np.array([rng.permutation(n) for _ in case.rows], dtype=np.int64)
-    names = ("mate", "closer", "tied", "tied_before", "mates_tied", "mates", "other", "others")
-    out = {x: np.full(b, -7, dtype=float if x in ("mate", "other") else np.int64) for x in names}
-    ranks.rank_facts(
-        case.block, columns, case.own_start, case.own_stop, case.self_position, *out.values()
+    floats = ("mate", "other")
+    out = RankFacts(
+        *(np.full(b, -7, float if x in floats else np.int64) for x in RankFacts._fields)
     )
+    ranks.rank_facts(case.block, columns, case.own_start, case.own_stop, case.self_position, out)
     for i in case.rows:
         place = columns[0 if shared else i]
         mine, others = [], []
@@ -276,24 +278,25 @@ def test_rank_facts(seed, dtype, shared):
             "others": len(others),
         }
         for name, value in expected.items():
-            np.testing.assert_equal(out[name][i], value, err_msg=name)
+            np.testing.assert_equal(getattr(out, name)[i], value, err_msg=name)
 
 
 @each_case
 @pytest.mark.parametrize("chunks", [1, 3])
-@pytest.mark.parametrize("marks", [[0.25], [-INF, 0.0, 0.1, INF], [-1.0, 0.5], [-1e308, 1e308]])
-def test_count_gaps(seed, dtype, chunks, marks):
+@pytest.mark.parametrize("genuine", [[0.25], [-INF, 0.0, 0.1, INF], [-1.0, 0.5], [-1e308, 1e308]])
+def test_count_between(seed, dtype, chunks, genuine):
     case = Case(seed, dtype)
-    m = np.array(marks)
-    below = np.zeros((chunks, len(m) + 1), dtype=np.int64)
-    equal = np.zeros((chunks, len(m)), dtype=np.int64)
+    g = np.array(genuine)
+    below = np.zeros((chunks, len(g) + 1), dtype=np.int64)
+    equal = np.zeros((chunks, len(g)), dtype=np.int64)
+    own = case.own_start, case.own_stop
     with np.errstate(all="ignore"):
-        refine.count_gaps(case.block, case.own_start, case.own_stop, m, *guide_to(m), below, equal)
+        refine.count_between(case.block, *own, g, *guide_to(g), below, equal)
     scores = case.every_impostor()
-    assert equal.sum(axis=0).tolist() == [scores.count(x) for x in marks]
-    ends = [-INF, *marks, INF]
+    assert equal.sum(axis=0).tolist() == [scores.count(x) for x in genuine]
+    ends = [-INF, *genuine, INF]
     expected = [
-        sum((x > low or k == 0) and (x < high or k == len(marks)) for x in scores)
+        sum((x > low or k == 0) and (x < high or k == len(genuine)) for x in scores)
         for k, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True))
     ]
     assert below.sum(axis=0).tolist() == expected
@@ -334,50 +337,52 @@ def test_collect_windows(seed, dtype, piece, room, windows):
 @each_case
 @pytest.mark.parametrize("chunks", [1, 3])
 @pytest.mark.parametrize("room", [1, 9])
-@pytest.mark.parametrize("marks", [[], [0.25], [-1.0, 0.0, 0.1], list(np.linspace(-0.9, 0.5, 15))])
-def test_look_rows(seed, dtype, chunks, room, marks):
-    """Some cells are collected, and those that hold marks are counted between these."""
+@pytest.mark.parametrize(
+    "genuine", [[], [0.25], [-1.0, 0.0, 0.1], list(np.linspace(-0.9, 0.5, 15))]
+)
+def test_look_rows(seed, dtype, chunks, room, genuine):
+    """Some cells are collected, and those with genuine scores are counted between these."""
     case = Case(seed, dtype)
     case.tame()
-    kind = np.dtype(dtype).type
-    exact = np.append(np.array(marks, dtype=dtype), kind(INF))
-    for exponent, finer in ((-2, 1), (0, 3), (0, 0)):
-        width, first = 2.0**exponent, -20
-        window = tuple(map(kind, (width, 1 / width, first, first + 39, first)))
+    kind = np.dtype(dtype)
+    exact = np.append(np.array(genuine, dtype=dtype), kind.type(INF))
+    for exponent, bits in ((-2, 1), (0, 3), (0, 0)):
+        grid, width = CellGrid(exponent, -20, 41), 2.0**exponent
         chosen = {-2, 0, 1, 2, 4}  # cells whose scores are wanted
-        marked = {math.ceil(x / width) for x in exact[:-1].tolist()} if marks else set()
-        flags = np.zeros(41, dtype=np.uint8)  # cells -20 to 20, the outermost for what lies beyond
-        flags[[k - first for k in chosen | marked]] = 1
-        # From the first such cell to the last, each in 2 ** finer narrower ones.
+        marked = {math.ceil(x / width) for x in exact[:-1].tolist()} if genuine else set()
+        flags = np.zeros(grid.count, dtype=np.uint8)
+        flags[[k - grid.first for k in chosen | marked]] = 1
+        # From the first such cell to the last, each in 2 ** bits narrower ones.
         low, high = min(chosen | marked), max(chosen | marked)
-        fine_first = ((low - 1) << finer) + 1
-        narrow = 2.0 ** (exponent - finer)
-        fine_window = tuple(map(kind, (narrow, 1 / narrow, 0, 0, fine_first)))
-        edges = (fine_first - 1 + np.arange(((high - low + 1) << finer) + 1)) * narrow
-        places = np.searchsorted(exact[:-1], edges, side="right").astype(np.uint32)
-        wanted = np.repeat([k in chosen for k in range(low, high + 1)], 1 << finer).astype(np.uint8)
+        narrow = CellGrid(exponent, low, high - low + 1).narrower(bits)
+        places = np.searchsorted(exact[:-1], narrow.boundaries, side="right").astype(np.uint32)
+        wanted = np.repeat([k in chosen for k in range(low, high + 1)], 1 << bits).astype(np.uint8)
         n = case.block.shape[1]
-        cells = np.zeros((chunks, n), dtype=np.uint16)
-        kept = np.empty((chunks, n + 1), dtype=dtype)
-        fine = np.empty((chunks, n + 1), dtype=np.uint32)
         tables = np.zeros((chunks, 2 * len(exact)), dtype=np.int32)
         found = np.empty(len(case.block), dtype=np.int64)
         out = np.full((len(case.block), room), 77.0, dtype=dtype)
+        scratch = refine.Scratch(
+            cells=np.zeros((chunks, n), dtype=np.uint16),
+            kept=np.empty((chunks, n + 1), dtype=dtype),
+            narrow=np.empty((chunks, n + 1), dtype=np.uint32),
+        )
+        cells = refine.GenuineCells(
+            *narrow.window(kind), places if genuine else places[:0], wanted, exact, tables
+        )
+        flagged = refine.FlaggedCells(*grid.window(kind), flags)
+        own = case.own_start, case.own_stop
         with np.errstate(all="ignore"):
-            refine.look_rows(
-                case.block, case.own_start, case.own_stop, window, flags, cells, found, out,
-                fine_window, places if marks else places[:0], wanted, exact, kept, fine, tables,
-            )  # fmt: skip
+            refine.look_rows(case.block, *own, flagged, cells, scratch, found, out)
         expected, seen = [], []
         for i in case.rows:
             inside = [x for x in case.impostors(i) if abs(x) <= 19 * width]
             expected.append([x for x in inside if math.ceil(x / width) in chosen])
-            seen += [x for x in inside if marks and math.ceil(x / width) in chosen | marked]
+            seen += [x for x in inside if genuine and math.ceil(x / width) in chosen | marked]
         assert_collected(found, out, expected)
         ends = [-INF, *exact.tolist()]
-        gaps = [sum(a < x < b for x in seen) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        between = [sum(a < x < b for x in seen) for a, b in zip(ends[:-1], ends[1:], strict=True)]
         counted = tables.sum(axis=0)
-        assert counted[::2].tolist() == gaps
+        assert counted[::2].tolist() == between
         assert counted[1::2].tolist() == [seen.count(x) for x in exact.tolist()]
 
 

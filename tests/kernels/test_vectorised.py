@@ -16,6 +16,8 @@ import pytest
 from benchmarks import read_kernel as read
 
 from bioeval.kernels import count, refine, sweep
+from bioeval.kernels.argument_groups import CellWindow
+from bioeval.tallies.cells import CellGrid
 
 # Packed instructions, and the registers that they must stand with: several scores at a time.
 X86 = {
@@ -65,8 +67,8 @@ def instructions(kernel: Any, *args: Any) -> str:
     return "\n".join(line for line in lines if line and line[0] not in ".#_")
 
 
-def window(dtype: str) -> tuple[Any, ...]:
-    return tuple(np.dtype(dtype).type(x) for x in (0.5, 2, 0, 90, 0))
+def window(dtype: str) -> CellWindow:
+    return CellGrid(-1, 0, 92).window(np.dtype(dtype))
 
 
 def line(dtype: str) -> np.ndarray:

@@ -26,7 +26,7 @@ from bioeval.stats.identification import (
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import subject_weights
-from bioeval.tallies.attempts import IdentificationJob
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
 
 TARGETS = (0.5, 0.2, 0.0)

@@ -18,11 +18,11 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import subject_weights
 from bioeval.stats.verification import replicates
 from bioeval.tallies import by_subject_thresholds
-from bioeval.tallies.attempts import VerificationJob
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.points import COSTS, check_costs
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.verification_job import VerificationJob
 
 TARGETS = (0.5, 0.1, 0.0)
 

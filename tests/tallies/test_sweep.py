@@ -13,8 +13,11 @@ import bioeval as be
 from bioeval.kernels import sweep
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import sweep as sweeping
-from bioeval.tallies.attempts import IdentificationJob, VerificationJob, run_blocks
-from bioeval.tallies.divisions import Division
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.divided_cells import DividedCells
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.sweep import run_blocks
+from bioeval.tallies.verification_job import VerificationJob
 
 
 def jobs_for(scores, reader, thresholds=None):
@@ -204,40 +207,42 @@ FINER = {"none": 0, "one in a cell": 0, "at edges": 0, "two in a cell": 2}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("grid", GRIDS)
-def test_divided_cells_count_both(grid, dtype):
+@pytest.mark.parametrize("name", GRIDS)
+def test_divided_cells_count_both(name, dtype):
     """The cells as without thresholds, and how many scores lie between these."""
-    kind, exponent, first, count = np.dtype(dtype), -1, -3, 24
-    given = None if GRIDS[grid] is None else np.array(GRIDS[grid])
-    division = Division.of(exponent, first, count, given, kind)
-    assert division.finer == FINER.get(grid, division.finer)
+    grid = CellGrid(exponent=-1, first=-3, count=24)
+    given = None if GRIDS[name] is None else np.array(GRIDS[name])
+    divided = DividedCells.at(grid, given, np.dtype(dtype))
+    bits = grid.exponent - divided.narrow.exponent
+    assert bits == FINER.get(name, bits)
     rng = np.random.default_rng(3)
     line = np.concatenate([rng.uniform(-1.4, 8.9, 501), [0.0, -0.0, 0.5, 1.25, 0.75, 2.0]])
     if given is not None:
         line = np.concatenate([line, given[np.abs(given) < 8]])
     line = line.astype(dtype)
     index = np.empty(len(line), dtype=np.uint16)
-    tables = np.zeros((2, division.entries), dtype=np.int32)
-    sweep.find_cells(line, index, division.scalars)
-    sweep.count_cells(line, index, tables, *division.parts)
+    tables = divided.tables(1)
+    sweep.find_cells(line, index, tables)
+    sweep.count_cells(line, index, tables, 0)
     # Taken out again, as the probe's own subject is.
-    sweep.uncount_cells(line[5:9], index[5:9], tables[0], *division.parts)
+    sweep.uncount_cells(line[5:9], index[5:9], tables, 0)
     line = np.delete(line, slice(5, 9)).astype(float)
-    counted = tables.sum(axis=0)
-    expected = [0] * count
+    counted = tables.counts.sum(axis=(0, 1))
+    expected = [0] * grid.count
     for x in line:
-        expected[math.ceil(x / 0.5) - first] += 1
-    assert division.cells(counted).tolist() == expected
+        expected[math.ceil(x / 0.5) - grid.first] += 1
+    assert divided.by_cell(counted).tolist() == expected
     if given is not None:
         ends = [-math.inf, *given]
         between = [sum(a < x <= b for x in line) for a, b in itertools.pairwise(ends)]
         between[0] = sum(x <= given[0] for x in line)
-        assert division.between(counted).tolist() == [*between, sum(x > given[-1] for x in line)]
+        between.append(sum(x > given[-1] for x in line))
+        assert divided.by_threshold(counted).tolist() == between
 
 
 def test_crowded_thresholds_are_searched_for():
-    """Where not even the narrowest cells part them."""
+    """Where not even the narrowest cells separate them."""
     for thresholds, searched in (([0.3, 0.31], True), ([0.3, 1.3], False)):
-        division = Division.of(-1, 0, 24, np.array(thresholds), np.dtype(np.float32))
-        assert bool(len(division.bounds)) == searched
-        assert bool(len(division.limits)) != searched
+        divided = DividedCells.at(CellGrid(-1, 0, 24), np.array(thresholds), np.dtype(np.float32))
+        assert bool(len(divided.bounds)) == searched
+        assert bool(len(divided.limits)) != searched

@@ -21,9 +21,9 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.scores import blocks
 from bioeval.tallies import sweep as sweeping
-from bioeval.tallies.attempts import CellCounter, ThresholdCounter
+from bioeval.tallies.cells import cell_exponent
+from bioeval.tallies.counters import CellCounter, ThresholdCounter
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.thresholds import cell_exponent
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
@@ -72,7 +72,7 @@ def counted(values: list[float], data: Any) -> CellCounts:
     counter = CellCounter()
     for part in rows_of(values, data):
         counter.add(*part)
-    return counter.result()
+    return counter.cells
 
 
 def edges_of(cells: CellCounts) -> np.ndarray:

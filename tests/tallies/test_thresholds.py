@@ -1,4 +1,4 @@
-"""Thresholds: what may be given, the grid that is chosen, and the cells that counts come in."""
+"""Thresholds: those that may be given, and the default grid."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.tallies import thresholds as thr
+from bioeval.tallies.cells import cell_exponent
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
@@ -169,12 +170,12 @@ def test_the_default_grid_covers_the_range(data):
         st.sampled_from([0.0, -0.0, TINY, -TINY, LARGEST, -LARGEST, 1.0, 2.0**-1022]),
     )
     low, high = sorted([data.draw(number), data.draw(number)])
-    check_grid(thr.default_grid(low, high, thr.cell_exponent(low, high), 1000), low, high)
+    check_grid(thr.default_grid(low, high, cell_exponent(low, high), 1000), low, high)
 
 
 @pytest.mark.parametrize("count", [10, 100, 5000])
 def test_the_default_grid_of_another_number(count):
-    grid = thr.default_grid(0.137, 0.9, thr.cell_exponent(0.137, 0.9), count)
+    grid = thr.default_grid(0.137, 0.9, cell_exponent(0.137, 0.9), count)
     check_grid(grid, 0.137, 0.9, count)
 
 
@@ -316,63 +317,3 @@ def test_units_turn_back_and_forth():
     np.testing.assert_array_equal(thr.to_internal(given_t, "distance"), given_t)
     assert thr.to_user(0.25, "distance") == 0.25 and thr.to_user(0.25, "similarity") == -0.25
     assert not np.signbit(thr.to_user(np.float64(-0.0), "distance"))
-
-
-# ------------------------------------------------------------------------------- cells
-
-ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
-NEAR_FLOATS = st.builds(
-    lambda x, k: float(np.float64(x) + k * np.spacing(np.float64(x))),
-    st.floats(-1e6, 1e6),
-    st.integers(-4, 4),
-)
-SCORE = st.one_of(
-    ANY_FLOAT, NEAR_FLOATS, st.floats(0, 1, width=32), st.integers(-300, 300).map(float)
-)
-
-
-@settings(max_examples=300)
-@given(SCORE, SCORE)
-@example(0.0, 0.0)
-@example(TINY, -TINY)
-@example(LARGEST, -LARGEST)
-@example(1.0, 1.0 + 2**-52)
-def test_cells_cover_a_range_in_no_more_than_are_allowed(a, b):
-    low, high = min(a, b), max(a, b)
-    for cells in (2, 3, 64, 8192):
-        e = thr.cell_exponent(low, high, cells)
-        first, last = thr.cell_of(low, e), thr.cell_of(high, e)
-        assert last - first < cells
-        width = Fraction(2) ** e
-        for value, k in ((low, first), (high, last)):
-            assert (k - 1) * width < Fraction(value) <= k * width
-        finest = max(thr.LEAST_EXPONENT, math.frexp(max(abs(low), abs(high)))[1] - 53)
-        if e > finest and (low, high) != (0, 0):  # no finer cells would have done
-            assert thr.cell_of(high, e - 1) - thr.cell_of(low, e - 1) >= cells
-        for k in {first, last, (first + last) // 2}:
-            edge = thr.edge_of(k, e)
-            assert Fraction(edge) == k * width if math.isfinite(edge) else k * width > LARGEST
-        np.testing.assert_array_equal(thr.cells_of(np.array([low, high]), e), [first, last])
-
-
-@settings(max_examples=200)
-@given(st.lists(SCORE, min_size=2, max_size=6))
-def test_a_joint_exponent_is_that_of_the_whole_range(values):
-    parts = [sorted(values[:2]), *([x, x] for x in values[2:]), [INF, -INF]]
-    exponents = [thr.cell_exponent(*part) for part in parts[:-1]]
-    whole = thr.cell_exponent(min(values), max(values))
-    assert thr.joint_exponent(max(exponents), [tuple(part) for part in parts]) == whole
-    assert thr.joint_exponent(7, [(INF, -INF)]) == 7
-
-
-@settings(max_examples=300)
-@given(SCORE, SCORE, SCORE, SCORE)
-def test_cells_never_grow_finer_as_the_range_grows(a, b, c, d):
-    inner = (min(a, b), max(a, b))
-    outer = (min(a, b, c, d), max(a, b, c, d))
-    assert thr.cell_exponent(*inner) <= thr.cell_exponent(*outer)
-
-
-def test_cells_of_infinite_values():
-    found = thr.cells_of(np.array([-INF, 0.0, 0.5, 1.0, 1e308, INF]), -1022)
-    assert found[0] == -INF and found[-1] == INF and found[1] == 0

@@ -21,9 +21,9 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threa
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
-from bioeval.tallies.attempts import require_values
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import require_values
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,11 +12,11 @@ from bioeval.evaluation.cross.splits import Sides, SplitPlan
 from bioeval.results.open_set import impostor_probes
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.attempts import IdentificationJob
-from bioeval.tallies.by_fold import judge_listed
+from bioeval.tallies.by_fold.thresholds import judge_listed
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Attempts
+from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.tie_policies import rank_weights
 
 
@@ -47,7 +47,7 @@ def identify_views(
         made = Fold.of_ranks(*both, options.ranks, *sizes)
         made.galleries = train.gallery, test.gallery
         return made
-    judged = judge_listed(train.attempts(), test.attempts(), options.rule, options.fixed)
+    judged = judge_listed(train.attempts(), test.attempts(), options.distance_rule)
     made = Fold.of_judged(judged, *sizes)
     made.galleries = train.gallery, test.gallery
     t = judged.chosen.threshold

@@ -12,8 +12,8 @@ from bioeval.results.open_set import role_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import BOOTSTRAPS
-from bioeval.tallies.attempts import TEMPLATES
 from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.verification_job import TEMPLATES
 
 TASKS = ("verification", "open_set", "closed_set")
 TIES = ("pessimistic", "optimistic", "stable")
@@ -32,8 +32,8 @@ class FoldOptions:
         Increasing ranks of DIR and CMS.
     impostors : str
         Of identification; ``"auto"`` until :meth:`with_role`.
-    fixed : float
-        The threshold of the rule ``"fixed"``, as a distance; see :meth:`for_kind`.
+    kind : str
+        Of the scores; see :meth:`for_kind`.
     """
 
     task: str
@@ -45,7 +45,7 @@ class FoldOptions:
     ties: str
     impostors: str
     interval: str
-    fixed: float = np.nan
+    kind: str = "distance"
 
     def __post_init__(self) -> None:
         require_choice("task", self.task, TASKS)
@@ -60,11 +60,13 @@ class FoldOptions:
         return self.task.replace("_", "-")
 
     def for_kind(self, kind: str) -> FoldOptions:
-        """Return the options for scores of a kind, with a fixed threshold as a distance."""
-        if self.rule.name != "fixed":
-            return self
-        t = self.rule.values[0]
-        return replace(self, fixed=-t if kind == "similarity" else t)
+        """Return the options for scores of a kind."""
+        return replace(self, kind=kind)
+
+    @property
+    def distance_rule(self) -> Rule:
+        """The rule, with a threshold that it gives as a distance."""
+        return self.rule.as_distance(self.kind)
 
     def with_role(self, scores: Scores | None = None) -> FoldOptions:
         """Return the options with the impostors of these scores; None for trained systems."""

@@ -22,11 +22,12 @@ from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
-from bioeval.tallies.attempts import IdentificationJob, VerificationJob, require_values
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import check_thresholds, to_internal, to_user
+from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.tie_policies import check_max_rank
+from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr

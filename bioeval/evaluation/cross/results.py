@@ -17,7 +17,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
 from bioeval.stats.repeated import nadeau_bengio
-from bioeval.tallies.by_fold import Judged
+from bioeval.tallies.by_fold.thresholds import Judged
 from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.stats.pooled import PooledRates
-from bioeval.tallies.attempts import is_symmetric, require_values
-from bioeval.tallies.by_fold import Judged, judge_listed, judge_two
+from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
 from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
-from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.thresholds import require_values, to_user
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -194,12 +194,11 @@ def study_threshold(
 
 def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
     """Choose the threshold on all data, and count them at it."""
-    fixed = rule.values[0] if rule.name == "fixed" else math.nan
-    fixed = -fixed if scores.kind == "similarity" else fixed
+    rule = rule.as_distance(scores.kind)
     if isinstance(scores, PairScores):
         every = listed_attempts(scores, np.arange(scores.shape[0]))
-        return judge_listed(every, every, rule, fixed)
-    return judge_two(scores, scores, rule, fixed, templates, fusion)
+        return judge_listed(every, every, rule)
+    return judge_two(scores, scores, rule, templates, fusion)
 
 
 def _by_subject(

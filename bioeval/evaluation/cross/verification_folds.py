@@ -9,10 +9,11 @@ from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import Sides, Split, SplitPlan
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.attempts import VerificationJob
-from bioeval.tallies.by_fold import Judged, Part, judge_folds, judge_listed, judge_two
+from bioeval.tallies.by_fold.sweep import Part
+from bioeval.tallies.by_fold.thresholds import Judged, judge_folds, judge_listed, judge_two
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.threshold_rules import Attempts
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.verification_job import VerificationJob
 
 
 class _Ticker:
@@ -49,7 +50,7 @@ def verify_matrix(
         else:
             codes = code[sides.probe], code[sides.gallery]
             judged = judge_folds(
-                scores, reader, options.rule, options.fixed, parts, codes, options.templates,
+                reader, options.distance_rule, parts, codes, options.templates,
                 options.fusion, tick,
             )  # fmt: skip
         for fold, (one, split) in enumerate(zip(judged, splits, strict=True)):
@@ -81,13 +82,13 @@ def judge_views(train: Scores | None, test: Scores | None, options: FoldOptions)
         nothing = Attempts.listed(np.empty(0), np.empty(0))
         only = next((s for s in (train, test) if s is not None), None)
         if only is None:
-            return judge_listed(nothing, nothing, options.rule, options.fixed)
-        args = (options.rule, options.fixed, options.templates, options.fusion)
+            return judge_listed(nothing, nothing, options.distance_rule)
+        args = (options.distance_rule, options.templates, options.fusion)
         both = judge_two(only, only, *args)
         if train is None:
-            return judge_listed(nothing, both.test, options.rule, options.fixed)
+            return judge_listed(nothing, both.test, options.distance_rule)
         return Judged(both.chosen, both.train, nothing)
-    return judge_two(train, test, options.rule, options.fixed, options.templates, options.fusion)
+    return judge_two(train, test, options.distance_rule, options.templates, options.fusion)
 
 
 def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
@@ -107,7 +108,7 @@ def verify_pairs(
         split = plan.split(repeat, fold)
         parts = [listed_attempts(scores, part) for part in (split.train, split.test)]
         sizes = _size_of(scores, split.train), _size_of(scores, split.test)
-        judged = judge_listed(parts[0], parts[1], options.rule, options.fixed)
+        judged = judge_listed(parts[0], parts[1], options.distance_rule)
         found[repeat, fold] = Fold.of_judged(judged, *sizes)
     return found
 

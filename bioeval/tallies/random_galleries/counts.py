@@ -12,7 +12,7 @@ from bioeval.base.errors import MergeError, require_choice
 from bioeval.kernels import rank_chances, within_chances
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.tallies.attempts import guide_to
+from bioeval.tallies.counters import guide_to
 from bioeval.tallies.random_galleries.exact_sum import FixedSums
 from bioeval.tallies.tie_policies import TIES
 

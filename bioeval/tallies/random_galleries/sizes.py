@@ -10,8 +10,9 @@ import numpy as np
 from bioeval.base.errors import MergeError
 from bioeval.kernels import gallery_sizes as kernel
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.tallies.attempts import IdentificationJob, guide_to
+from bioeval.tallies.counters import guide_to
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.unseen_subjects import CENSORED, BetaBinomial
 from bioeval.tallies.tie_policies import rank_weights
 
@@ -79,7 +80,7 @@ class SizeJob:
             fused.values, fused.own_start, fused.own_stop, self.thresholds, *self.guide, found
         )
         rows = slice(block.low, block.low + len(found))
-        usable = self.ranks.facts["others"][rows] > 0
+        usable = self.ranks.facts.others[rows] > 0
         kind = np.where(block.own >= 0, ENROLLED, UNENROLLED)
         kernel.add_counts(found, np.where(usable, kind, -1), self.candidates)
 

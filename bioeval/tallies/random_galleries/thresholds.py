@@ -8,9 +8,9 @@ import numpy as np
 
 from bioeval.kernels import count as kernel_count
 from bioeval.scores.blocks import BlockReader
+from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
-    cell_exponent,
     check_thresholds,
     default_grid,
     linear_grid,

@@ -1,17 +1,16 @@
-"""What refinement looks for in a sweep: scores in windows, moments, distinct scores."""
+"""Collectors for the second pass: scores in windows, moments, distinct scores."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numba
 import numpy as np
 
 from bioeval.kernels import count as kernel_count
-from bioeval.kernels import refine as kernel_refine
+from bioeval.kernels import refine as kernel
+from bioeval.tallies.cells import CellGrid, cell_of, edge_of, rounded_down
+from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.second_pass.between_genuine import GapCounter
-from bioeval.tallies.thresholds import cell_of, edge_of, exact_window, rounded_down, window_scalars
+from bioeval.tallies.second_pass.between_genuine import GenuineRankCounter
 
 # Scores looked at together for windows, and scores of a row that are expected in windows.
 PIECE = 64
@@ -21,14 +20,7 @@ ROOM = 64
 LANES = 128
 
 
-def collect(
-    values: np.ndarray, start: np.ndarray, stop: np.ndarray, windows: list[tuple[float, float]]
-) -> np.ndarray:
-    """Return the impostor scores of a block that lie in any of the windows."""
-    return Collector(windows)(values, start, stop)
-
-
-class Collector:
+class WindowCollector:
     """Collects the impostor scores of blocks that lie in any of some windows.
 
     Where the windows are cells of a count, the cell of each score says whether it is wanted;
@@ -40,7 +32,7 @@ class Collector:
         Each without its lower end and with its upper one.
     cells : CellCounts, optional
         That the windows may be cells of.
-    gaps : GapCounter, optional
+    ranks : GenuineRankCounter, optional
         Counts the scores on the way.
     """
 
@@ -48,83 +40,85 @@ class Collector:
         self,
         windows: list[tuple[float, float]],
         cells: CellCounts | None = None,
-        gaps: GapCounter | None = None,
+        ranks: GenuineRankCounter | None = None,
     ):
-        self.windows, self.gaps, self.cells = windows, gaps, cells
+        self.windows, self.ranks = windows, ranks
         self.room = ROOM
         wanted = np.empty(0, dtype=np.int64)
         self.by_cell = False
+        self.grid: CellGrid | None = None
         if cells is not None and len(cells.counts):
+            self.grid = cells.grid.with_margin()
             numbers = [cell_of(high, cells.exponent) for _, high in windows]
             edges = [(edge_of(k - 1, cells.exponent), edge_of(k, cells.exponent)) for k in numbers]
             if edges == windows:
                 self.by_cell = True
                 wanted = np.array(numbers, dtype=np.int64) - cells.first
-            self.flags = _flags(cells, wanted)
-        if gaps is not None:
-            gaps.prepare(wanted)
+            self.flags = self._flags(wanted)
+        if ranks is not None:
+            ranks.prepare(wanted)
 
     def __call__(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """Return the scores of a block."""
-        gaps = self.gaps
-        if gaps is not None and not gaps.by_cell:
-            gaps.add(values, start, stop)
-            gaps = None
-        elif gaps is not None and not (self._exact(values.dtype) and gaps.fits(values.dtype)):
+        ranks = self.ranks
+        if ranks is not None and not ranks.by_cell:
+            ranks.add(values, start, stop)
+            ranks = None
+        elif ranks is not None and not (self._exact(values.dtype) and ranks.fits(values.dtype)):
             values = values.astype(np.float64)
         found = np.zeros(len(values), dtype=np.int64)
         by_cell = self.by_cell and self._exact(values.dtype)
         while True:
             room = min(values.shape[1], self.room)
             out = np.empty((len(values), room), dtype=values.dtype)
-            if by_cell or gaps is not None:
-                self._look(values, start, stop, found, out, gaps)
-                gaps = None  # these are counted now, though there be too little room for the rest
+            if by_cell or ranks is not None:
+                self._look_into_cells((values, start, stop), ranks, found, out)
+                ranks = None  # complete after the first pass; only `out` may need more room
             if self.windows and not by_cell:
                 ends = zip(*self.windows, strict=True)
                 lows, highs = (rounded_down(np.array(x), values.dtype) for x in ends)
-                kernel_refine.collect_windows(values, start, stop, lows, highs, PIECE, found, out)
+                kernel.collect_windows(values, start, stop, lows, highs, PIECE, found, out)
             most = int(found.max(initial=0))
             if most <= room:
                 return out[np.arange(room) < found[:, None]]
             self.room = most + most // 4  # other blocks are likely to need as much
 
     def _exact(self, dtype: np.dtype) -> bool:
-        cells = self.cells
-        if cells is None or not len(cells.counts):
-            return False
-        return exact_window(cells.exponent, cells.first - 1, len(self.flags), dtype)
+        return self.grid is not None and self.grid.exact_in(dtype)
 
-    def _look(
+    def _flags(self, places: np.ndarray) -> np.ndarray:
+        """Return a flag for each cell of the grid, set at places among the counted cells."""
+        assert self.grid is not None
+        flags = np.zeros(self.grid.count, dtype=np.uint8)
+        flags[places + 1] = 1
+        return flags
+
+    def _look_into_cells(
         self,
-        values: np.ndarray,
-        start: np.ndarray,
-        stop: np.ndarray,
+        block: ImpostorBlock,
+        ranks: GenuineRankCounter | None,
         found: np.ndarray,
         out: np.ndarray,
-        gaps: GapCounter | None,
     ) -> None:
-        cells, dtype = self.cells, values.dtype
-        assert cells is not None
-        flags = self.flags if gaps is None else _flags(cells, np.nonzero(gaps.looked_at)[0])
-        scalars = window_scalars(cells.exponent, cells.first - 1, len(flags), dtype)
-        room = np.empty((numba.get_num_threads(), values.shape[1]), dtype=np.uint16)
-        if gaps is None:
-            places, none = np.empty(0, dtype=np.uint32), np.empty(0, dtype=dtype)
-            given: tuple[Any, ...] = (
-                scalars, places, flags[:0], none, none[None], places[None],
-                np.empty((1, 0), dtype=np.int32),
-            )  # fmt: skip
+        assert self.grid is not None
+        values = block[0]
+        dtype, chunks, n = values.dtype, numba.get_num_threads(), values.shape[1]
+        window = self.grid.window(dtype)
+        if ranks is None:
+            flags, n_kept = self.flags, 0
+            none, nowhere = np.empty(0, dtype=dtype), np.empty(0, dtype=np.uint32)
+            genuine = kernel.GenuineCells(
+                *window, nowhere, flags[:0], none, np.empty((1, 0), dtype=np.int32)
+            )
         else:
-            given = gaps.arguments(values)
-        kernel_refine.look_rows(values, start, stop, scalars, flags, room, found, out, *given)
-
-
-def _flags(cells: CellCounts, chosen: np.ndarray) -> np.ndarray:
-    """Return a flag for each cell, for the one before them and for two behind them."""
-    flags = np.zeros(len(cells.counts) + 3, dtype=np.uint8)
-    flags[chosen + 1] = 1
-    return flags
+            flags, n_kept = self._flags(np.flatnonzero(ranks.looked_at)), n + 1
+            genuine = ranks.tables(values)
+        scratch = kernel.Scratch(
+            cells=np.empty((chunks, n), dtype=np.uint16),
+            kept=np.empty((chunks, n_kept), dtype=dtype),
+            narrow=np.empty((chunks, n_kept), dtype=np.uint32),
+        )
+        kernel.look_rows(*block, kernel.FlaggedCells(*window, flags), genuine, scratch, found, out)
 
 
 class MomentCounter:

@@ -15,7 +15,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.tallies import by_fold as fold_counts
+from bioeval.tallies.by_fold import sweep, tables
 from bioeval.views.tables import plain as as_text
 from bioeval.views.tables.folds import FoldTable
 
@@ -141,8 +141,8 @@ def test_every_splitter(scores, name, templates):
 def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, limit, size):
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = be.cross_evaluate(scores, splitter)
-    monkeypatch.setattr(fold_counts, limit, size)
-    monkeypatch.setattr(fold_counts, "REFINE_SHARE", 0.0)
+    monkeypatch.setattr(tables if limit == "FLUSH" else sweep, limit, size)
+    monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
     assert be.cross_evaluate(scores, splitter).identical(plain)
 
 
@@ -152,10 +152,10 @@ def test_cells_far_from_the_scores(monkeypatch):
     subject = np.repeat(np.arange(20), 4)
     d = rng.gamma(3, size=(80, 80)) + 5 * (subject[:, None] != subject)
     d[1:40] *= 1e6  # most rows are not among those looked at
-    monkeypatch.setattr(fold_counts, "SAMPLE_ROWS", 1)
+    monkeypatch.setattr(sweep, "SAMPLE_ROWS", 1)
     for limit in (1 << 22, 50):
-        monkeypatch.setattr(fold_counts, "REFINE", limit)
-        monkeypatch.setattr(fold_counts, "REFINE_SHARE", 0.0)
+        monkeypatch.setattr(sweep, "REFINE", limit)
+        monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
         scores = be.Scores(d, subject)
         splitter = be.partition.SubjectKFold(4)
         ds = be.cross_evaluate(scores, splitter, threshold="hter")

@@ -1,0 +1,152 @@
+"""Cells with exact edges, in which scores are counted.
+
+A cell is ``((k - 1) w, k w]`` with ``w = 2 ** exponent``: its edges are exact floats, a score's
+cell is found without rounding, and two neighbours make one cell of the next exponent. That is why
+counts over parts of the data can be joined into those of the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.kernels.argument_groups import CellWindow
+
+# Finest cells of a count: at most this many between the smallest and the largest score.
+CELLS = 1 << 12
+
+# No cell is narrower than this power of two, so that its inverse stays finite.
+LEAST_EXPONENT = -1022
+
+
+@dataclass(frozen=True)
+class CellGrid:
+    """Consecutive cells of one width: cell ``k`` is ``((k - 1) w, k w]``, ``w = 2 ** exponent``.
+
+    Attributes
+    ----------
+    exponent : int
+    first : int
+        Number of the first cell.
+    count : int
+        Number of cells.
+    """
+
+    exponent: int
+    first: int
+    count: int
+
+    @classmethod
+    def covering(cls, low: float, high: float) -> CellGrid:
+        """Return the narrowest cells, at most `CELLS` of them, that cover ``low..high``."""
+        exponent = cell_exponent(low, high)
+        first = cell_of(low, exponent)
+        return cls(exponent, first, cell_of(high, exponent) - first + 1)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The upper edge of each cell; infinite past the largest float."""
+        return self.boundaries[1:]
+
+    @property
+    def boundaries(self) -> np.ndarray:
+        """All edges of the cells, the lower one of the first included."""
+        numbers = self.first - 1 + np.arange(self.count + 1, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            return np.ldexp(numbers, self.exponent)
+
+    def places_of(self, values: np.ndarray) -> np.ndarray:
+        """Return the place of each value's cell, 0 for the first cell, as a float.
+
+        Places outside the grid are returned as they are; infinite values have infinite ones.
+        """
+        with np.errstate(over="ignore"):
+            k = np.ceil(np.ldexp(values, -self.exponent))
+            return k + (np.ldexp(k, self.exponent) < values) - self.first
+
+    def narrower(self, bits: int) -> CellGrid:
+        """Return the same range in cells that are narrower by a number of bits."""
+        first = ((self.first - 1) << bits) + 1
+        return CellGrid(self.exponent - bits, first, self.count << bits)
+
+    def with_margin(self) -> CellGrid:
+        """Return the same cells, one before them, and two behind, for everything outside."""
+        return CellGrid(self.exponent, self.first - 1, self.count + 3)
+
+    def exact_in(self, dtype: np.dtype) -> bool:
+        """Say whether the cells are found without rounding in arithmetic of a dtype.
+
+        Cell numbers, and one past them, must be whole numbers of the dtype and of 32 bits.
+        """
+        info = np.finfo(dtype)
+        largest = max(abs(self.first), abs(self.first + self.count)) + 1
+        whole = largest < min(2 ** (info.nmant - 1), 2**30)
+        return whole and bool(info.minexp + 2 < self.exponent < info.maxexp - 32)
+
+    def window(self, dtype: np.dtype) -> CellWindow:
+        """Return what the kernels need to find a cell, in the dtype of the scores."""
+        numbers = (self.first, self.first + self.count - 2, self.first)
+        return CellWindow(*map(dtype.type, (2.0**self.exponent, 2.0**-self.exponent, *numbers)))
+
+
+def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
+    """Return the exponent of the narrowest cells that cover ``low..high`` in `cells` cells.
+
+    It depends on the range alone and grows with it.
+    """
+    largest = max(abs(low), abs(high))
+    least = LEAST_EXPONENT
+    if largest > 0:
+        # Edges must be exact: no finer than the spacing of floats at the largest score.
+        least = max(least, math.frexp(largest)[1] - 53)
+    exponent = least
+    span = math.ldexp(high / 2.0 - low / 2.0, 1 - least) if high > low else 0.0
+    if span >= cells:
+        exponent = max(least, least + math.frexp(span / cells)[1] - 1)
+    while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
+        exponent += 1
+    while exponent > least and cell_of(high, exponent - 1) - cell_of(low, exponent - 1) < cells:
+        exponent -= 1
+    return exponent
+
+
+def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]], cells: int = CELLS) -> int:
+    """Return the least exponent, not below the one given, whose cells cover all the ranges.
+
+    That of two parts joined is that of the whole, however the whole was divided.
+    """
+    ranges = [(low, high) for low, high in ranges if low <= high]
+    if not ranges:
+        return exponent
+    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+    while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
+        exponent += 1
+    return exponent
+
+
+def cell_of(value: float, exponent: int) -> int:
+    """Return the number ``k`` of the cell ``((k - 1) 2**e, k 2**e]`` that holds a finite value."""
+    k = math.ceil(math.ldexp(value, -exponent))
+    return k + 1 if edge_of(k, exponent) < value else k
+
+
+def edge_of(k: int, exponent: int) -> float:
+    """Return the upper edge of cell `k`; infinite past the largest float."""
+    try:
+        return math.ldexp(float(k), exponent)
+    except OverflowError:
+        return math.copysign(math.inf, k)
+
+
+def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the largest numbers of a dtype that are not above the ends.
+
+    A score of the dtype is above the one exactly when it is above the other, so that intervals
+    keep their meaning.
+    """
+    with np.errstate(over="ignore"):
+        near = ends.astype(dtype)
+    return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)

@@ -1,0 +1,100 @@
+"""Identification: from blocks of scores to the ranks of each probe's best mate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.kernels import ranks as kernel
+from bioeval.kernels.argument_groups import RankFacts
+from bioeval.scores.blocks import Block, BlockReader, require_subjects
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.tallies.counts import IdentificationTally
+
+RANK_UNITS = ("template", "subject")
+
+
+def empty_facts(probes: int) -> RankFacts:
+    """Return arrays of zeros for the facts of some probes."""
+    floats = ("mate", "other")
+    return RankFacts(
+        *(np.zeros(probes, float if x in floats else np.int64) for x in RankFacts._fields)
+    )
+
+
+def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
+    """Return views of the facts of some rows."""
+    return RankFacts(*(values[rows] for values in facts))
+
+
+class IdentificationJob:
+    """Ranks each probe's best mate: the facts behind open- and closed-set identification.
+
+    Parameters
+    ----------
+    scores : Scores
+    reader : BlockReader
+        Of these scores.
+    rank_unit : {"template", "subject"}
+        What a rank counts.
+    fusion : str
+        How a subject's templates are fused; without meaning for ``"template"``.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        reader: BlockReader,
+        *,
+        rank_unit: str = "template",
+        fusion: str = "min",
+    ):
+        require_choice("rank_unit", rank_unit, RANK_UNITS)
+        parse_fusion(fusion)
+        if rank_unit == "subject":
+            require_subjects(scores, "a rank among subjects")
+        elif isinstance(scores, PairScores):
+            require_subjects(scores, "identification")
+        elif not scores.derives_subjects:
+            raise ProtocolError(
+                "the mask gives no consistent subjects: two templates that genuine cells connect "
+                "also meet in an impostor cell. Identification needs labels"
+            )
+        self.scores, self.reader, self.about = scores, reader, reader.about
+        self.rank_unit, self.fusion = rank_unit, fusion
+        self.facts = empty_facts(scores.shape[0])
+        # Fused by the minimum, a subject is as far as its nearest template; for any other rule
+        # the nearest templates are found separately.
+        self.template_facts = (
+            empty_facts(scores.shape[0])
+            if rank_unit == "subject" and fusion != "min"
+            else self.facts
+        )
+
+    def add(self, block: Block) -> None:
+        """Rank the best mates of a block of rows."""
+        rows = slice(block.low, block.low + len(block.values))
+        if self.template_facts is not self.facts:
+            _rank(block, facts_of_rows(self.template_facts, rows))
+        if self.rank_unit == "subject":
+            block = block.fused(self.fusion)
+        _rank(block, facts_of_rows(self.facts, rows))
+
+    def result(self) -> IdentificationTally:
+        """Return the tally."""
+        return IdentificationTally(
+            about=self.about,
+            rank_unit=self.rank_unit,
+            fusion=self.fusion if self.rank_unit == "subject" else "none",
+            enrolled=self.reader.gallery.own >= 0,
+            nearest_mate=self.template_facts.mate,
+            nearest_other=self.template_facts.other,
+            **self.facts._asdict(),
+        )
+
+
+def _rank(block: Block, facts: RankFacts) -> None:
+    kernel.rank_facts(
+        block.values, block.columns, block.own_start, block.own_stop, block.self_position, facts
+    )

@@ -1,0 +1,200 @@
+"""Verification: from blocks of scores to genuine and impostor attempts.
+
+The classes of attempts are defined in ``docs/definitions.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import require_choice
+from bioeval.kernels import count as kernel_count
+from bioeval.scores.arrays import GENUINE, IMPOSTOR
+from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.tallies.claims import UNENROLLED_CLAIMS, parse_claims
+from bioeval.tallies.counters import CellCounter, ImpostorBlock, ThresholdCounter, finite_range
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.thresholds import (
+    check_thresholds,
+    linear_grid,
+    require_values,
+    to_internal,
+    with_infinities,
+)
+
+TEMPLATES = ("single", "multi")
+
+
+class VerificationJob:
+    """Counts the genuine and impostor attempts of verification.
+
+    Parameters
+    ----------
+    scores : Scores
+    templates : {"single", "multi"}
+        Whether each template, or each subject by its fused score, makes an attempt.
+    fusion : str
+        How a subject's templates are fused; without meaning for ``"single"``.
+    thresholds : None, int or array
+        As the user gives them.
+    claims : optional
+        Explicit claims; see :func:`bioeval.verification`.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        reader: BlockReader,
+        *,
+        templates: str = "single",
+        fusion: str = "min",
+        thresholds: Any = None,
+        claims: Any = None,
+        unenrolled_claims: str = "raise",
+    ):
+        require_choice("templates", templates, TEMPLATES)
+        require_choice("unenrolled_claims", unenrolled_claims, UNENROLLED_CLAIMS)
+        parse_fusion(fusion)
+        require_values(scores, "verification")
+        if templates == "multi" or claims is not None:
+            require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
+        self.scores, self.templates, self.fusion = scores, templates, fusion
+        self.about = reader.about
+        self.claims = None
+        self.skipped = 0
+        if claims is not None:
+            self.claims, self.skipped = parse_claims(scores, reader, claims, unenrolled_claims)
+        self.genuine: list[np.ndarray] = []
+        self.cells = CellCounter()
+        self.given: ThresholdCounter | None = None
+        self.requested: int | None = None
+        thresholds = check_thresholds(thresholds)
+        if isinstance(thresholds, int):
+            self.requested = thresholds
+            self.given = ThresholdCounter(self._linear_grid(reader, thresholds))
+        elif thresholds is not None:
+            self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
+
+    def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
+        """Return evenly spaced thresholds over the range of all attempts, found in a sweep."""
+        low, high = np.inf, -np.inf
+        negative = positive = False
+        none = np.zeros(1, dtype=np.int64)
+        for genuine, impostors in self.attempts(reader):
+            for block in [*impostors, (genuine[None], none, none)]:
+                least, most = finite_range(*block)
+                low, high = min(low, least), max(high, most)
+                if not (negative and positive):
+                    counter = CellCounter()
+                    counter.add(*block)
+                    negative |= counter.cells.negative_infinite > 0
+                    positive |= counter.cells.positive_infinite > 0
+        return with_infinities(linear_grid(low, high, number), negative, positive)
+
+    # -- what is an attempt
+
+    def attempts(self, reader: BlockReader) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
+        """Yield the genuine scores and the blocks of impostor scores of a sweep of its own."""
+        if isinstance(self.scores, PairScores):
+            yield self.of_pairs()
+            return
+        for block in reader:
+            yield self.of_block(block)
+
+    def of_pairs(self) -> tuple[np.ndarray, list[ImpostorBlock]]:
+        """Return the attempts of fixed trials."""
+        scores = self.scores
+        assert isinstance(scores, PairScores)
+        row = as_row(scores.values, scores.kind, scores.nan)[0]
+        return _listed(row[scores.genuine], row[~scores.genuine])
+
+    def of_block(self, block: Block) -> tuple[np.ndarray, list[ImpostorBlock]]:
+        """Return the attempts of a block of rows."""
+        if not self.scores.labelled:
+            assert block.mask is not None
+            return _listed(
+                block.values[block.mask == GENUINE], block.values[block.mask == IMPOSTOR]
+            )
+        if self.templates == "multi":
+            block = block.fused(self.fusion)
+        if self.claims is not None:
+            return _listed(*self._claimed(block))
+        out = np.empty(int((block.own_stop - block.own_start).sum()), dtype=block.values.dtype)
+        filled = kernel_count.gather_own(
+            block.values, block.own_start, block.own_stop, block.self_position, out
+        )
+        return out[:filled], [(block.values, block.own_start, block.own_stop)]
+
+    def _claimed(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        assert self.claims is not None
+        probes, groups = self.claims
+        low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
+        rows, groups = probes[low:high] - block.low, groups[low:high]
+        number = int(np.diff(block.starts)[groups].sum())
+        genuine = np.empty(number, block.values.dtype)
+        impostor = np.empty(number, block.values.dtype)
+        g, i = kernel_count.gather_claims(
+            block.values, block.starts, block.self_position, rows, groups, block.own,
+            genuine, impostor,
+        )  # fmt: skip
+        return genuine[:g], impostor[:i]
+
+    # -- counting
+
+    def add(self, block: Block) -> None:
+        """Count the attempts of a block of rows."""
+        self._count(*self.of_block(block))
+
+    def add_pairs(self) -> None:
+        """Count fixed trials."""
+        self._count(*self.of_pairs())
+
+    def _count(self, genuine: np.ndarray, impostors: list[ImpostorBlock]) -> None:
+        self.genuine.append(genuine)
+        for block in impostors:
+            self.cells.add(*block)
+            if self.given is not None:
+                self.given.add(*block)
+
+    def result(self) -> VerificationTally:
+        """Return the tally."""
+        genuine = np.concatenate(self.genuine) if self.genuine else np.empty(0)
+        return VerificationTally(
+            about=self.about,
+            templates=self.templates,
+            fusion=self.fusion if self.templates == "multi" else "none",
+            claims="all" if self.claims is None else "explicit",
+            genuine=np.sort(genuine),
+            impostor=self.cells.cells,
+            given=None if self.given is None else self.given.result(),
+            skipped_claims=self.skipped,
+            requested=self.requested,
+        )
+
+    def impostors(self, block: Block) -> list[ImpostorBlock]:
+        """Return the impostor scores of a block again, for refinement."""
+        if self.templates == "multi" and self.fusion == "min" and self.claims is None:
+            return [block.nearest()]
+        return self.of_block(block)[1]
+
+    def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
+        """Yield the impostor scores again, in a sweep of their own."""
+        if isinstance(self.scores, PairScores):
+            yield from self.of_pairs()[1]
+            return
+        for block in reader:
+            yield from self.impostors(block)
+
+
+def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list[ImpostorBlock]]:
+    """Return listed scores as attempts: NaN left out, the impostor scores one row."""
+    genuine = genuine[genuine == genuine]
+    if not len(impostor):
+        return genuine, []
+    none = np.zeros(1, dtype=np.int64)
+    return genuine, [(np.ascontiguousarray(impostor)[None], none, none)]
