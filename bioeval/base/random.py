@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 
 RandomState = int | None | np.random.SeedSequence | np.random.Generator
 
@@ -140,7 +140,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         seed = -1
     if seed < 0:
         raise DataError(
-            f"random_state is {random_state!r}; expected an integer >= 0, None, "
+            f"{Argument('random_state')} is {random_state!r}; expected an integer >= 0, None, "
             "a numpy SeedSequence or a numpy Generator"
         )
     return np.random.SeedSequence(seed)

@@ -7,33 +7,31 @@ from typing import Any
 
 import click
 
-from bioeval.cli.reading_options import reading, reading_options
-
-HELP = """Read DATA, any file that bioeval run reads, and write it to OUT.
-
-OUT is a .npz file (everything in one), a .npy file (the matrix, with CSV files of labels beside
-it), or a .csv file (a list of pairs). What OUT cannot hold is said.
-
-\b
-Examples:
-  bioeval convert features.mat scores.npz
-  bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
-  bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
-"""
+from bioeval.cli.options import Command, json_option, naming, reading_options, take_reading
 
 
-@click.command("convert", help=HELP, short_help="Write what a file holds in another format.")
+@click.command("convert", cls=Command)
 @click.argument("data")
 @click.argument("out")
-@click.option("--force", is_flag=True, help="Replace OUT where it is there.")
-@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+@click.option("--force", is_flag=True, help="Replace OUT where it exists.")
+@json_option("Describe what was written as JSON.")
 @reading_options
 def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> None:
-    """Read a file and write another."""
-    given = reading(data, options)
-    from bioeval.base.errors import DataError, nearest_name
-    from bioeval.cli.console import Stages, note, put, show_json
-    from bioeval.cli.reword_errors import rewording
+    """Read DATA, any file that bioeval run reads, and write it to OUT.
+
+    OUT is a .npz file (everything in one), a .npy file (the matrix, with CSV files of labels beside
+    it), or a .csv file (a list of pairs). What OUT cannot hold is said.
+
+    Examples
+    --------
+      bioeval convert features.mat scores.npz
+      bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
+      bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
+    """
+    reading = take_reading(data, options)
+    from bioeval.base.errors import DataError, nearest_name, renamed
+    from bioeval.cli.console import note, put, show_json
+    from bioeval.cli.progress import Stages
     from bioeval.scores.formats import WRITTEN, load, losses, save
     from bioeval.scores.formats.files import check_target
 
@@ -44,16 +42,16 @@ def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> 
             f"{nearest_name(place.suffix, WRITTEN)}"
         )
     check_target(place)
-    there = [path for path in written(place) if path.exists()]
-    if there and not force:
-        names = " and ".join(str(path) for path in there)
-        raise DataError(f"{names} would be replaced; say --force, or another name")
-    with Stages() as tell:
-        tell(f"reading {data}")
-        scores = load(data, **given)
-        tell(f"writing {out}")
+    existing = [path for path in written(place) if path.exists()]
+    if existing and not force:
+        names = " and ".join(str(path) for path in existing)
+        raise DataError(f"{names} would be replaced; give --force, or another name")
+    with Stages() as stages:
+        stages(f"reading {data}")
+        scores = load(data, **reading)
+        stages(f"writing {out}")
         save(scores, place)
-    lost = [rewording("convert")(text) for text in losses(scores, place)]
+    lost = [renamed(text, naming()) for text in losses(scores, place)]
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
         show_json({"file": data, "out": out, **about, "not_kept": lost})

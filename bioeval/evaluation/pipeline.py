@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.evaluation.random_galleries import closed_set_job, open_set_job
 from bioeval.evaluation.tally import Part, Tally
@@ -188,8 +188,8 @@ class _Plan:
         _require_no_thresholds(card, thresholds, far_targets)
         if per_query and "reid" not in card.tasks:
             raise ProtocolError(
-                f"per_query is of re-identification, and protocol {card.name} has none; be.ranks "
-                "tells the rank of each probe"
+                f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
+                "has no [reid] section (be.ranks gives the rank of each probe)"
             )
         self.retrieval: RetrievalJob | None = None
         if "reid" in card.tasks:

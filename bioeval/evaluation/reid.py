@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
 from bioeval.results.gom import VARIANTS, gom_dataset
@@ -258,7 +258,7 @@ def gom(
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
-            "ties='stable', 'pessimistic' or 'optimistic'"
+            f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
         )
     grid = np.arange(TAUS) / (TAUS - 1.0) if thresholds is None else check_thresholds(thresholds)
     if isinstance(grid, int):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, nearest_name, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name, require_choice
 from bioeval.scores.arrays import (
     IGNORE,
     as_array,
@@ -117,8 +117,8 @@ class Scores:
         elif gallery_labels is None:
             self._init_square(probe_labels, gallery_meta)
         else:
-            self.probe_labels = as_labels(probe_labels, "probe_labels", m)
-            self.gallery_labels = as_labels(gallery_labels, "gallery_labels", n)
+            self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
+            self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")), n)
             self.probe_ids = np.arange(n, n + m, dtype=np.int64)
             self.gallery_ids = np.arange(n, dtype=np.int64)
         self.probe_meta = as_meta(probe_meta, m, "probe_meta")
@@ -148,21 +148,28 @@ class Scores:
         m, n = self._base.shape
         if m != n:
             raise DataError(
-                f"the scores have shape ({m}, {n}), which is not square; without gallery_labels "
-                "the same templates stand on both sides. Give gallery_labels for a "
-                "probe-against-gallery matrix"
+                f"the scores have shape ({m}, {n}), which is not square; without "
+                f"{Argument('gallery_labels')} rows and columns are the same templates. Give "
+                f"{Argument('gallery_labels')} for a probe-against-gallery matrix"
             )
         if gallery_meta is not None:
-            raise DataError("gallery_meta without gallery_labels; probe_meta serves both sides")
-        self.probe_labels = as_labels(probe_labels, "probe_labels", m)
+            raise DataError(
+                f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
+            )
+        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
         self.gallery_labels = self.probe_labels
         self.probe_ids = self.gallery_ids = np.arange(n, dtype=np.int64)
 
     def _init_from_mask(self, gallery_labels: Any) -> None:
         if self._mask is None:
-            raise DataError("probe_labels is missing; labels can be left out only with a mask")
+            raise DataError(
+                f"{Argument('probe_labels')} is missing; labels can be left out only with a mask"
+            )
         if gallery_labels is not None:
-            raise DataError("gallery_labels is given without probe_labels; expected both")
+            raise DataError(
+                f"{Argument('gallery_labels')} is given without {Argument('probe_labels')}; "
+                "expected both"
+            )
         m, n = self._base.shape
         square = m == n and not self._mask.diagonal().any()
         probe, gallery, self._mask_is_consistent = subjects_of_mask(self._mask, square)

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import ranks as kernel_ranks
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
@@ -389,8 +389,8 @@ def parse_claims(
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims {_plain(labels[i])!r}."
-            f'{scores.codes.nearest(labels[i])} unenrolled_claims="skip" leaves them out and '
-            "counts them"
+            f"{scores.codes.nearest(labels[i])} {Argument('unenrolled_claims', 'skip')} leaves "
+            "them out and counts them"
         )
     probes, groups = probes[~missing], groups[~missing]
     order = np.argsort(probes, kind="stable")
@@ -402,7 +402,8 @@ def require_values(scores: Scores, task: str) -> None:
     if scores.kind == "order":
         raise ProtocolError(
             f"{task} compares scores of different rows with one threshold, but these scores hold "
-            'only the order within each row (kind="order"); closed_set and ranks can use them'
+            f"only the order within each row ({Argument('kind', 'order')}); closed_set and ranks "
+            "can use them"
         )
 
 

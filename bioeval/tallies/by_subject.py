@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.kernels import subject_counts as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
@@ -36,10 +36,11 @@ def require_people(scores: Scores, method: str | None = None) -> None:
     method : str, optional
         The interval that was asked for; without it, two systems are compared.
     """
-    what = "comparing two systems" if method is None else f'interval="{method}"'
+    what = "comparing two systems" if method is None else str(Argument("interval", method))
 
     def instead(attempts: str) -> str:
-        taking = f'; or take interval="wilson", which takes all {attempts} for independent'
+        wilson = Argument("interval", "wilson")
+        taking = f"; or give {wilson}, which takes all {attempts} as independent"
         return "" if method is None else taking
 
     if isinstance(scores, PairScores):

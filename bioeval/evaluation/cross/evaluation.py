@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.evaluation.cross.results import Fold, fold_dataset
 from bioeval.evaluation.cross.splits import Plan, Sides, plan_for
@@ -211,8 +211,8 @@ def _check_people(data: Any, task: str, estimator: Any, interval: str) -> None:
     if task != "verification" or estimator is not None:
         what = f"{task.replace('_', '-')} in folds" if estimator is None else "systems trained anew"
         raise ProtocolError(
-            f'interval="{interval}" in folds is for verification of scores; of {what} there is '
-            'interval="nadeau-bengio"'
+            f"{Argument('interval', interval)} in folds is for verification of scores; for {what} "
+            f"give {Argument('interval', 'nadeau-bengio')}"
         )
     if isinstance(data, Scores):
         require_people(data, interval)

@@ -162,7 +162,7 @@ def load(
     except DataError as error:
         if str(place) in str(error):
             raise
-        raise DataError(f"{place}: {error}") from None
+        raise error.preceded_by(f"{place}: ") from None
 
 
 def _read(path: Path, options: Options) -> Scores:
@@ -328,12 +328,12 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
             plural = {"similarity": "similarities", "order": "orders"}[scores.kind]
             lost.append(
                 f"that these are {plural} is not said in a CSV file: read it with "
-                f'kind="{scores.kind}"'
+                f'`kind="{scores.kind}"`'
             )
         if scores.nan != "raise":
             lost.append(
                 "what a failed comparison means is not said in a CSV file: read it with "
-                f'nan="{scores.nan}"'
+                f'`nan="{scores.nan}"`'
             )
     return lost
 

@@ -6,34 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from bioeval.base.errors import DataError
-
-#: The command line's word for each option, for messages that serve both.
-FLAGS = {
-    "scores_key": "--scores",
-    "genuine_key": "--genuine",
-    "embeddings_key": "--embeddings",
-    "gallery_embeddings_key": "--gallery-embeddings",
-    "gallery_embeddings": "--gallery-embeddings",
-    "indices_key": "--indices",
-    "first_index": "--first-index",
-    "labels_key": "--labels",
-    "probe_labels_key": "--probe-labels",
-    "gallery_labels_key": "--gallery-labels",
-    "labels": "--labels",
-    "probe_labels": "--probe-labels",
-    "gallery_labels": "--gallery-labels",
-    "names_of": "--names-of",
-    "mask_key": "--mask",
-    "pairs_key": "--pairs",
-    "pairs": "--pairs",
-    "missing_pairs": "--missing-pairs",
-    "meta": "--meta",
-    "metric": "--metric",
-    "kind": "--kind",
-    "nan": "--nan",
-    "exclude": "--exclude",
-}
+from bioeval.base.errors import Argument, DataError
 
 
 @dataclass(frozen=True)
@@ -84,10 +57,8 @@ class Options:
 
 
 def say(name: str, value: str | int | None = None) -> str:
-    """Name an option in both ways: ``labels_key='id' (--labels id)``."""
-    if value is None:
-        return f"{name}= ({FLAGS[name]})"
-    return f"{name}={value!r} ({FLAGS[name]} {value})"
+    """Return an option as an argument of :func:`bioeval.load`, for a message."""
+    return str(Argument(name, value))
 
 
 def side_meta(options: Options, prefix: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import decoded_lines
 from bioeval.scores.formats.image_lists import read_side
@@ -81,7 +81,7 @@ def from_zero(
     With `guess`, `first_index` has to be said unless the numbers 0 or `size` occur.
     """
     if first_index not in (None, 0, 1):
-        raise DataError(f"first_index is {first_index!r}; expected 0 or 1")
+        raise DataError(f"{Argument('first_index')} is {first_index!r}; expected 0 or 1")
     listed = lists[lists >= 0]
     if first_index is None:
         from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.matrix import Scores
 
@@ -92,13 +92,13 @@ class Design:
         if layout == "all-against-all":
             if probes is not None:
                 raise DataError(
-                    f"probes is {probes!r}; in layout 'all-against-all' every template is a "
-                    "probe. Expected layout='probe-against-gallery' with it"
+                    f"{Argument('probes')} is {probes!r}; in layout 'all-against-all' every "
+                    f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
                 )
             if strangers:
                 raise DataError(
-                    f"unenrolled is {unenrolled!r}; in layout 'all-against-all' everyone is "
-                    "enrolled. Expected 0, or layout='probe-against-gallery'"
+                    f"{Argument('unenrolled')} is {unenrolled!r}; in layout 'all-against-all' "
+                    f"everyone is enrolled. Expected 0, or {Argument('layout', LAYOUTS[1])}"
                 )
             gallery = _samples(template_counts, sessions, cameras)
             return cls(subjects, gallery, None, sessions or 1, cameras or 1, seed)
@@ -106,7 +106,7 @@ class Design:
         stream = Stream(seed, _PROBE_COUNTS)
         probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
         if not probe_counts.any():
-            raise DataError("probes is 0 for everyone; expected at least one probe")
+            raise DataError(f"{Argument('probes')} is 0 for everyone; expected at least one probe")
         first = np.zeros(people, dtype=np.int64)
         first[:subjects] = template_counts
         return cls(
@@ -262,15 +262,15 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     )
     array = np.asarray(value)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
-        raise DataError(f"{name} is {value!r}; {expected}")
+        raise DataError(f"{Argument(name)} is {value!r}; {expected}")
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:
         if value[0] > value[1]:
-            raise DataError(f"{name} is {value!r}, a range that runs backwards; {expected}")
+            raise DataError(f"{Argument(name)} is {value!r}, a decreasing range; {expected}")
         return stream.integers(int(value[0]), int(value[1]), people)
     if len(array) != people:
-        raise DataError(f"{name} has {len(array)} counts; {expected}")
+        raise DataError(f"{Argument(name)} has {len(array)} counts; {expected}")
     return array.astype(np.int64)
 
 
@@ -282,8 +282,8 @@ def _unenrolled(value: Any, subjects: int) -> int:
         return require_integer("unenrolled", whole, low=0)
     except DataError:
         raise DataError(
-            f"unenrolled is {value!r}; expected an integer >= 0, or a fraction of the subjects "
-            "in (0, 1)"
+            f"{Argument('unenrolled')} is {value!r}; expected an integer >= 0, or a fraction of "
+            "the subjects in (0, 1)"
         ) from None
 
 
@@ -293,7 +293,9 @@ def _within(value: Any, people: int) -> np.ndarray:
     except (TypeError, ValueError):
         array = np.array(np.nan)
     if array.ndim > 1 or not (np.isfinite(array) & (array >= 0.0)).all():
-        raise DataError(f"within is {value!r}; expected numbers in [0, inf)")
+        raise DataError(f"{Argument('within')} is {value!r}; expected numbers in [0, inf)")
     if array.ndim == 1 and len(array) != people:
-        raise DataError(f"within has {len(array)} values; expected 1, or {people}, one a person")
+        raise DataError(
+            f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one a person"
+        )
     return np.broadcast_to(array, (people,))
