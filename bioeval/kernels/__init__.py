@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numba
+from numba.core import config
 
 
 def _writable(folder: Path) -> bool:
@@ -30,11 +30,11 @@ def _ensure_cache() -> None:
     """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~")
     places = (Path(__file__).parent / "__pycache__", Path(home))
-    if numba.config.CACHE_DIR or any(map(_writable, places)):
+    if config.CACHE_DIR or any(map(_writable, places)):
         return
     folder = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = folder  # and of worker processes
+    config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = folder  # and of worker processes
     if sys.stderr is not None:
         sys.stderr.write(
             "bioeval: no folder for compiled kernels can be written to, so they are compiled anew "
