@@ -30,11 +30,12 @@ def _ensure_cache() -> None:
     """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~")
     places = (Path(__file__).parent / "__pycache__", Path(home))
-    if config.CACHE_DIR or any(map(_writable, places)):
+    if os.environ.get("NUMBA_CACHE_DIR") or any(map(_writable, places)):
         return
     folder = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = folder  # and of worker processes
+    os.environ["NUMBA_CACHE_DIR"] = folder  # for worker processes, and a numba not yet imported
+    config.CACHE_DIR = folder  # type: ignore[attr-defined]
     if sys.stderr is not None:
         sys.stderr.write(
             "bioeval: no folder for compiled kernels can be written to, so they are compiled anew "

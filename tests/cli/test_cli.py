@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
@@ -174,39 +175,73 @@ def in_bash(command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["run scores.npz", "run scores.npz --json", "protocols", "protocols pairs", "--help"],
-)
-def test_a_reader_that_has_left(scores, command):
+class Broken(io.StringIO):
+    """A standard output whose every write fails."""
+
+    def __init__(self, error: OSError):
+        super().__init__()
+        self.error = error
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+
+COMMAND_LINES = [
+    "run scores.npz",
+    "run scores.npz --json",
+    "convert scores.npz copy.npz",
+    "protocols",
+    "protocols pairs",
+    "--help",
+    "run --help",
+]
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_a_reader_that_has_left(scores, capsys, monkeypatch, line):
+    monkeypatch.setattr(sys, "stdout", Broken(BrokenPipeError(32, "Broken pipe")))
+    assert run(*line.split()) == 141
+    monkeypatch.undo()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
+    monkeypatch.setattr(sys, "stdout", Broken(OSError(28, "No space left on device")))
+    assert run(*line.split()) == 1
+    monkeypatch.undo()
+    assert one_line(capsys.readouterr().err).endswith("No space left on device")
+
+
+@pytest.mark.parametrize("command", ["run scores.npz", "--help"])
+def test_a_pipe_that_nobody_reads(scores, command):
     done = in_bash(f"BIOEVAL {command} | true; exit ${{PIPESTATUS[0]}}")
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_reader_that_stops_early(scores):
-    done = in_bash(f"BIOEVAL run {scores} | head -n 1")
-    assert done.stdout.startswith("System")
-    assert done.stderr == ""
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("command", ["run scores.npz", "run scores.npz --json", "--help"])
-def test_an_output_that_is_full(scores, command):
-    done = in_bash(f"BIOEVAL {command} > /dev/full")
+def test_a_full_device(scores):
+    done = in_bash("BIOEVAL protocols > /dev/full")
     assert done.returncode == 1
     assert one_line(done.stderr).endswith("No space left on device")
 
 
-def test_an_output_that_is_closed(scores):
-    done = in_bash(f"BIOEVAL run {scores} >&-")
-    assert (done.returncode, done.stderr) == (0, "")
+def test_an_output_that_is_closed(scores, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
+    assert run("run", scores) == 0
+    monkeypatch.undo()
+    assert capsys.readouterr().err == ""
 
 
-def test_what_is_printed_stands_before_what_is_told(scores):
-    """Where both go into one pipe."""
-    done = in_bash(f"BIOEVAL run {scores} --out results 2>&1")
-    assert done.stdout.splitlines()[0].startswith("System")
-    assert done.stdout.splitlines()[-1] == "wrote 7 files to results"
+def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
+    """Where both go into one file, each through a buffer of its own."""
+    with open("both", "a") as out, open("both", "a") as err:
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        assert run("run", scores, "--out", "results") == 0
+    lines = Path("both").read_text().splitlines()
+    assert lines[0].startswith("System")
+    assert lines[-1] == "wrote 7 files to results"
 
 
 def test_exit_codes_are_documented(capsys):
