@@ -108,7 +108,7 @@ class MissingDependencyError(BioevalError, ImportError):
 
 
 class BioevalWarning(UserWarning):
-    """A result that is right, but that a user should know something about."""
+    """A correct result with a caveat that its user should know."""
 
 
 #: Names in other programs, and their equivalents here.
@@ -141,7 +141,7 @@ def subject(what: str) -> str:
 
 
 def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
-    """Return the message that `got` is none of `choices`, which are listed, with the nearest."""
+    """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
     listed = ", ".join(repr(choice) for choice in choices)
     return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"

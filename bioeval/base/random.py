@@ -126,7 +126,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     Raises
     ------
     DataError
-        If it is none of these, or a negative integer.
+        If it is of another type, or a negative integer.
     """
     if random_state is None:
         return np.random.SeedSequence()

@@ -67,14 +67,11 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         return _say(f"{error.format_message()} (see {where} --help)", WRONG)
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
-    except CardError as error:
-        for line in str(error).splitlines():
-            _say(line, WRONG)
-        return WRONG
-    except MissingDependencyError as error:
-        return _say(str(error), FAILED)
     except BioevalError as error:
-        return _say(str(error), WRONG)
+        code = FAILED if isinstance(error, MissingDependencyError) else WRONG
+        for line in str(error).splitlines() if isinstance(error, CardError) else [str(error)]:
+            _say(line, code)
+        return code
     except MemoryError:
         return _say("not enough memory", FAILED)
     except BrokenOutputError as error:

@@ -20,7 +20,7 @@ def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> 
     """Read DATA, any file that bioeval run reads, and write it to OUT.
 
     OUT is a .npz file (everything in one), a .npy file (the matrix, with CSV files of labels beside
-    it), or a .csv file (a list of pairs). What OUT cannot hold is said.
+    it), or a .csv file (a list of pairs). What OUT cannot hold is reported.
 
     Examples
     --------

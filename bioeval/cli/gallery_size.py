@@ -143,7 +143,7 @@ def _text(ds: xr.Dataset) -> str:
     ranks = _shown_ranks(ds)
     subjects = int(ds.attrs["exact_up_to"])
     lines = [
-        "Identification against gallery size: CMS, means over all galleries of that many subjects",
+        "Identification against gallery size: CMS, means over all galleries of that size",
         f"{int(ds['genuine_attempts']):,} probes, {subjects:,} subject{'s' * (subjects != 1)}, "
         f"{ds.attrs['ties']} ties",
         "",
@@ -156,8 +156,8 @@ def _text(ds: xr.Dataset) -> str:
     shares = ds["unenrolled_share"].values.tolist()
     lines += [
         "",
-        "Share of searches that end in a miss (rank 1) or a false accept, by the share of probes",
-        "that are not enrolled, each at its best threshold (chosen on these data: optimistic)",
+        "Proportion of searches that end in a miss (rank 1) or a false accept, by the proportion",
+        "of unenrolled probes, each at its best threshold (chosen on these data: optimistic)",
         "",
         "subjects" + "".join(f"{100 * share:g} %".rjust(12) for share in shares),
     ]
@@ -169,8 +169,8 @@ def _text(ds: xr.Dataset) -> str:
     if ds.sizes.get("validation_size", 0):
         lines += [
             "",
-            "Error of the same model, predicting all subjects from parts of them (predicted less",
-            "true, where it is largest over ranks and over thresholds):",
+            "Error of the same model in predicting all subjects from parts of them (predicted",
+            "minus true, the largest over ranks and over thresholds):",
         ]
         for i, size in enumerate(ds["validation_size"].values.tolist()):
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))

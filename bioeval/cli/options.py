@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,14 +26,15 @@ _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
 
 
 class Command(click.Command):
-    """A command whose help is its docstring, and whose errors name options.
+    """A command whose help is its docstring, and whose errors name its options.
 
     The name of each parameter is that of the library's argument, so that a message about the
     argument is one about the option.
     """
 
     def __init__(self, name: str | None, help: str | None = None, **settings: Any):
-        super().__init__(name, help=help and _INDENTED.sub("\n\n\b\n", help), **settings)
+        text = cleandoc(help or "").replace("Examples\n--------\n", "Examples:\n")
+        super().__init__(name, help=_INDENTED.sub("\n\n\b\n", text), **settings)
 
     def naming(self) -> Naming:
         """Return what writes an argument of the library as an option of the command.

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 @output_options("results.nc, summary.json, table.txt and a plot")
 @reading_options
 def command(data: str, target: str, **options: Any) -> None:
-    """Find the threshold to install for DATA, and what FAR and FRR new people will meet.
+    """Find the threshold to install for DATA, and the FAR and FRR to expect of new subjects.
 
-    The threshold is chosen on all data. What to expect of it is found by choosing it on some of the
-    subjects and judging it on the others, in repeated folds.
+    The threshold is chosen on all data. What to expect of it is estimated by choosing it on some of
+    the subjects and evaluating it on the others, in repeated folds.
 
     TARGET is one of
       far=0.001        the smallest FRR with FAR at most this
       eer              the equal error rate
-      hter, accuracy   the smallest (FAR + FRR) / 2, the most right decisions
-      cost=P,M,A       the least cost: prior P, of a miss M, of a false accept A
+      hter, accuracy   the smallest (FAR + FRR) / 2, the largest accuracy
+      cost=P,M,A       the least cost: prior P, cost of a miss M, of a false accept A
       fixed=T          the threshold T itself
 
     Examples
