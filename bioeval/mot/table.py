@@ -64,8 +64,6 @@ class TrackingTable:
     dataset : xarray.Dataset
     targets : bool
         Whether to list every target.
-    reword : callable, optional
-        Turns a warning into the words that a reader knows, such as options of a command line.
 
     Examples
     --------
@@ -75,15 +73,9 @@ class TrackingTable:
     >>> Console().print(TrackingTable(be.tracking(rows, rows)))  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        dataset: xr.Dataset,
-        targets: bool = False,
-        reword: Callable[[str], str] | None = None,
-    ):
+    def __init__(self, dataset: xr.Dataset, targets: bool = False):
         self.dataset = dataset
         self._targets = targets
-        self._reword = reword or str
         self.sequences = (
             [str(name) for name in dataset["sequence"].values] if "sequence" in dataset else []
         )
@@ -108,7 +100,7 @@ class TrackingTable:
             yield Text("")
             yield Text("Warnings", style="bold yellow")
         for line in warnings:
-            yield Padding(Text(f"- {self._reword(line)}"), (0, 0, 0, 2))
+            yield Padding(Text(f"- {line}"), (0, 0, 0, 2))
 
     def _along(self, prefix: str, i: int) -> Callable[[str], Any]:
         """Return what gives the value of a variable at a place of its dimension."""

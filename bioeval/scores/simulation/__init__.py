@@ -236,7 +236,9 @@ session_sd, cameras, camera_sd, random_state
     for name, sd, of in (("session_sd", session_sd, sessions), ("camera_sd", camera_sd, cameras)):
         if sd is not None and of is None:
             of_name = name.removesuffix("_sd") + "s"
-            raise DataError(f"{name} is {sd!r} without {of_name}; expected both or neither")
+            raise DataError(
+                f"{Argument(name)} is {sd!r} without {Argument(of_name)}; expected both or neither"
+            )
     design = Design.draw(
         subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
     )
