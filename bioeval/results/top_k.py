@@ -355,7 +355,7 @@ def _rank(name: str, asked: int | None, reach: int | None, depth: int) -> int:
     rank = require_integer(name, asked, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            f"{subject(name)} is {rank}, and some list tells {reach} ranks only (of its {depth} places, "
-            f"less those removed); expected at most {reach}, longer lists, or a matrix of scores"
+            f"{subject(name)} is {rank}, and some list tells {reach} ranks only (of its {depth} "
+            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of scores"
         )
     return rank
