@@ -87,6 +87,7 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
             scores = load(file, **reading)
             scores.name = called or Path(file).stem
             read.append(scores)
+        stages("counting")
         found = compare(*read, **options, progress=stages.counting)
         document = _document(found, a, b)
         files = output.write(document, lambda folder: _write(found, folder), stages)

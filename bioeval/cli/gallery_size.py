@@ -82,6 +82,7 @@ def command(data: str, sizes: list[int] | None, **options: Any) -> None:
     with Stages() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
+        stages("counting")
         ds = gallery_size(scores, sizes, **options, progress=stages.counting)
         document = _document(ds, data)
         files = output.write(document, lambda folder: _fill(ds, folder, output.plots), stages)

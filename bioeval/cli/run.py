@@ -101,6 +101,7 @@ def command(data: str, protocol: str, plot_formats: tuple[str, ...], **options: 
     with Stages("finding operating points" + bootstrap * ", bootstrap") as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
+        stages("counting")
         tree = evaluate(scores, protocol, **options, progress=stages.counting)
         found = Evaluation(tree, scores, protocol, data, options["per_query"], naming())
         formats = (plot_formats or ("png",)) if output.plots else ()

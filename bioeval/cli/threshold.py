@@ -65,6 +65,7 @@ def command(data: str, target: str, **options: Any) -> None:
     with Stages("bootstrap") as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
+        stages("counting")
         study = study_threshold(scores, target, **options, progress=stages.counting)
         document = _document(study, data)
         files = output.write(document, lambda folder: _write(study, folder), stages)
