@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import renamed
 from bioeval.cli.arguments import Numbers, Thresholds, Whole, WholeNumbers
 from bioeval.cli.options import (
     Command,
     Output,
+    naming,
     output_options,
     ranks_option,
     reading_options,
@@ -128,8 +130,13 @@ def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
             }
             for i, size in enumerate(ds["validation_size"].values)
         ]
-    found["warnings"] = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
+    found["warnings"] = _warnings(ds)
     return found
+
+
+def _warnings(ds: xr.Dataset) -> list[str]:
+    """Return the warnings, which name options of the command."""
+    return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
 def _percent(rate: float, sign: str = "") -> str:
@@ -176,7 +183,7 @@ def _text(ds: xr.Dataset) -> str:
         for i, size in enumerate(ds["validation_size"].values.tolist()):
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
             lines.append(f"  from {size:,}: CMS {_percent(cms, '+')}, FAR {_percent(far, '+')}")
-    warnings = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
+    warnings = _warnings(ds)
     if warnings:
         wrap = functools.partial(
             textwrap.wrap, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
