@@ -356,6 +356,7 @@ def _rank(name: str, asked: int | None, reach: int | None, depth: int) -> int:
     if reach is not None and rank > reach:
         raise ProtocolError(
             f"{subject(name)} is {rank}, and some list tells {reach} ranks only (of its {depth} "
-            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of scores"
+            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
+            "scores"
         )
     return rank
