@@ -63,7 +63,8 @@ _HOMES = {
     "load": "bioeval.scores.formats",
     "save": "bioeval.scores.formats",
     "parse_names": "bioeval.scores.formats.image_names",
-    "simulate": "bioeval.scores.simulation",
+    "simulate": "bioeval.scores.simulation.scores_of_people",
+    "simulate_embeddings": "bioeval.scores.simulation.scores_of_people",
     "plot": "bioeval",
     "partition": "bioeval",
     "stats": "bioeval",
@@ -128,7 +129,7 @@ if TYPE_CHECKING:
     from bioeval.scores.formats import load, save
     from bioeval.scores.formats.image_names import parse_names
     from bioeval.scores.matrix import PairScores, Scores
-    from bioeval.scores.simulation import simulate
+    from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
     from bioeval.scores.top_k import TopKScores
 else:
 

@@ -1,45 +1,55 @@
-"""Plots: ``be.plot.roc(result)`` and its companions, one function a plot.
+"""Plots: ``be.plot.roc(result)`` and its companions, one function per plot.
 
 Each takes a result (or several by name) and ``ax=None``, and returns a display object that holds
-the arrays and has ``ax_`` and ``figure_``. Matplotlib is loaded when the first one is used.
+the arrays and has ``ax_`` and ``figure_``. Matplotlib is loaded with the first one used. Scores are
+counted here, by way of :mod:`bioeval.evaluation`: the displays themselves compute nothing.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# Where each name lives.
-_HOMES = {
-    "score_distributions": "bioeval.views.plots.score_distributions",
-    "roc": "bioeval.views.plots.roc",
-    "det": "bioeval.views.plots.det",
-    "error_rates": "bioeval.views.plots.error_rates",
-    "dir_far": "bioeval.views.plots.dir_far",
-    "dir_surface": "bioeval.views.plots.dir_surface",
-    "cmc": "bioeval.views.plots.cmc",
-    "gallery_size": "bioeval.views.plots.gallery_size",
-    "matrix": "bioeval.views.plots.matrix",
-    "timeline": "bioeval.mot.timeline",
-    "repeated": "bioeval.views.plots.repeated",
-    "threshold_study": "bioeval.views.plots.threshold_study",
-    "save": "bioeval.views.plots.save",
-    "save_all": "bioeval.views.plots.save_all",
-    "ScoreDistributionsDisplay": "bioeval.views.plots.score_distributions",
-    "RocDisplay": "bioeval.views.plots.roc",
-    "DetDisplay": "bioeval.views.plots.det",
-    "ErrorRatesDisplay": "bioeval.views.plots.error_rates",
-    "DirFarDisplay": "bioeval.views.plots.dir_far",
-    "DirSurfaceDisplay": "bioeval.views.plots.dir_surface",
-    "CmcDisplay": "bioeval.views.plots.cmc",
-    "GallerySizeDisplay": "bioeval.views.plots.gallery_size",
-    "MatrixDisplay": "bioeval.views.plots.matrix",
-    "TimelineDisplay": "bioeval.mot.timeline",
-    "RepeatedDisplay": "bioeval.views.plots.repeated",
-    "ThresholdStudyDisplay": "bioeval.views.plots.threshold_study",
-}
+from bioeval.views.plots.registry import PLOTS
 
-__all__ = list(_HOMES)
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay
+    from bioeval.mot.timeline import timeline as timeline
+    from bioeval.scores.matrix import Scores
+    from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay
+    from bioeval.views.plots.cmc import cmc as cmc
+    from bioeval.views.plots.det import DetDisplay as DetDisplay
+    from bioeval.views.plots.det import det as det
+    from bioeval.views.plots.dir_far import DirFarDisplay as DirFarDisplay
+    from bioeval.views.plots.dir_far import dir_far as dir_far
+    from bioeval.views.plots.dir_surface import DirSurfaceDisplay as DirSurfaceDisplay
+    from bioeval.views.plots.dir_surface import dir_surface as dir_surface
+    from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
+    from bioeval.views.plots.error_rates import error_rates as error_rates
+    from bioeval.views.plots.gallery_size import GallerySizeDisplay as GallerySizeDisplay
+    from bioeval.views.plots.gallery_size import gallery_size as gallery_size
+    from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
+    from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
+    from bioeval.views.plots.repeated import repeated as repeated
+    from bioeval.views.plots.roc import RocDisplay as RocDisplay
+    from bioeval.views.plots.roc import roc as roc
+    from bioeval.views.plots.save import save as save
+    from bioeval.views.plots.score_distributions import (
+        ScoreDistributionsDisplay as ScoreDistributionsDisplay,
+    )
+    from bioeval.views.plots.threshold_study import ThresholdStudyDisplay as ThresholdStudyDisplay
+    from bioeval.views.plots.threshold_study import threshold_study as threshold_study
+
+_HOMES = {name: plot.home for name, plot in PLOTS.items()}
+_HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
+_HOMES |= {"save": "bioeval.views.plots.save"}
+
+__all__ = [*_HOMES, "save_all"]
 
 
 def __getattr__(name: str) -> Any:
@@ -56,32 +66,127 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if TYPE_CHECKING:
-    from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay
-    from bioeval.mot.timeline import timeline as timeline
-    from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay
-    from bioeval.views.plots.cmc import cmc as cmc
-    from bioeval.views.plots.det import DetDisplay as DetDisplay
-    from bioeval.views.plots.det import det as det
-    from bioeval.views.plots.dir_far import DirFarDisplay as DirFarDisplay
-    from bioeval.views.plots.dir_far import dir_far as dir_far
-    from bioeval.views.plots.dir_surface import DirSurfaceDisplay as DirSurfaceDisplay
-    from bioeval.views.plots.dir_surface import dir_surface as dir_surface
-    from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
-    from bioeval.views.plots.error_rates import error_rates as error_rates
-    from bioeval.views.plots.gallery_size import GallerySizeDisplay as GallerySizeDisplay
-    from bioeval.views.plots.gallery_size import gallery_size as gallery_size
-    from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
-    from bioeval.views.plots.matrix import matrix as matrix
-    from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
-    from bioeval.views.plots.repeated import repeated as repeated
-    from bioeval.views.plots.roc import RocDisplay as RocDisplay
-    from bioeval.views.plots.roc import roc as roc
-    from bioeval.views.plots.save import save as save
-    from bioeval.views.plots.save_all import save_all as save_all
-    from bioeval.views.plots.score_distributions import (
-        ScoreDistributionsDisplay as ScoreDistributionsDisplay,
-    )
-    from bioeval.views.plots.score_distributions import score_distributions as score_distributions
-    from bioeval.views.plots.threshold_study import ThresholdStudyDisplay as ThresholdStudyDisplay
-    from bioeval.views.plots.threshold_study import threshold_study as threshold_study
+def score_distributions(
+    data: Any,
+    ax: Axes | None = None,
+    *,
+    thresholds: float | Sequence[float] | Mapping[str, float] | None = None,
+    log: bool = False,
+    **style: Any,
+) -> ScoreDistributionsDisplay:
+    """Draw how genuine and impostor scores are distributed.
+
+    Parameters
+    ----------
+    data : Scores, Tally, or mapping of str to either
+        Scores are counted in one sweep in blocks of rows, however large the matrix. A tally must
+        hold ``verification/single``.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    thresholds : float, sequence of float, or mapping of str to float, optional
+        Thresholds to mark, with their names.
+    log : bool
+        Whether the axis of the density is logarithmic, which shows the tails.
+    **style
+        Properties of the outlines; ``name`` labels a single system.
+
+    Returns
+    -------
+    ScoreDistributionsDisplay
+        With ``genuine`` and ``impostor`` (edges, counts and density), ``ax_`` and ``figure_``.
+
+    Notes
+    -----
+    Every comparison of two templates is a score (single-template verification). Each density is
+    over the attempts of its own class: the areas are 1, however many more impostor scores there
+    are. Counts in bins are exact.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.score_distributions(be.simulate(20, 4), thresholds={"vendor": 5.0})
+    >>> int(display.impostor[""].counts.sum())
+    6080
+    """
+    from bioeval.evaluation.plotted_scores import histograms_of
+    from bioeval.views.plots.score_distributions import ScoreDistributionsDisplay
+
+    display = ScoreDistributionsDisplay.from_results(histograms_of(data))
+    return display.plot(ax, thresholds=thresholds, log=log, **style)
+
+
+def matrix(
+    scores: Scores, ax: Axes | None = None, *, pixels: int = 600, **style: Any
+) -> MatrixDisplay:
+    """Draw the matrix of scores, probes and gallery sorted by subject.
+
+    Parameters
+    ----------
+    scores : Scores
+        Read once, in blocks of rows.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    pixels : int
+        The largest number of pixels a side. Of a larger matrix each pixel is the mean of a block.
+    **style
+        Properties of the image, such as ``vmin=0``; ``name`` names it in the title.
+
+    Returns
+    -------
+    MatrixDisplay
+        With ``image``, ``state``, ``rows``, ``columns``, ``ax_``, ``figure_`` and ``image_``.
+
+    Notes
+    -----
+    Dark is close, for distances and for similarities. Cells that are not compared (a template with
+    itself, masked cells) and failed comparisons (NaN) have colours of their own and enter no mean.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.matrix(be.simulate(20, 4))
+    >>> display.image.shape
+    (80, 80)
+    """
+    from bioeval.evaluation.plotted_scores import matrix_image
+    from bioeval.views.plots.matrix import MatrixDisplay
+
+    return MatrixDisplay.from_results(matrix_image(scores, pixels)).plot(ax, **style)
+
+
+def save_all(
+    tree: Any,
+    scores: Any,
+    directory: str | os.PathLike[str],
+    formats: Sequence[str] = ("png",),
+) -> list[Path]:
+    """Write every plot that a result supports to a folder.
+
+    Parameters
+    ----------
+    tree : DataTree, Dataset, or mapping of str to either
+        A result of :func:`bioeval.evaluate` or of a single task.
+    scores : Scores, mapping of str to Scores, or None
+        For the plots of the scores themselves; None leaves them out.
+    directory : path
+        Created if it does not exist.
+    formats : sequence of {"png", "pdf", "svg"}
+
+    Returns
+    -------
+    list of Path
+        The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
+        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gallery-size``, ``repeated``,
+        ``threshold_study``, ``score-distributions`` and ``matrix``, those whose results are
+        given. The name of a plot of one system ends in the system's.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 4)
+    >>> be.plot.save_all(be.evaluate(scores), scores, "plots")  # doctest: +SKIP
+    """
+    from bioeval.evaluation.plotted_scores import plotted
+    from bioeval.views.plots import save_all as files
+
+    return files.save_all(tree, plotted(scores), directory, formats)

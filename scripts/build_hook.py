@@ -19,6 +19,6 @@ class CardsAreThere(BuildHookInterface):
         folder = Path(self.root, "bioeval", "protocol", "cards")
         if not list(folder.glob("*.toml")):
             raise RuntimeError(
-                f"{folder} has no protocol cards; it must be a link to ../../protocols. On Windows, "
-                "clone with: git clone -c core.symlinks=true"
+                f"{folder} has no protocol cards; it must be a link to ../../protocols. On "
+                "Windows, clone with: git clone -c core.symlinks=true"
             )

@@ -127,6 +127,16 @@ def test_no_circle_of_files():
     assert list(graphlib.TopologicalSorter(graph).static_order())  # raises on a circle
 
 
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "views" / "plots").glob("*.py")), ids=lambda path: path.stem
+)
+def test_plots_compute_nothing(path):
+    """They take results and pictures that are computed: no reader, no job, no sweep."""
+    names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
+    counting = ("bioeval.scores.blocks", "bioeval.scores.matrix.", "bioeval.tallies")
+    assert not {name for name in names if name.startswith(counting)}
+
+
 def test_the_package_is_six_words_and_little_else():
     entries = {
         path.name

@@ -5,34 +5,48 @@ Attributes of results come from here, and ``docs/definitions.md`` explains each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+
+from bioeval.base import scalars
+from bioeval.base.names import Name
+from bioeval.base.scalars import EQUAL_ERROR, RATES_OF, VERIFICATION_POINTS, Scalar
+
+__all__ = [
+    "CLOSED_SET",
+    "COMPARISON",
+    "COORDINATES",
+    "CROSS",
+    "GALLERY_SIZE",
+    "GOM",
+    "INTERVALS",
+    "OPEN_SET",
+    "RANKS",
+    "REID",
+    "REPEATED",
+    "STUDY",
+    "TOP_K",
+    "TRACKING",
+    "TRACKING_SPELLS",
+    "TRACKING_TARGETS",
+    "VERIFICATION",
+    "Name",
+    "of_sequence",
+]
 
 
-@dataclass(frozen=True)
-class Name:
-    """What a variable of a result means.
-
-    Attributes
-    ----------
-    long_name : str
-        In words.
-    units : str
-        ``"1"`` for rates, ``"attempts"``, ``"probes"``, ``"score"`` (the user's own units) ...
-    iso : str
-        The term of ISO/IEC 19795-1, where it has one.
-    """
-
-    long_name: str
-    units: str = "1"
-    iso: str = ""
-
-    def attrs(self) -> dict[str, str]:
-        """Return the attributes of a variable of this name."""
-        given = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
-        return {k: v for k, v in given.items() if v}
+def _by_name(found: Iterable[Scalar]) -> dict[str, Name]:
+    return {scalar.name: _of_task(scalar) for scalar in found}
 
 
-#: Methods of an interval. Only the last two take attempts for independent.
+def _of_task(scalar: Scalar) -> Name:
+    """Describe a scalar as a variable of a task: of what has a best value, the best."""
+    if not scalar.best:
+        return scalar
+    which = {"max": "largest", "min": "smallest"}[scalar.best]
+    return Name(f"{scalar.long_name}; the {which} of any threshold", scalar.units, scalar.iso)
+
+
+#: Methods of an interval. Only the last two assume independent attempts.
 INTERVALS = (
     "subject-bootstrap",
     "subject-bootstrap-bca",
@@ -49,19 +63,19 @@ COORDINATES = {
     "probe": Name("probe, by its row"),
     "sequence": Name("sequence"),
     "target": Name("target: an identity of the ground truth, by its id"),
-    "measure": Name("what two systems are compared by"),
+    "measure": Name("measure that two systems are compared by"),
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
-    "unenrolled_share": Name("share of the probes that are not enrolled"),
+    "unenrolled_share": Name("proportion of the probes that are not enrolled"),
     "repeat": Name("repeat of the partition"),
     "fold": Name("fold of a repeat, in the order of the splitter"),
 }
 
-VERIFICATION = {
-    "gar": Name("genuine accept rate: accepted share of the genuine attempts", iso="1 - FNMR"),
-    "frr": Name("false reject rate: rejected share of the genuine attempts", iso="FNMR"),
-    "far": Name("false accept rate: accepted share of the impostor attempts", iso="FMR"),
-    "grr": Name("genuine reject rate: rejected share of the impostor attempts", iso="1 - FMR"),
+_RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
+_EQUAL_ERROR = _by_name(EQUAL_ERROR)
+
+VERIFICATION: dict[str, Name] = {
+    **{name: _RATES[name] for name in ("gar", "frr", "far", "grr")},
     "ga": Name("genuine attempts accepted", "attempts"),
     "fr": Name("genuine attempts rejected", "attempts"),
     "fa": Name("impostor attempts accepted", "attempts"),
@@ -69,32 +83,14 @@ VERIFICATION = {
     "genuine_attempts": Name("genuine attempts", "attempts"),
     "impostor_attempts": Name("impostor attempts", "attempts"),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
-}
-
-EQUAL_ERROR = {
-    "eer": Name("equal error rate, interpolated where FAR and FRR cross"),
-    "eer_threshold": Name("attainable threshold with the smallest larger rate there", "score"),
-    "far_at_eer": Name("FAR at the EER threshold"),
-    "frr_at_eer": Name("FRR at the EER threshold"),
-    "eer_low": Name("lower end of the EER bracket (FVC)"),
-    "eer_high": Name("upper end of the EER bracket (FVC)"),
-}
-
-VERIFICATION |= {
-    **EQUAL_ERROR,
-    "eer_hull": Name("EER on the convex hull of the ROC (ROCCH)"),
-    "auc": Name("share of genuine-impostor pairs of scores in the right order, ties one half"),
-    "d_prime": Name("distance of the class means over the root mean variance"),
-    "zero_far": Name("smallest FRR without any false accept (ZeroFMR)", iso="FNMR at FMR 0"),
-    "zero_far_threshold": Name("loosest threshold without any false accept", "score"),
-    "zero_frr": Name("smallest FAR without any false reject (ZeroFNMR)", iso="FMR at FNMR 0"),
-    "zero_frr_threshold": Name("strictest threshold without any false reject", "score"),
-    "frr_at_far": Name("smallest FRR with FAR at most the target", iso="FNMR at FMR"),
+    **_EQUAL_ERROR,
+    **_by_name(VERIFICATION_POINTS),
+    "frr_at_far": scalars.FRR_AT_FAR,
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
-    "min_cost": Name("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost"),
+    "min_cost": scalars.MIN_COST,
     "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),
-    "cost_prior": Name("share p of genuine attempts expected in use"),
+    "cost_prior": Name("proportion p of genuine attempts expected in use"),
     "cost_miss": Name("cost c_miss of a false reject", "cost"),
     "cost_false_accept": Name("cost c_fa of a false accept", "cost"),
     "eer_at_least": Name("lower bound of the EER, from counts alone"),
@@ -103,59 +99,58 @@ VERIFICATION |= {
     "auc_at_most": Name("upper bound of the AUC, from counts alone"),
 }
 
-OPEN_SET = {
-    **EQUAL_ERROR,
-    "dir_at_far": Name("largest DIR with FAR at most the target", iso="TPIR(N, R, T) at FPIR"),
+OPEN_SET: dict[str, Name] = {
+    **_EQUAL_ERROR,
+    "dir_at_far": scalars.DIR_AT_FAR,
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "eer_at_least": Name("lower bound of the EER, from the rates at the thresholds"),
     "eer_at_most": Name("upper bound of the EER, from the rates at the thresholds"),
     "dir_at_far_at_least": Name("lower bound of DIR with FAR at most the target"),
     "dir_at_far_at_most": Name("upper bound of DIR with FAR at most the target"),
-    "dir": Name(
-        "detection and identification rate: share of the genuine attempts whose mate is within "
-        "the threshold and at the rank or better",
-        iso="TPIR(N, R, T)",
-    ),
+    "dir": scalars.DIR,
     "di": Name("genuine attempts detected and identified exactly at the rank", "attempts"),
     "far": Name(
-        "false accept rate: share of the impostor attempts with any candidate within the threshold",
+        "false accept rate: proportion of the impostor attempts with any candidate within the "
+        "threshold",
         iso="FPIR(N, T)",
     ),
-    "grr": Name("genuine reject rate: share of the impostor attempts rejected", iso="1 - FPIR"),
+    "grr": Name(
+        "genuine reject rate: proportion of the impostor attempts that are rejected", iso="1 - FPIR"
+    ),
     "frr": Name("false reject rate: 1 - DIR at rank 1", iso="FNIR(N, 1, T)"),
     "fa": Name("impostor attempts accepted", "attempts"),
     "gr": Name("impostor attempts rejected", "attempts"),
-    "genuine_attempts": Name("genuine attempts: enrolled probes with a usable mate", "attempts"),
+    "genuine_attempts": Name(
+        "genuine attempts: mated searches, of enrolled probes with a usable mate", "attempts"
+    ),
     "impostor_attempts": Name(
-        "impostor attempts: probes against a gallery without their subject", "attempts"
+        "impostor attempts: non-mated searches, of a gallery without the subject of the probe",
+        "attempts",
     ),
     "ttr": Name("true target rate: enrolled probes with any template within the threshold"),
-    "ttr_identity": Name("enrolled probes with a template of their own within the threshold"),
+    "ttr_identity": Name("proportion of the enrolled probes with a mate within the threshold"),
     "ftr": Name("false target rate: other probes with any template within the threshold"),
     "target_probes": Name("probes whose subject is enrolled (denominator of TTR)", "probes"),
     "non_target_probes": Name("probes never enrolled (denominator of FTR)", "probes"),
-    "tied": Name("genuine attempts with a non-mate exactly as close as the best mate", "probes"),
+    "tied": Name("genuine attempts with a non-mate tied with the best mate", "probes"),
 }
 
-CLOSED_SET = {
-    "cms": Name(
-        "cumulative match score: share of the probes whose best mate has the rank or better",
-        iso="TPIR(N, R, no threshold)",
-    ),
-    "cms_count": Name("probes whose best mate has the rank or better", "probes"),
-    "recognition_rate": Name("recognition rate: CMS at rank 1", iso="TPIR(N, 1, no threshold)"),
+CLOSED_SET: dict[str, Name] = {
+    "cms": scalars.CMS,
+    "cms_count": Name("probes whose best mate is at rank R or better", "probes"),
+    "recognition_rate": scalars.RECOGNITION_RATE,
     "attempts": Name("probes with a usable mate", "probes"),
     "skipped": Name("probes without a usable mate, left out", "probes"),
-    "tied": Name("probes with a non-mate exactly as close as the best mate", "probes"),
+    "tied": Name("probes with a non-mate tied with the best mate", "probes"),
 }
 
 RANKS = {
     "identification_rank": Name("rank of the best mate; NaN where there is none"),
     "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
     "nearest_other": Name("score of the nearest candidate of another subject", "score"),
-    "closer": Name("candidates of other subjects closer than the best mate", "candidates"),
-    "tied": Name("candidates of other subjects exactly as close", "candidates"),
+    "closer": Name("candidates of other subjects ranked before the best mate", "candidates"),
+    "tied": Name("candidates of other subjects tied with the best mate", "candidates"),
     "mates": Name("usable mates", "candidates"),
     "others": Name("usable candidates of other subjects", "candidates"),
     "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
@@ -165,7 +160,7 @@ GALLERY_SIZE = {
     "cms": CLOSED_SET["cms"],
     "recognition_rate": CLOSED_SET["recognition_rate"],
     **{k: OPEN_SET[k] for k in ("dir", "far", "frr", "genuine_attempts", "impostor_attempts")},
-    "error_share": Name("share of all searches that end in a miss or a false accept"),
+    "error_share": Name("proportion of all searches that end in a miss or a false accept"),
     "least_error_share": Name(
         "smallest error_share of any threshold, chosen on the same data (optimistic)"
     ),
@@ -180,8 +175,8 @@ TRACKING = {
     "mota": Name("multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"),
     "motp": Name("multiple object tracking precision: mean overlap (IoU) of the matches"),
     "motp_distance": Name("mean of 1 - IoU over the matches: MOTP as a distance"),
-    "recall": Name("share of the boxes of targets that are matched"),
-    "precision": Name("share of the boxes of the result that are matched"),
+    "recall": Name("proportion of the boxes of targets that are matched"),
+    "precision": Name("proportion of the boxes of the result that are matched"),
     "far": Name("false alarm rate of CityFlow: FN + FP + IDSW in a frame", "errors/frame"),
     "fp_per_frame": Name("false positives in a frame (FAF of MOTChallenge)", "boxes/frame"),
     "idp": Name("identification precision: IDTP / (IDTP + IDFP)"),
@@ -204,7 +199,7 @@ TRACKING = {
     "mt": Name("mostly tracked targets: covered for 80 % of their frames", "targets"),
     "pt": Name("partially tracked targets", "targets"),
     "ml": Name("mostly lost targets: covered for less than 20 % of their frames", "targets"),
-    "idtp": Name("boxes of targets under the one identity that stands for the target", "boxes"),
+    "idtp": Name("boxes of targets under the one identity assigned to the target", "boxes"),
     "idfn": Name("other boxes of targets", "boxes"),
     "idfp": Name("other boxes of the result", "boxes"),
     "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
@@ -212,9 +207,9 @@ TRACKING = {
 }
 
 TRACKING_TARGETS = {
-    "frames_present": Name("frames in which the target is", "frames"),
+    "frames_present": Name("frames in which the target is present", "frames"),
     "frames_covered": Name("frames in which the target is matched", "frames"),
-    "coverage": Name("share of the target's frames in which it is matched"),
+    "coverage": Name("proportion of the target's frames in which it is matched"),
     "target_switches": Name("identity switches of the target"),
     "target_fragmentations": Name("times the target is missed, and matched again later"),
     "state": Name("mostly tracked, partially tracked or mostly lost"),
@@ -240,14 +235,16 @@ COMPARISON = {
     "difference": Name("first minus second"),
     "difference_low": Name("lower end of the interval of the difference"),
     "difference_high": Name("upper end of the interval of the difference"),
-    "better": Name("1 the first system is better, -1 the second, 0 cannot be told apart"),
+    "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
     "supported": Name("1, or 0 where the impostor attempts are too few for the FAR target"),
 }
 
 
 TOP_K = {
-    "cmc": Name("cumulative match characteristic: share of the queries matched at the rank"),
-    "cmc_count": Name("queries whose first match has the rank or better", "queries"),
+    "cmc": Name(
+        "cumulative match characteristic: proportion of the queries matched at rank R or better"
+    ),
+    "cmc_count": Name("queries whose first match is at rank R or better", "queries"),
     "rank_k_mean_ap": Name("mean over the queries of the average precision of the list cut at K"),
     "rank_k": Name("rank K at which lists are cut"),
     "mean_ap": Name("mean average precision over the whole gallery"),
@@ -259,16 +256,12 @@ TOP_K = {
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
 
-_FOLD_RATES = {
-    "far": VERIFICATION["far"],
-    "grr": VERIFICATION["grr"],
-    "gar": VERIFICATION["gar"],
-    "frr": VERIFICATION["frr"],
-    "accuracy": Name("accuracy: share of all attempts that are decided rightly"),
-    "hter": Name("half total error rate: (FAR + FRR) / 2"),
-    "dir": OPEN_SET["dir"],
-    "cms": CLOSED_SET["cms"],
-}
+
+def _rates_of(result: str) -> dict[str, Name]:
+    """Name the rates of folds or of repeated partitions, at their thresholds or ranks."""
+    found: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF[result]}
+    return found | {"dir": scalars.DIR, "cms": scalars.CMS}
+
 
 _FOLD_COUNTS = {
     **{name: VERIFICATION[name] for name in ("ga", "fr", "fa", "gr")},
@@ -296,9 +289,9 @@ CROSS = {
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
 }
-for _name, _what in {**_FOLD_RATES, **_FOLD_COUNTS}.items():
+for _name, _what in {**_rates_of("folds"), **_FOLD_COUNTS}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
-for _rate in (f"{_part}{_k}" for _k in _FOLD_RATES for _part in ("", "train_")):
+for _rate in (f"{_part}{_k}" for _k in _rates_of("folds") for _part in ("", "train_")):
     for _key, _words in _OVER_FOLDS.items():
         _units = "folds" if _key == "folds" else "1"
         CROSS[f"{_rate}_{_key}"] = Name(
@@ -306,11 +299,11 @@ for _rate in (f"{_part}{_k}" for _k in _FOLD_RATES for _part in ("", "train_")):
         )
 
 REPEATED = {
-    **_FOLD_RATES,
+    **_rates_of("repeats"),
     **_FOLD_COUNTS,
     "di": OPEN_SET["di"],
 }
-for _rate, _what in _FOLD_RATES.items():
+for _rate, _what in _rates_of("repeats").items():
     for _key, _words in {
         "mean": "mean over partitions",
         "low": "lower end of the band over partitions",
@@ -343,11 +336,11 @@ STUDY = {
 for _rule in ("3", "30"):
     STUDY |= {
         f"impostors_for_{_rule}": Name(
-            f"independent impostor attempts that the rule of {_rule} asks for", "attempts"
+            f"independent impostor attempts required by the rule of {_rule}", "attempts"
         ),
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
         f"subjects_for_{_rule}": Name(
-            f"subjects with so many impostor attempts, rule of {_rule}", "subjects"
+            f"subjects needed for as many impostor attempts, rule of {_rule}", "subjects"
         ),
     }
 for _rate in ("far", "frr", "hter"):
@@ -355,11 +348,13 @@ for _rate in ("far", "frr", "hter"):
 
 REID = {
     "cmc": Name(
-        "cumulative match characteristic: share of the queries whose counted match has the rank "
-        "or better",
+        "cumulative match characteristic: proportion of the queries whose first counted match is "
+        "at rank R or better",
         iso="TPIR(N, R, no threshold)",
     ),
-    "cmc_count": Name("queries, or shares of them, with the rank or better", "queries"),
+    "cmc_count": Name(
+        "queries whose first counted match is at rank R or better, or expected number", "queries"
+    ),
     "mean_ap": Name("mean average precision (mAP)"),
     "mean_inp": Name("mean inverse negative penalty (mINP): matches over the last one's rank"),
     "rank_k_mean_ap": Name("mean average precision of lists cut at rank K"),
@@ -367,28 +362,30 @@ REID = {
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
-    "removed": Name("gallery entries that queries do not see, summed over queries", "comparisons"),
-    "tied": Name("queries with a non-match exactly as close as one of their matches", "queries"),
+    "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
+    "tied": Name("queries with a non-match tied with one of their matches", "queries"),
     "average_precision": Name("average precision; NaN without a match"),
     "inp": Name("matches over the rank of the last one; NaN without a match"),
     "rank_k_average_precision": Name("average precision of the cut list; NaN without a match"),
     "first_match_rank": Name("rank of the first match; NaN without one"),
-    "matches": Name("matches that the query sees", "entries"),
-    "removed_entries": Name("gallery entries that the query does not see", "entries"),
+    "matches": Name("matches of the query that are not excluded", "entries"),
+    "removed_entries": Name("gallery entries excluded for the query", "entries"),
 }
 
 GOM = {
-    "mrp": Name("mean ranking precision: AP of what is returned, over the matches returned"),
+    "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
     "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
     "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
     "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
-    "precision": Name("mean share of matches in what is returned; 0 where nothing is"),
-    "recall": Name("mean share of the matches that are returned"),
-    "dir": Name("queries with a match within the threshold, at the rank or better"),
-    "far": Name("queries not in the gallery that get anything back"),
-    "ttr": Name("queries with a match in the gallery that get anything back"),
-    "ttr_identity": Name("queries with a match in the gallery that get a match back"),
-    "ftr": Name("queries not in the gallery that get anything back"),
+    "precision": Name(
+        "mean proportion of matches among the retrieved entries; 0 where none is retrieved"
+    ),
+    "recall": Name("mean proportion of the matches that are retrieved"),
+    "dir": Name("queries with a match within the threshold, at rank R or better"),
+    "far": Name("false accept rate: queries not in the gallery with any retrieved entry"),
+    "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
+    "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
+    "ftr": Name("false target rate, the same proportion as FAR"),
     "mrep_area": Name("area under mReP over the thresholds (MREP)"),
     "mfr_area": Name("area under mFR over the thresholds (MFR)"),
     "tau_max": Name("first threshold where mReP is largest"),
@@ -421,6 +418,12 @@ def _ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
     }
 
 
-VERIFICATION |= _ends(VERIFICATION, ("gar", "frr", "far", "grr", "frr_at_far", "eer", "auc"))
+VERIFICATION |= _ends(
+    VERIFICATION,
+    (
+        *("gar", "frr", "far", "grr", "frr_at_far", "eer", "auc"),
+        *(scalar.name for scalar in scalars.OPTIMA),
+    ),
+)
 OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))

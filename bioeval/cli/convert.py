@@ -29,20 +29,17 @@ def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> 
       bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
     """
     reading = take_reading(data, options)
-    from bioeval.base.errors import DataError, nearest_name, renamed
+    from bioeval.base.errors import DataError, renamed
     from bioeval.cli.console import note, put, show_json
     from bioeval.cli.progress import Stages
-    from bioeval.scores.formats import WRITTEN, load, losses, save
+    from bioeval.scores.formats import load, losses, save
     from bioeval.scores.formats.files import check_target
+    from bioeval.scores.formats.registry import format_to_write
 
     place = Path(out)
-    if place.suffix not in WRITTEN:
-        raise DataError(
-            f"{out}: has the suffix {place.suffix!r}; expected one of {', '.join(WRITTEN)}."
-            f"{nearest_name(place.suffix, WRITTEN)}"
-        )
+    form = format_to_write(place)
     check_target(place)
-    existing = [path for path in written(place) if path.exists()]
+    existing = [path for path in form.files(place) if path.exists()]
     if existing and not force:
         names = " and ".join(str(path) for path in existing)
         raise DataError(f"{names} would be replaced; give --force, or another name")
@@ -59,11 +56,3 @@ def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> 
     put(f"wrote {out}: {scores!r}\n")
     for text in lost:
         note(f"bioeval: note: {text}")
-
-
-def written(place: Path) -> list[Path]:
-    """Return the files that saving under this name may write."""
-    if place.suffix != ".npy":
-        return [place]
-    beside = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
-    return [place, *(place.with_name(f"{place.stem}.{ending}") for ending in beside)]

@@ -204,11 +204,6 @@ def _fill(ds: xr.Dataset, part: Path, plots: bool) -> None:
         columns = {f"gallery_size_{size}": curve for size, curve in zip(sizes, curves, strict=True)}
         write_csv(part / f"{name}.csv", {over: ds[over].values.tolist(), **columns})
     if plots:
-        from matplotlib.figure import Figure
+        from bioeval.views.plots.save_all import save_all
 
-        from bioeval.views.plots.gallery_size import gallery_size
-        from bioeval.views.plots.save import save
-
-        figure = Figure(figsize=(6.4, 4.8), layout="constrained")
-        gallery_size(ds, figure.add_subplot())
-        save(figure, part / "gallery-size.png")
+        save_all(ds, (), part)

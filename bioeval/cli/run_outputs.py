@@ -138,12 +138,13 @@ class Evaluation:
             columns = {name: [row[name] for row in self.queries] for name in self.queries[0]}
             write_csv(folder / "queries.csv", columns)
         if formats:
+            from bioeval.evaluation.plotted_scores import plotted
             from bioeval.views.plots.save_all import save_all
 
             compared = self.scores
             if "reid" in self.datasets and compared.layout != "top-k":
                 compared = apply_convention(compared, self.protocol)  # what the results are over
-            save_all(self.tree, compared, folder, formats)
+            save_all(self.tree, plotted(compared), folder, formats)
 
 
 # ------------------------------------------------------------------------- the document

@@ -73,7 +73,7 @@ def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     from bioeval.cli.console import put, show_json
     from bioeval.scores.formats import save
     from bioeval.scores.formats.files import check_target
-    from bioeval.scores.simulation import simulate
+    from bioeval.scores.simulation.scores_of_people import simulate
 
     check_target(out)
     if within is not None:

@@ -91,11 +91,10 @@ def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
 def _write(study: xr.Dataset, folder: Path) -> None:
     """Write the study, its table and its plot into a folder."""
     from bioeval.cli.console import WIDTH
-    from bioeval.views.plots.save import save
-    from bioeval.views.plots.threshold_study import threshold_study
+    from bioeval.views.plots.save_all import save_all
     from bioeval.views.tables import plain
     from bioeval.views.tables.threshold_study import StudyTable
 
     study.to_netcdf(folder / "results.nc", engine="h5netcdf")
     (folder / "table.txt").write_text(plain(StudyTable(study), WIDTH), encoding="utf-8")
-    save(threshold_study(study), folder / "threshold_study.png")
+    save_all(study, (), folder)

@@ -1,4 +1,4 @@
-"""Two systems over the same data: how much they differ, and what can be concluded from it."""
+"""Comparison of two systems over the same data, with paired intervals by subject."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
+from bioeval.base.scalars import COMPARED, Scalar
 from bioeval.base.variables import COMPARISON
 from bioeval.base.version import __version__
+from bioeval.base.words import counted
 from bioeval.results.dataset import build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
@@ -22,9 +24,11 @@ from bioeval.stats.bootstrap_limits import ends
 from bioeval.stats.identification import identification_replicates
 from bioeval.stats.interval_variables import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, Asked
+from bioeval.stats.verification import Replicates
 from bioeval.stats.verification import replicates as verification_replicates
 from bioeval.tallies.attempts import IdentificationJob, VerificationJob, is_symmetric
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_far_targets, per_cent
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
@@ -50,8 +54,8 @@ def compare(
 ) -> xr.Dataset:
     """Compare two systems that scored the same templates of the same people.
 
-    Both are resampled together: in each replicate the same people take part for both, so that
-    what makes the data hard or easy for both is not taken for a difference between them.
+    The bootstrap is paired: each replicate draws the same subjects for both systems, so that the
+    difficulty of the data that both have in common cancels in the difference.
 
     Parameters
     ----------
@@ -75,9 +79,9 @@ def compare(
         Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
         target at rank 1; as far as the scores support them): ``value_a value_b difference``
         (a - b) ``difference_low difference_high``, and ``better``: 1 where a is better, -1 where
-        b is, 0 where they cannot be told apart. ``supported`` is 0 where the impostor attempts
-        are too few for the FAR target (rule of 3): what differs there need not be what the target
-        says. The attribute ``conclusions`` says the same in words, a line for each measure.
+        b is, 0 where there is no significant difference. ``supported`` is 0 where the impostor
+        attempts are too few for the FAR target (rule of 3). The attribute ``conclusions`` has a
+        sentence for each measure.
 
     Raises
     ------
@@ -96,12 +100,11 @@ def compare(
     Examples
     --------
     >>> import bioeval as be
-    >>> from bioeval.scores.simulation import simulate_embeddings
-    >>> crowd = simulate_embeddings(50, 4, random_state=1)
+    >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
     >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
     >>> for said in found.attrs["conclusions"].splitlines()[1:3]:
     ...     print(said.partition(", difference ")[2])
-    +0.006667 [-0.006192, +0.01583]: they cannot be told apart with 50 subjects (95 %).
+    +0.006667 [-0.006192, +0.01583]: no significant difference with 50 subjects (95 %).
     -0.04667 [-0.08789, -0.007076]: simulated (a) is better (95 %, 50 subjects).
     """
     asked = Asked.of("subject-bootstrap", confidence, replicates, random_state)
@@ -112,7 +115,7 @@ def compare(
     targets = check_far_targets(far_targets)
     options = _Options(templates, fusion, rank_unit, ties, impostors)
     found = [_measure(scores, options, targets, asked, progress) for scores in (a, b)]
-    return _dataset(a, b, found, targets, asked, options)
+    return _dataset(a, b, found, asked, options)
 
 
 @dataclass(frozen=True)
@@ -124,27 +127,47 @@ class _Options:
     impostors: str
 
 
-@dataclass
-class _Measured:
-    """What a system's measures become in each column of weights.
+@dataclass(frozen=True)
+class _Measure:
+    """A scalar of one system in each column of weights.
 
     Attributes
     ----------
-    trials : dict of str to int
-        How many independent trials a measure has: subjects, or pairs of whom nobody is in two.
-    attempts : tuple of int
-        Of each class.
-    unsupported : set of str
-        Measures at a FAR target that so few impostor attempts cannot show.
+    scalar : Scalar
+    values : float64 array, shape (columns,)
+    trials : int
+        Independent trials: subjects, or disjoint pairs of subjects.
+    supported : bool
+        Whether there are enough impostor attempts for its FAR target.
     """
 
-    values: dict[str, np.ndarray]
-    larger_is_better: dict[str, bool]
-    trials: dict[str, int]
-    people: int
-    attempts: tuple[int, ...]
-    remarks: list[str]
-    unsupported: set[str] = field(default_factory=set)
+    scalar: Scalar
+    values: np.ndarray
+    trials: int
+    supported: bool = True
+
+
+@dataclass
+class _System:
+    """One system: its measures by label, subjects, attempts of each class and warnings."""
+
+    measures: dict[str, _Measure] = field(default_factory=dict)
+    people: int = 0
+    attempts: tuple[int, ...] = ()
+    remarks: list[str] = field(default_factory=list)
+
+    def add(self, scalar: Scalar, values: np.ndarray, trials: int) -> None:
+        """Add a scalar without a FAR target."""
+        self.measures[scalar.label] = _Measure(scalar, values, trials)
+
+    def add_at_targets(
+        self, scalar: Scalar, values: np.ndarray, trials: int, targets: np.ndarray, attempts: float
+    ) -> None:
+        """Add a scalar at each FAR target; `attempts` are the independent impostor attempts."""
+        for target, at_target in zip(targets.tolist(), values, strict=True):
+            enough = not attempts or supported(target, attempts)
+            label = scalar.label.format(target=per_cent(target))
+            self.measures[label] = _Measure(scalar, at_target, trials, enough)
 
 
 def require_same(a: Any, b: Any) -> None:
@@ -189,7 +212,7 @@ def _measure(
     targets: np.ndarray,
     asked: Asked,
     progress: Progress | None,
-) -> _Measured:
+) -> _System:
     """Evaluate one system, as it is and in every replicate."""
     reader = BlockReader(scores)
     jobs: list[Any] = []
@@ -205,7 +228,7 @@ def _measure(
     if not jobs:
         raise ProtocolError("pairs that hold only an order cannot be compared")
     tallies = run_jobs(scores, reader, jobs, progress)
-    found = _Measured({}, {}, {}, 0, (), [])
+    system = _System()
     with threads_for(scores):
         if scores.kind != "order":
             tally = tallies[0]
@@ -217,68 +240,78 @@ def _measure(
                 symmetric=False,
             )
             drawn = verification_replicates(tally, verification, reader, np.empty(0), asked)
-            found.values["EER"] = drawn.values["eer"]
-            at_targets = [f"FRR at FAR <= {per_cent(x)}" for x in targets]
-            found.values |= dict(zip(at_targets, drawn.values["frr_at_far"], strict=True))
-            found.larger_is_better = dict.fromkeys(found.values, False)
-            found.values["AUC"] = drawn.values["auc"]
-            found.trials = dict.fromkeys(found.values, drawn.subjects)
-            found.trials["EER"] = found.trials["AUC"] = min(drawn.subjects, drawn.pairs)
-            found.people = drawn.people
-            found.attempts = len(tally.genuine), tally.impostor.total
-            if tally.impostor.total:
-                both_ways = options.templates == "single" and is_symmetric(scores)
-                own = tally.impostor.total / (2 if both_ways else 1)
-                found.remarks = support_warnings(targets, own, both_ways, "FRR")
-                found.unsupported = _unsupported(at_targets, targets, own)
+            _add_verification(system, scores, options, tally, drawn, targets)
     if not isinstance(scores, PairScores):
-        tally = tallies[-1]
-        rank_one, at_far, people, trials = identification_replicates(
-            tally, scores, options.ties, options.impostors, targets, asked
-        )
-        found.values["recognition rate"] = rank_one
-        if scores.kind != "order":
-            at_targets = [f"DIR at FAR <= {per_cent(x)}, rank 1" for x in targets]
-            found.values |= dict(zip(at_targets, at_far, strict=True))
-            made = len(impostor_probes(tally, impostor_role(tally, options.impostors)))
-            if made and (tally.mates > 0).any():
-                found.remarks += support_warnings(targets, made, False, "DIR")
-                found.unsupported |= _unsupported(at_targets, targets, made)
-        found.trials = {**dict.fromkeys(found.values, trials), **found.trials}
-        found.people = max(found.people, people)
-        found.attempts = *found.attempts, int((tally.mates > 0).sum())
-    for name in found.values:
-        found.larger_is_better.setdefault(name, True)
-    return found
+        _add_identification(system, scores, options, tallies[-1], targets, asked)
+    return system
 
 
-def _unsupported(measures: list[str], targets: np.ndarray, attempts: float) -> set[str]:
-    """Return the measures whose FAR target so many impostor attempts cannot show."""
-    return {m for m, x in zip(measures, targets, strict=True) if not supported(x, attempts)}
+def _add_verification(
+    system: _System,
+    scores: Scores,
+    options: _Options,
+    tally: VerificationTally,
+    drawn: Replicates,
+    targets: np.ndarray,
+) -> None:
+    both_ways = options.templates == "single" and is_symmetric(scores)
+    independent = tally.impostor.total / (2 if both_ways else 1)
+    for name, values in drawn.values.items():
+        if values.ndim == 2:
+            system.add_at_targets(COMPARED[name], values, drawn.subjects, targets, independent)
+        else:
+            system.add(COMPARED[name], values, min(drawn.subjects, drawn.pairs))
+    system.people = drawn.people
+    system.attempts = len(tally.genuine), tally.impostor.total
+    if independent:
+        system.remarks = support_warnings(targets, independent, both_ways, "FRR")
+
+
+def _add_identification(
+    system: _System,
+    scores: Scores,
+    options: _Options,
+    tally: IdentificationTally,
+    targets: np.ndarray,
+    asked: Asked,
+) -> None:
+    rank_one, at_far, people, trials = identification_replicates(
+        tally, scores, options.ties, options.impostors, targets, asked
+    )
+    system.add(COMPARED["recognition_rate"], rank_one, trials)
+    genuine = int((tally.mates > 0).sum())
+    if scores.kind != "order":
+        role = impostor_role(tally, options.impostors)
+        impostor = len(impostor_probes(tally, role)) if genuine else 0
+        system.add_at_targets(COMPARED["dir_at_far"], at_far, trials, targets, impostor)
+        if impostor:
+            system.remarks += support_warnings(targets, impostor, False, "DIR")
+    system.people = max(system.people, people)
+    system.attempts = *system.attempts, genuine
 
 
 def _dataset(
     a: Scores,
     b: Scores,
-    found: list[_Measured],
-    targets: np.ndarray,
+    found: list[_System],
     asked: Asked,
     options: _Options,
 ) -> xr.Dataset:
     first, second = found
-    measures = list(first.values)
-    one, other = (_stacked([system.values[m] for m in measures]) for system in found)
+    measures = list(first.measures)
+    own = list(first.measures.values())
+    one, other = (_stacked([system.measures[m].values for m in measures]) for system in found)
     names = _names(a, b)
     change = one - other
-    low, high = _opened(ends(change, asked), [first.trials[m] for m in measures], asked)
-    sign = np.array([1 if first.larger_is_better[m] else -1 for m in measures])
+    low, high = _opened(ends(change, asked), own, asked)
+    sign = np.array([1 if x.scalar.larger_is_better else -1 for x in own])
     apart = np.where(low > 0, 1, np.where(high < 0, -1, 0)) * sign
-    weak = first.unsupported | second.unsupported
+    enough = [all(system.measures[m].supported for system in found) for m in measures]
     said = [
         _conclusion(
             m, values, change[i, 0], (low[i], high[i]), apart[i], names, first.people, asked
         )
-        + (_TOO_FEW if m in weak and not np.isnan(values).any() else "")
+        + ("" if enough[i] or np.isnan(values).any() else _TOO_FEW)
         for i, (m, values) in enumerate(
             zip(measures, zip(one[:, 0], other[:, 0], strict=True), strict=True)
         )
@@ -291,15 +324,16 @@ def _dataset(
         "difference_low": (over, low),
         "difference_high": (over, high),
         "better": (over, apart.astype(np.int64)),
-        "supported": (over, np.array([m not in weak for m in measures], dtype=np.int64)),
+        "supported": (over, np.array(enough, dtype=np.int64)),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     warnings = [*few_people(first.people, asked), *remarks]
     if alone := _made_by_one(a, b):
         warnings.append(
-            f"the systems did not make the same attempts: {alone:,} comparisons were made by one "
-            "of them alone (failed comparisons, or masks or exclusions that differ); attempts of "
-            f"each class: {_counted(first.attempts)} and {_counted(second.attempts)}"
+            "the systems did not make the same attempts: one of them alone made "
+            f"{counted(alone, 'comparisons')} (failed comparisons, or masks or exclusions that "
+            "differ); attempts of each "
+            f"class: {_listed(first.attempts)} and {_listed(second.attempts)}"
         )
     attrs: dict[str, str | int | float] = {
         "task": "comparison of two systems",
@@ -334,19 +368,20 @@ def _stacked(values: list[np.ndarray]) -> np.ndarray:
 
 
 def _opened(
-    closed: tuple[np.ndarray, np.ndarray], trials: list[int], asked: Asked
+    closed: tuple[np.ndarray, np.ndarray], measures: list[_Measure], asked: Asked
 ) -> tuple[np.ndarray, np.ndarray]:
     """Open the interval of a difference that is the same in every replicate.
 
     Two systems without an error differ by 0 however they are resampled, which does not mean that
-    they are equal: as for a rate without an error, a bound by subjects is what is known.
+    they are equal: as for a rate without an error, only a bound by subjects is known.
     """
     low, high = closed
-    number = np.array(trials)
+    number = np.array([x.trials for x in measures])
+    widest = np.array([x.scalar.bounds[1] - x.scalar.bounds[0] for x in measures])
     bound = zero_error_bound(number, asked.confidence)
     same = high - low < 1e-12
-    low = np.where(same, np.maximum(low - bound, -1.0), low)
-    high = np.where(same, np.minimum(high + bound, 1.0), high)
+    low = np.where(same, np.maximum(low - bound, -widest), low)
+    high = np.where(same, np.minimum(high + bound, widest), high)
     return np.where(number > 0, low, np.nan), np.where(number > 0, high, np.nan)
 
 
@@ -371,12 +406,12 @@ def _made_by_one(a: Scores, b: Scores) -> int:
 
 
 def _names(a: Scores, b: Scores) -> tuple[str, str]:
-    """Return the systems' names, which tell them apart."""
+    """Return the names of the systems, distinct."""
     first, second = a.name or "a", b.name or "b"
     return (first, second) if first != second else (f"{first} (a)", f"{second} (b)")
 
 
-def _counted(attempts: Sequence[int]) -> str:
+def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
 
 
@@ -393,19 +428,16 @@ def _conclusion(
     people: int,
     asked: Asked,
 ) -> str:
-    """Say in a sentence what can be concluded."""
+    """Return the conclusion about a measure as a sentence."""
     if np.isnan(values).any():
         return f"{measure}: not defined."
+    who = counted(people, "subjects")
     found = f"{measure}: {names[0]} {values[0]:.4g}, {names[1]} {values[1]:.4g}"
     if np.isnan(ends_).any():
-        return f"{found}; nothing can be said with {_people(people)}."
+        return f"{found}; no conclusion with {who}."
     level = f"{100 * asked.confidence:g} %"
     gap = f"difference {change:+.4g} [{ends_[0]:+.4g}, {ends_[1]:+.4g}]"
     if not apart:
-        return f"{found}, {gap}: they cannot be told apart with {_people(people)} ({level})."
+        return f"{found}, {gap}: no significant difference with {who} ({level})."
     better = names[0] if apart > 0 else names[1]
-    return f"{found}, {gap}: {better} is better ({level}, {_people(people)})."
-
-
-def _people(number: int) -> str:
-    return f"{number:,} subject{'' if number == 1 else 's'}"
+    return f"{found}, {gap}: {better} is better ({level}, {who})."

@@ -15,8 +15,9 @@ from bioeval.base.variables import GALLERY_SIZE, Name
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
-from bioeval.scores.blocks import BlockReader, Progress, parse_fusion, require_subjects
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.attempts import IdentificationJob, require_values
 from bioeval.tallies.random_galleries.options import require_room
 from bioeval.tallies.random_galleries.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally

@@ -18,7 +18,7 @@ from bioeval.results.random_galleries import closed_set_expected, open_set_expec
 from bioeval.results.reid import reid_dataset
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.about import About
-from bioeval.scores.formats.archive import DAMAGE
+from bioeval.scores.formats.damage import guarded
 from bioeval.scores.formats.files import existing_file, replacing
 from bioeval.tallies.counts import (
     CellCounts,
@@ -193,13 +193,11 @@ class Tally:
             If the file is missing, truncated, or no tally.
         """
         path = existing_file(path, "a saved tally")
-        try:
+        with guarded(path, expected="a saved tally"):
             with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             header = json.loads(arrays["header"].tobytes())
             version = header["bioeval_tally"]
-        except (*DAMAGE, OSError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: is not a saved tally, or is damaged ({error})") from None
         if version != SCHEMA:
             raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
         try:

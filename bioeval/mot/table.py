@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.words import counted
 from bioeval.views.tables import numbers
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class TrackingTable:
     def _about(self) -> Iterator[tuple[str, str]]:
         """Say, line by line, how the numbers were made."""
         ds, attrs = self.dataset, self.dataset.attrs
-        targets = numbers.counted(int(ds["targets"]), "targets")
+        targets = counted(int(ds["targets"]), "targets")
         yield "Truth", f"{targets}, boxes: {int(ds['truth_boxes']):,}"
         identities = (
             "1 identity" if ds["identities"] == 1 else f"{int(ds['identities']):,} identities"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.errors import Argument, ProtocolError, require_choice
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores
 
@@ -61,11 +61,13 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         scores.probe_ids, scores.gallery_ids
     ):
         raise ProtocolError(
-            f'pairs = "{rule}" compares each pair of one set of templates once; these scores are '
-            f"{scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
+            f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
+            f"scores are {scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
         )
     if not scores.labelled:
-        raise ProtocolError(f'pairs = "{rule}" needs labels: a mask alone does not say who is who')
+        raise ProtocolError(
+            f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
+        )
     codes = scores.codes.gallery
     n = len(codes)
     first = np.zeros(n, dtype=bool)

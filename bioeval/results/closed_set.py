@@ -7,24 +7,25 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError, require_choice
 from bioeval.base.variables import CLOSED_SET
+from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.tie_policies import check_max_rank, rank_weights
 
 UNMATED = ("auto", "raise", "skip")
 
-# Without thresholds, every rank of a gallery of this size is reported.
+# Largest gallery of which every rank is reported.
 RANK_LIMIT = 1_000_000
 
 
 def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: int) -> None:
-    """Raise :class:`ProtocolError` where probes without a mate break the closed set's promise."""
+    """Raise :class:`ProtocolError` if probes without a mate are not to be skipped."""
     require_choice("unmated", unmated, UNMATED)
     all_against_all = layout == "all-against-all"
     if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
         raise ProtocolError(
-            f"closed-set identification promises that every probe is enrolled, but {skipped} of "
-            f"{probes} probes have no usable mate, the first is probe {first}; "
+            "closed-set identification requires that every probe is enrolled, but "
+            f"{skipped} of {probes} probes have no usable mate, the first is probe {first}; "
             f"{Argument('unmated', 'skip')} leaves them out and counts them, or use open_set"
         )
 
@@ -69,7 +70,7 @@ def closed_set_dataset(
     }
     warnings = [note] if note else []
     if skipped:
-        warnings.append(f"{skipped} probes without a usable mate were left out")
+        warnings.append(f"{counted(skipped, 'probes')} without a usable mate left out")
     if not attempts:
         warnings.append("no probe has a mate: CMS is not defined (NaN)")
     attrs = about_attrs(tally.about, "closed-set identification", warnings)

@@ -1,4 +1,4 @@
-"""Build datasets: variables with the attributes of :mod:`bioeval.base.variables`."""
+"""Datasets whose variables bear the descriptions of :mod:`bioeval.base.variables`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build(
 
 
 def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, str | int | float]:
-    """Return the attributes that every result has."""
+    """Return the attributes of every result: data, options and warnings."""
     prints = about.fingerprints
     shown = list(prints[:4]) + ([f"and {len(prints) - 4} more"] if len(prints) > 4 else [])
     return {
@@ -55,7 +55,7 @@ def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, s
 
 
 def max_ranks(longest: int, thresholds: int, max_rank: int | None, limit: int) -> tuple[int, str]:
-    """Return the number of ranks to report, and a note where not all attainable ones are.
+    """Return the number of ranks to report, and a note if it is less than the attainable ones.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def max_ranks(longest: int, thresholds: int, max_rank: int | None, limit: int) -
     thresholds : int
         Thresholds reported for each rank (1 for closed set).
     max_rank : int, optional
-        What the user asked for.
+        Number of ranks requested.
     limit : int
-        Largest number of thresholds x ranks that is "small".
+        Largest number of thresholds x ranks that is reported whole.
     """
     longest = max(1, longest)
     if max_rank is not None:

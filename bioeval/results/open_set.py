@@ -1,8 +1,8 @@
-"""Open-set identification: DIR(t, k) and FRR of the enrolled, FAR and GRR of the others."""
+"""Open-set identification: DIR and FRR of mated searches, FAR and GRR of non-mated ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +11,15 @@ import xarray as xr
 
 from bioeval.base.errors import require_choice
 from bioeval.base.variables import OPEN_SET
+from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
+from bioeval.results.open_set_points import OpenSetPoints
 from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.scores.about import About
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import (
     FAR_TARGETS,
-    Curve,
-    EqualError,
-    allowed_false_accepts,
     check_far_targets,
-    equal_error,
 )
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
@@ -39,14 +38,16 @@ IMPOSTORS = ("auto", "unenrolled", "leave-subject-out", "both")
 # DIR(t, k) is reported at every attainable rank up to this many thresholds x ranks.
 DIR_LIMIT = 2_000_000
 
+Variables = dict[str, tuple[tuple[str, ...], Any]]
+
 
 def impostor_role(tally: IdentificationTally, impostors: str) -> str:
-    """Return who plays the impostor: ``"auto"`` resolved by the layout and the probes."""
+    """Return the impostor probes of a tally by name: ``"auto"`` resolved, as :func:`role_of`."""
     return role_of(tally.about.layout, impostors, bool(tally.enrolled.all()))
 
 
 def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
-    """Return who plays the impostor, from the layout and whether every probe is enrolled."""
+    """Return which probes are impostors, by name: ``"auto"`` resolved by layout and enrolment."""
     require_choice("impostors", impostors, IMPOSTORS)
     if layout == "all-against-all":
         return "leave-subject-out"
@@ -63,6 +64,134 @@ def impostor_probes(tally: IdentificationTally, role: str) -> np.ndarray:
     elif role == "leave-subject-out":
         usable = usable & tally.enrolled
     return np.nonzero(usable)[0]
+
+
+@dataclass(frozen=True)
+class OpenSetCounts:
+    """Counts of open-set identification over thresholds, of one gallery or expected over many.
+
+    Attributes
+    ----------
+    thresholds : float64 array, shape (t,)
+        Increasing distances.
+    detected, identified : arrays, shape (t, r)
+        Genuine attempts accepted exactly at each rank, and at that rank or better.
+    accepted : array, shape (t,)
+        Impostor attempts accepted.
+    targets_within, own_within, non_targets_within : arrays, shape (t,)
+        Enrolled probes with any template within the threshold, those with a mate within it, and
+        probes never enrolled with any template within it.
+    genuine, impostor : int
+        Attempts: mated and non-mated searches.
+    tied : int64 or float64
+        Genuine attempts with a non-mate tied with the best mate.
+    targets, non_targets : int
+        Probes enrolled and never enrolled.
+    unmated : int
+        Enrolled probes without a usable mate.
+    """
+
+    thresholds: np.ndarray
+    detected: np.ndarray
+    identified: np.ndarray
+    accepted: np.ndarray
+    targets_within: np.ndarray
+    own_within: np.ndarray
+    non_targets_within: np.ndarray
+    genuine: int
+    impostor: int
+    tied: Any
+    targets: int
+    non_targets: int
+    unmated: int
+
+    def variables(self, kind: str) -> tuple[Variables, np.ndarray]:
+        """Return counts and rates as variables, and the thresholds in the user's units."""
+        both, over = ("threshold", "rank"), ("threshold",)
+        curves: Variables = {
+            "dir": (both, rate(self.identified, self.genuine)),
+            "di": (both, self.detected),
+            "far": (over, rate(self.accepted, self.impostor)),
+            "grr": (over, rate(self.impostor - self.accepted, self.impostor)),
+            "frr": (over, rate(self.genuine - self.identified[:, 0], self.genuine)),
+            "fa": (over, self.accepted),
+            "gr": (over, self.impostor - self.accepted),
+        }
+        attempts = {
+            "genuine_attempts": ((), np.int64(self.genuine)),
+            "impostor_attempts": ((), np.int64(self.impostor)),
+            "tied": ((), self.tied),
+        }
+        templates: Variables = {
+            "ttr": (over, rate(self.targets_within, self.targets)),
+            "ttr_identity": (over, rate(self.own_within, self.targets)),
+            "ftr": (over, rate(self.non_targets_within, self.non_targets)),
+        }
+        probes = {
+            "target_probes": ((), np.int64(self.targets)),
+            "non_target_probes": ((), np.int64(self.non_targets)),
+        }
+        grid = to_user(self.thresholds, kind)
+        if kind == "similarity":
+            grid = grid[::-1]
+            curves, templates = (
+                {name: (dims, values[::-1]) for name, (dims, values) in found.items()}
+                for found in (curves, templates)
+            )
+        return {**curves, **attempts, **templates, **probes}, grid
+
+    def warnings(self, remarks: list[str]) -> list[str]:
+        """Return warnings about the attempts; `remarks` where there are some of both classes."""
+        found = []
+        if not self.genuine:
+            found.append("no genuine attempt: DIR and FRR are not defined (NaN)")
+        if not self.impostor:
+            found.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+        if self.genuine and self.impostor:
+            found += remarks
+        if self.unmated:
+            found.append(
+                f"{counted(self.unmated, 'enrolled probes')} without a usable mate: no genuine "
+                f"attempt of {'it' if self.unmated == 1 else 'them'}"
+            )
+        return found
+
+
+def open_set_result(
+    counts: OpenSetCounts,
+    points: Variables,
+    far_targets: np.ndarray,
+    about: About,
+    options: Mapping[str, Any],
+    notes: Iterable[str],
+    remarks: list[str],
+) -> xr.Dataset:
+    """Return open-set identification as a dataset, for one gallery or expected over many.
+
+    Parameters
+    ----------
+    points : dict
+        Variables of the operating points.
+    options : mapping
+        Attributes that say how it was evaluated, with ``impostors`` resolved.
+    notes, remarks
+        Warnings; `remarks` only where there are attempts of both classes.
+    """
+    variables, grid = counts.variables(about.kind)
+    variables |= points
+    variables["expected_false_accepts"] = ("far_target",), far_targets * counts.impostor
+    attrs = about_attrs(about, "open-set identification", [*notes, *counts.warnings(remarks)])
+    attrs |= {
+        **options,
+        "genuine_gallery_subjects": about.gallery_subjects,
+        "impostor_gallery_subjects": impostor_gallery(about.gallery_subjects, options["impostors"]),
+    }
+    coordinates = {
+        "threshold": grid,
+        "rank": np.arange(1, counts.detected.shape[1] + 1),
+        "far_target": far_targets,
+    }
+    return build(variables, OPEN_SET, coordinates, attrs)
 
 
 def open_set_dataset(
@@ -83,170 +212,62 @@ def open_set_dataset(
     role = impostor_role(tally, impostors)
     chosen = np.nonzero(tally.mates > 0)[0]
     probes, ranks, weights = rank_weights(tally, chosen, ties)
-    mate, other = tally.mate[chosen], np.sort(tally.other[impostor_probes(tally, role)])
+    other = np.sort(tally.other[impostor_probes(tally, role)])
     kind = tally.about.kind
-    grid = _grid(mate, other, check_thresholds(thresholds), kind)
-    genuine, impostor = len(chosen), len(other)
-
+    grid = _grid(tally.mate[chosen], other, check_thresholds(thresholds), kind)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
-    # A probe is detected from the first threshold that is not below its mate's distance.
-    first = np.searchsorted(grid, tally.mate[probes])
-    kept = (first < len(grid)) & (ranks <= count)
-    flat = first[kept] * count + ranks[kept] - 1
-    detected = np.bincount(flat, weights[kept], minlength=len(grid) * count)
-    di = np.cumsum(detected.reshape(len(grid), count), axis=0)
-    if ties != "expected":
-        di = np.rint(di).astype(np.int64)
-    identified = np.cumsum(di, axis=1)
-    fa = np.searchsorted(other, grid, side="right").astype(np.int64)
-
+    points = OpenSetPoints(tally.mate[probes], ranks, weights, len(chosen), other)
+    detected = _detected(points, grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
-    targets, non_targets = int(tally.enrolled.sum()), int((~tally.enrolled).sum())
-    ttr = rate(_within(nearest[tally.enrolled], grid), targets)
-    ttr_identity = rate(_within(tally.nearest_mate[tally.enrolled], grid), targets)
-    ftr = rate(_within(nearest[~tally.enrolled], grid), non_targets)
-
-    grid = to_user(grid, kind)
-    if kind == "similarity":
-        grid, di, identified, fa = grid[::-1], di[::-1], identified[::-1], fa[::-1]
-        ttr, ttr_identity, ftr = ttr[::-1], ttr_identity[::-1], ftr[::-1]
-    points = OpenSetPoints(
-        mate=tally.mate[probes], ranks=ranks, weights=weights, genuine=genuine, other=other
+    counts = OpenSetCounts(
+        thresholds=grid,
+        detected=detected,
+        identified=np.cumsum(detected, axis=1),
+        accepted=np.searchsorted(other, grid, side="right").astype(np.int64),
+        targets_within=_within(nearest[tally.enrolled], grid),
+        own_within=_within(tally.nearest_mate[tally.enrolled], grid),
+        non_targets_within=_within(nearest[~tally.enrolled], grid),
+        genuine=len(chosen),
+        impostor=len(other),
+        tied=np.int64((tally.tied[chosen] > 0).sum()),
+        targets=int(tally.enrolled.sum()),
+        non_targets=int((~tally.enrolled).sum()),
+        unmated=int((tally.enrolled & (tally.mates == 0)).sum()),
     )
-    targets_of_far = check_far_targets(far_targets)
-    dir_at_far, threshold_at_far = points.at_far(targets_of_far, count)
-    both, over, per_target = ("threshold", "rank"), ("threshold",), ("far_target", "rank")
-    dir_ = rate(identified, genuine)
+    targets = check_far_targets(far_targets)
+    dir_at_far, threshold_at_far = points.at_far(targets, count)
+    per_target = ("far_target", "rank")
     variables = {
-        "dir": (both, dir_),
-        "di": (both, di),
-        "far": (over, rate(fa, impostor)),
-        "grr": (over, rate(impostor - fa, impostor)),
-        "frr": (over, rate(genuine - identified[:, 0], genuine)),
-        "fa": (over, fa),
-        "gr": (over, impostor - fa),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
-        "tied": ((), np.int64((tally.tied[chosen] > 0).sum())),
-        "ttr": (over, ttr),
-        "ttr_identity": (over, ttr_identity),
-        "ftr": (over, ftr),
-        "target_probes": ((), np.int64(targets)),
-        "non_target_probes": ((), np.int64(non_targets)),
         **equal_error_variables(points.equal_error(), kind),
         "dir_at_far": (per_target, dir_at_far),
         "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
-        "expected_false_accepts": (("far_target",), targets_of_far * impostor),
     }
-    warnings = [note] if note else []
-    if not genuine:
-        warnings.append("no genuine attempt: DIR and FRR are not defined (NaN)")
-    if not impostor:
-        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
-    if genuine and impostor:
-        warnings += support_warnings(targets_of_far, impostor, False, "DIR")
-    unmated = int((tally.enrolled & (tally.mates == 0)).sum())
-    if unmated:
-        warnings.append(f"{unmated} enrolled probes without a usable mate make no genuine attempt")
-    attrs = about_attrs(tally.about, "open-set identification", warnings)
-    attrs |= {
+    options = {
         "rank_unit": tally.rank_unit,
         "fusion": tally.fusion,
         "ties": ties,
         "impostors": role,
-        "genuine_gallery_subjects": tally.about.gallery_subjects,
-        "impostor_gallery_subjects": impostor_gallery(tally.about.gallery_subjects, role),
     }
-    coordinates = {
-        "threshold": grid,
-        "rank": np.arange(1, count + 1),
-        "far_target": targets_of_far,
-    }
-    return build(variables, OPEN_SET, coordinates, attrs)
+    remarks = support_warnings(targets, len(other), False, "DIR")
+    return open_set_result(
+        counts, variables, targets, tally.about, options, filter(None, [note]), remarks
+    )
 
 
-@dataclass(frozen=True)
-class OpenSetPoints:
-    """Exact operating points: the thresholds are the scores of the attempts themselves.
-
-    Attributes
-    ----------
-    mate, ranks, weights : arrays, shape (g,)
-        Distance, rank and weight of best mates; several entries a probe under expected ties.
-    genuine : int
-        Genuine attempts.
-    other : float64 array, shape (i,)
-        Distances of the impostor attempts, increasing.
-    """
-
-    mate: np.ndarray
-    ranks: np.ndarray
-    weights: np.ndarray
-    genuine: int
-    other: np.ndarray
-
-    def reject_all(self, points: np.ndarray) -> float:
-        """Return the threshold that rejects everything; NaN if a point has that very value."""
-        return float("nan") if (points == -np.inf).any() else float("-inf")
-
-    def equal_error(self, rank: int = 1) -> EqualError:
-        """Return where FAR and 1 - DIR(t, rank) cross."""
-        if not self.genuine or not len(self.other):
-            return EqualError()
-        hits = self.ranks <= rank
-        order = np.argsort(self.mate[hits], kind="stable")
-        mate, weights = self.mate[hits][order], self.weights[hits][order]
-        threshold = np.union1d(mate, self.other)
-        taken = np.concatenate([[0.0], np.cumsum(weights)])
-        found = taken[np.searchsorted(mate, threshold, side="right")]
-        curve = Curve(
-            np.concatenate([[self.reject_all(threshold)], threshold]),
-            np.concatenate([[0], np.searchsorted(self.other, threshold, side="right")]),
-            np.concatenate([[self.genuine], np.maximum(self.genuine - found, 0.0)]),
-            self.genuine,
-            len(self.other),
-        )
-        return equal_error(curve)
-
-    def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return DIR at each FAR target and rank, and the loosest threshold that gives it."""
-        dir_ = np.full((len(targets), ranks), np.nan)
-        threshold = np.full((len(targets), ranks), np.nan)
-        total = len(self.other)
-        if not self.genuine or not total:
-            return dir_, threshold
-        inside = self.ranks <= ranks
-        mate, rank, weights = self.mate[inside], self.ranks[inside] - 1, self.weights[inside]
-        # Whether a point of a rank has the value -inf, that of rejecting all.
-        lowest = np.zeros(ranks, dtype=bool)
-        np.logical_or.at(lowest, rank, mate == -np.inf)
-        lowest = np.logical_or.accumulate(lowest) | (self.other[0] == -np.inf)
-        for i, target in enumerate(targets):
-            allowed = allowed_false_accepts(float(target), total)
-            if allowed < total:
-                limit = self.other[allowed]
-                below = mate < limit
-                others = self.other[: np.searchsorted(self.other, limit)]
-            else:
-                below, others = np.ones(len(mate), dtype=bool), self.other
-            found = np.cumsum(np.bincount(rank[below], weights[below], minlength=ranks))
-            dir_[i] = np.minimum(found, self.genuine) / self.genuine
-            loosest = np.full(ranks, -np.inf)
-            np.maximum.at(loosest, rank[below], mate[below])
-            loosest = np.maximum.accumulate(loosest)
-            counted = np.zeros(ranks, dtype=bool)
-            counted[rank[below]] = True
-            counted = np.logical_or.accumulate(counted) | bool(len(others))
-            if len(others):
-                loosest = np.maximum(loosest, others[-1])
-            none = np.where(lowest, np.nan, -np.inf)
-            threshold[i] = np.where(counted, loosest, none)
-        return dir_, threshold
+def _detected(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
+    """Return the genuine attempts accepted at each threshold and exactly at each rank."""
+    # A probe is detected from the first threshold that is not below its mate's distance.
+    first = np.searchsorted(grid, points.mate)
+    kept = (first < len(grid)) & (points.ranks <= ranks)
+    flat = first[kept] * ranks + points.ranks[kept] - 1
+    found = np.bincount(flat, points.weights[kept], minlength=len(grid) * ranks)
+    detected = np.cumsum(found.reshape(len(grid), ranks), axis=0)
+    return np.rint(detected).astype(np.int64) if whole else detected
 
 
 def impostor_gallery(subjects: int, role: str) -> int | str:
-    """Return how many subjects an impostor is compared with; 0 where that is not known."""
+    """Return the number of gallery subjects in a non-mated search; 0 if unknown."""
     if not subjects:
         return 0
     sizes: dict[str, int] = {"unenrolled": subjects, "leave-subject-out": subjects - 1}
@@ -254,7 +275,7 @@ def impostor_gallery(subjects: int, role: str) -> int | str:
 
 
 def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return how many distances are at most each threshold; NaN never is."""
+    """Return the number of distances at most each threshold, NaN left out."""
     there = np.sort(distances[~np.isnan(distances)])
     return np.searchsorted(there, grid, side="right")
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.base.variables import CLOSED_SET
+from bioeval.base.words import counted
 from bioeval.results.closed_set import require_mated
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.open_set import impostor_gallery, role_of
+from bioeval.results.open_set import OpenSetCounts, Variables, open_set_result, role_of
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.random_galleries.counts import ENROLLED, OWN, TARGET, UNENROLLED, GalleryTally
 from bioeval.tallies.random_galleries.options import Drawn
-from bioeval.tallies.thresholds import to_user
 
 NO_POINTS = (
     "operating points of expected rates are known between the thresholds of the result only: "
@@ -46,7 +46,7 @@ def closed_set_expected(
     }
     warnings = [note] if note else []
     if tally.unmated:
-        warnings.append(f"{tally.unmated} probes without a usable mate were left out")
+        warnings.append(f"{counted(tally.unmated, 'probes')} without a usable mate left out")
     if not tally.genuine:
         warnings.append("no probe has a mate: CMS is not defined (NaN)")
     attrs = about_attrs(tally.about, "closed-set identification", warnings)
@@ -64,83 +64,47 @@ def open_set_expected(
     note: str = "",
 ) -> xr.Dataset:
     """Return expected DIR over thresholds and ranks, and FAR over thresholds."""
-    about, kind = tally.about, tally.about.kind
+    about = tally.about
     role = role_of(about.layout, impostors, not tally.non_targets)
-    di = tally.di[:-1].accumulated(axis=0)
     found = expected_ranks(tally)
     identified, every = found[:-1], found[-1]
     within = tally.within
-    accepted = {
-        "leave-subject-out": within[ENROLLED],
-        "unenrolled": within[UNENROLLED],
-        "both": within[ENROLLED].merge(within[UNENROLLED]),
-    }[role].values()
-    impostor = {
-        "leave-subject-out": tally.impostors_enrolled,
-        "unenrolled": tally.impostors_unenrolled,
-        "both": tally.impostors_enrolled + tally.impostors_unenrolled,
+    accepted, impostor = {
+        "leave-subject-out": (within[ENROLLED], tally.impostors_enrolled),
+        "unenrolled": (within[UNENROLLED], tally.impostors_unenrolled),
+        "both": (
+            within[ENROLLED].merge(within[UNENROLLED]),
+            tally.impostors_enrolled + tally.impostors_unenrolled,
+        ),
     }[role]
-    fa = np.minimum(accepted, impostor)
-    genuine = tally.genuine
+    counts = OpenSetCounts(
+        thresholds=tally.thresholds,
+        detected=tally.di[:-1].accumulated(axis=0).values(),
+        identified=identified,
+        accepted=np.minimum(accepted.values(), impostor),
+        targets_within=within[TARGET].values(),
+        own_within=within[OWN].values(),
+        non_targets_within=within[UNENROLLED].values(),
+        genuine=tally.genuine,
+        impostor=impostor,
+        tied=tally.tied.values()[0, 0],
+        targets=tally.targets,
+        non_targets=tally.non_targets,
+        unmated=tally.unmated_targets,
+    )
     targets = check_far_targets(far_targets)
-    far, dir_ = rate(fa, impostor), rate(identified, genuine)
-    bounds = _bounds(far, dir_, rate(every, genuine), targets)
-    over, both, per_target = ("threshold",), ("threshold", "rank"), ("far_target", "rank")
-    rates = {
-        "dir": (both, dir_),
-        "di": (both, di.values()),
-        "far": (over, far),
-        "grr": (over, rate(impostor - fa, impostor)),
-        "frr": (over, rate(genuine - identified[:, 0], genuine)),
-        "fa": (over, fa),
-        "gr": (over, impostor - fa),
-        "ttr": (over, rate(within[TARGET].values(), tally.targets)),
-        "ttr_identity": (over, rate(within[OWN].values(), tally.targets)),
-        "ftr": (over, rate(within[UNENROLLED].values(), tally.non_targets)),
-    }
-    grid = to_user(tally.thresholds, kind)
-    if kind == "similarity":
-        grid = grid[::-1]
-        rates = {name: (dims, values[::-1]) for name, (dims, values) in rates.items()}
-    eer_low, eer_high, dir_low, dir_high = bounds
-    variables = {
-        **rates,
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
-        "tied": ((), tally.tied.values()[0, 0]),
-        "target_probes": ((), np.int64(tally.targets)),
-        "non_target_probes": ((), np.int64(tally.non_targets)),
+    far, dir_ = rate(counts.accepted, impostor), rate(identified, tally.genuine)
+    eer_low, eer_high, dir_low, dir_high = _bounds(far, dir_, rate(every, tally.genuine), targets)
+    per_target = ("far_target", "rank")
+    points: Variables = {
         "eer_at_least": ((), eer_low),
         "eer_at_most": ((), eer_high),
         "dir_at_far_at_least": (per_target, dir_low),
         "dir_at_far_at_most": (per_target, dir_high),
-        "expected_false_accepts": (("far_target",), targets * impostor),
     }
-    warnings = [note] if note else []
-    if not genuine:
-        warnings.append("no genuine attempt: DIR and FRR are not defined (NaN)")
-    if not impostor:
-        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
-    if genuine and impostor:
-        warnings.append(NO_POINTS)
-    if tally.unmated_targets:
-        warnings.append(
-            f"{tally.unmated_targets} enrolled probes without a usable mate make no genuine attempt"
-        )
-    attrs = about_attrs(about, "open-set identification", warnings)
-    attrs |= drawn_attrs(Drawn(tally.size))
-    attrs |= {
-        "ties": tally.ties,
-        "impostors": role,
-        "genuine_gallery_subjects": about.gallery_subjects,
-        "impostor_gallery_subjects": impostor_gallery(about.gallery_subjects, role),
-    }
-    coordinates = {
-        "threshold": grid,
-        "rank": np.arange(1, dir_.shape[1] + 1),
-        "far_target": targets,
-    }
-    return build(variables, OPEN_SET, coordinates, attrs)
+    options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
+    notes = [note] if note else []
+    return open_set_result(counts, points, targets, about, options, notes, [NO_POINTS])
 
 
 def expected_ranks(tally: GalleryTally) -> np.ndarray:

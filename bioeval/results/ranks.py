@@ -1,4 +1,4 @@
-"""Probe-by-probe facts of identification."""
+"""Identification probe by probe: rank and score of the best mate, nearest non-mate, ties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bioeval.tallies.tie_policies import rank_weights
 
 
 def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
-    """Return what identification is made of, probe by probe."""
+    """Return rank, scores and candidates of each probe."""
     chosen = np.nonzero(tally.mates > 0)[0]
     probes, ranks, weights = rank_weights(tally, chosen, ties)
     rank = np.full(len(tally.mate), np.nan)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bioeval.base.scalars import OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
+from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.results.support import equal_error_variables, point_variables, support_warnings
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.second_pass.search import bin_bounds
 from bioeval.tallies.thresholds import (
@@ -19,8 +21,8 @@ from bioeval.tallies.thresholds import (
     with_infinities,
 )
 
-# What takes every impostor score, and is left out where it was not asked for.
-EVERY_SCORE = ("auc", "d_prime", "eer_hull")
+# Variables that need every impostor score; absent with auc=False.
+EVERY_SCORE = ("auc", "d_prime", "eer_hull", *(scalar.name for scalar in OPTIMA))
 
 
 def grid_of(tally: VerificationTally) -> np.ndarray:
@@ -76,7 +78,9 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     if not impostor:
         warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
     if tally.skipped_claims:
-        warnings.append(f"{tally.skipped_claims} claims of subjects not enrolled were left out")
+        warnings.append(
+            f"{counted(tally.skipped_claims, 'claims')} of subjects not enrolled left out"
+        )
     coordinates = {"threshold": thresholds}
     found, found_coordinates, remarks = _points(tally, kind)
     variables |= found
@@ -96,25 +100,22 @@ def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]
             bounds,
             {},
             [
-                "operating points need the scores again; EER and AUC are known within the bounds "
-                "eer_at_least..eer_at_most and auc_at_least..auc_at_most"
+                "operating points need a second pass over the scores; EER and AUC lie within the "
+                "bounds eer_at_least..eer_at_most and auc_at_least..auc_at_most"
             ],
         )
-    scalars = {
-        "eer_hull": points.eer_hull,
-        "auc": points.auc,
-        "d_prime": points.d_prime,
-        "zero_far": points.zero_far,
-        "zero_far_threshold": to_user(points.zero_far_threshold, kind),
-        "zero_frr": points.zero_frr,
-        "zero_frr_threshold": to_user(points.zero_frr_threshold, kind),
-    }
     over, cost = ("far_target",), ("cost",)
     impostor = tally.impostor.total
     independent = impostor / 2 if points.symmetric else impostor
     variables = {
         **equal_error_variables(points.equal_error, kind),
-        **{name: ((), value) for name, value in scalars.items()},
+        **point_variables(
+            {
+                x: points.optima.get(x.name, np.nan) if x.best else getattr(points, x.point)
+                for x in VERIFICATION_POINTS
+            },
+            kind,
+        ),
         "frr_at_far": (over, points.frr_at_far),
         "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
         "expected_false_accepts": (over, points.far_target * independent),

@@ -1,4 +1,4 @@
-"""Where counts come from, in words and numbers: a part of every tally and result."""
+"""Provenance of counts (`About`): a part of every tally and result."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bioeval.scores.matrix import PairScores, Scores
 
 
 def describe(scores: Scores) -> About:
-    """Say where the counts of these scores come from."""
+    """Return the provenance of counts of these scores."""
     pairs = isinstance(scores, PairScores)
-    nobody = np.empty(0, dtype=np.int64)
+    no_codes = np.empty(0, dtype=np.int64)
     known = not pairs and scores.labelled
-    probe_subjects = np.unique(scores.codes.probe) if known else nobody
-    gallery_subjects = np.unique(scores.codes.gallery) if known else nobody
+    probe_subjects = np.unique(scores.codes.probe) if known else no_codes
+    gallery_subjects = np.unique(scores.codes.gallery) if known else no_codes
     names = {
         code: repr(name)
         for code, name in zip(
@@ -46,7 +46,7 @@ def describe(scores: Scores) -> About:
 
 
 def _notes(scores: Scores) -> list[str]:
-    """Remark on what is legal but often a mistake."""
+    """Return remarks on what is valid but often a mistake."""
     notes: list[str] = []
     if isinstance(scores, PairScores):
         if scores.missing:
@@ -86,7 +86,7 @@ def _notes(scores: Scores) -> list[str]:
 
 @dataclass(frozen=True)
 class About:
-    """Where counts come from; a part of every tally, and of every result's attributes."""
+    """Provenance of counts; a part of every tally, and of every result's attributes."""
 
     name: str
     layout: str
@@ -104,7 +104,7 @@ class About:
     exclude: str = ""
 
     def merge(self, other: About) -> About:
-        """Describe the data of both."""
+        """Return the provenance of the counts of both."""
         for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:

@@ -1,4 +1,4 @@
-"""Checking what is given as scores, masks and indices, and reading rows of what was given."""
+"""Checks of scores, masks and indices, and reading blocks of rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def as_array(values: Any, what: str) -> np.ndarray:
 
 
 def as_values(values: Any) -> Any:
-    """Return a matrix of scores; what is stored in chunks stays where it is."""
+    """Return a checked matrix of scores; an array stored in chunks is not read."""
     stored = isinstance(values, EmbeddingSource)
     stored = stored or type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
     base = values if stored else as_array(values, "the scores")
@@ -66,9 +66,9 @@ def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
 
 
 def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Give the two sides of every genuine cell one subject, and say if that is consistent.
+    """Return subjects that join the two sides of every genuine cell, and if they are consistent.
 
-    It is not where two templates that genuine cells connect also meet in an impostor cell. In a
+    They are not where two templates that genuine cells connect also meet in an impostor cell. In a
     square matrix, row ``i`` and column ``i`` are the same template.
     """
     from scipy.sparse import coo_matrix

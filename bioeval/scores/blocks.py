@@ -16,14 +16,16 @@ from functools import cached_property
 import numba
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.kernels import refine as kernel_refine
 from bioeval.scores.about import About, describe
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
-from bioeval.scores.labels import Codes, _plain
+from bioeval.scores.gallery import Gallery
+from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
 
 Progress = Callable[[int, int], None]
 
@@ -39,19 +41,6 @@ STREAM_COPIES = 6
 # on a busy machine much more.
 SERIAL_CELLS = 1 << 18
 
-FUSIONS = ("min", "mean", "max", "median", "kth:K")
-
-
-def parse_fusion(fusion: str) -> tuple[str, int]:
-    """Return the method and the order of a fusion: ``"kth:2"`` is ``("kth", 2)``."""
-    if isinstance(fusion, str) and fusion.startswith("kth:"):
-        order = fusion[4:]
-        if order.isdecimal() and 1 <= int(order) < 2**31:
-            return "kth", int(order)
-        raise DataError(f"{Argument('fusion')} is {fusion!r}; expected kth:K with whole K >= 1")
-    require_choice("fusion", fusion, FUSIONS)
-    return fusion, 0
-
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
@@ -63,61 +52,6 @@ def threads_for(scores: Scores) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
-
-
-class Gallery:
-    """The gallery in the order the kernels want: the templates of a subject side by side.
-
-    Attributes
-    ----------
-    order : int64 array, shape (n,), or None
-        Column of each position; None where the columns already are in order.
-    columns : int64 array, shape (1, n)
-        The same, for stable ties.
-    starts : int64 array, shape (g + 1,)
-        Group ``g`` stands at positions ``starts[g]:starts[g + 1]``.
-    subjects : int64 array, shape (g,)
-        The subject code of each group.
-    """
-
-    def __init__(self, scores: Scores):
-        codes = scores.codes.gallery
-        n = len(codes)
-        changes = np.nonzero(codes[1:] != codes[:-1])[0] + 1
-        subjects = codes[np.concatenate([[0], changes])]
-        if len(np.unique(subjects)) == len(subjects):
-            self.order = None
-            self.columns = np.arange(n, dtype=np.int64)[None]
-        else:
-            # Subjects in the order in which they first stand in the gallery, so that what they
-            # are called changes nothing, not even the last digit of a sum.
-            _, first, back = np.unique(codes, return_index=True, return_inverse=True)
-            place = np.argsort(np.argsort(first))[back.reshape(-1)]
-            self.order = np.argsort(place, kind="stable")
-            self.columns = np.ascontiguousarray(self.order[None])
-            codes = codes[self.order]
-            changes = np.nonzero(codes[1:] != codes[:-1])[0] + 1
-            subjects = codes[np.concatenate([[0], changes])]
-        self.subjects = subjects
-        self.starts = np.concatenate([[0], changes, [n]]).astype(np.int64)
-        self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
-        self._group[subjects] = np.arange(len(subjects))
-        # The group of each probe's own subject, and the position of the probe itself.
-        self.own = self._group[scores.codes.probe]
-        self.own_start = np.where(self.own >= 0, self.starts[self.own], 0)
-        self.own_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
-        self.self_position = self._positions(scores)
-
-    def _positions(self, scores: Scores) -> np.ndarray:
-        ids = scores.gallery_ids if self.order is None else scores.gallery_ids[self.order]
-        largest = max(int(ids.max()), int(scores.probe_ids.max()))
-        position = np.full(largest + 1, -1, dtype=np.int64)
-        position[ids] = np.arange(len(ids))
-        return position[scores.probe_ids]
-
-    def group_of(self, subject: np.ndarray) -> np.ndarray:
-        """Return the group of each subject code, -1 where it is not enrolled."""
-        return np.where(subject >= 0, self._group[subject], -1)
 
 
 @dataclass
@@ -142,7 +76,7 @@ class Block:
         return self._fused[fusion]
 
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows fused by the nearest template, and where the own subject stands."""
+        """Return the rows fused by the nearest template, and the limits of the own subject."""
         fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
         kernel_refine.fuse_nearest(self.values, self.starts, self.self_position, fused)
         enrolled = self.own >= 0
@@ -188,7 +122,7 @@ class BlockReader:
 
     @cached_property
     def about(self) -> About:
-        """Where the counts come from."""
+        """Provenance of the counts."""
         return describe(self.scores)
 
     @cached_property
@@ -212,7 +146,7 @@ class BlockReader:
         return self.blocks(None)
 
     def blocks(self, progress: Progress | None) -> Iterator[Block]:
-        """Yield the blocks in order, telling `progress` the rows done and their number."""
+        """Yield the blocks in order, calling `progress` with the rows done and their number."""
         m = self.scores.shape[0]
         step = self.rows_per_block()
         for low in range(0, m, step):
@@ -231,7 +165,7 @@ class BlockReader:
             self._check_mask(mask, low)
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
         cells = self._excluded_cells(low, high)
-        if cells is not None:  # out of sight of the NaN policy, then no attempt
+        if cells is not None:  # exempt from the NaN policy, then no attempt
             values = _own_copy(values, raw)
             values[cells] = 0
         values = self._without_nan(values, raw, position, mask, low)
@@ -290,8 +224,8 @@ class BlockReader:
             probe, gallery = self.scores.probe_labels, self.scores.gallery_labels
             raise DataError(
                 f"the mask contradicts the labels, first at row {low + row}, column {column} "
-                f"(mask {mask[row, position]}, labels {_plain(probe[low + row])!r} and "
-                f"{_plain(gallery[column])!r}); mark what to leave out with 0, or give the mask "
+                f"(mask {mask[row, position]}, labels {plain(probe[low + row])!r} and "
+                f"{plain(gallery[column])!r}); mark what to leave out with 0, or give the mask "
                 "without labels"
             )
 
@@ -320,7 +254,7 @@ class BlockReader:
         return values
 
     def _raise_nan(self) -> None:
-        """Count all NaN that an evaluation would have read, and say where the first one is."""
+        """Raise with the number of NaN that an evaluation reads, and the place of the first."""
         scores = self.scores
         count, first = 0, None
         step = self.rows_per_block()
@@ -364,7 +298,7 @@ def as_distances(
     kind : str
         Similarities are negated.
     unread : callable, optional
-        Returns the cells that need not be exact; it is asked only where a value is not.
+        Returns the cells that need not be exact; called only where a value is inexact.
 
     Raises
     ------

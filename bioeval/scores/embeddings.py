@@ -1,6 +1,6 @@
 """Distances between embeddings.
 
-Distances are computed in blocks of rows, in float64 unless float32 is asked for, and the whole
+Distances are computed in blocks of rows, in float64 or float32, and the whole
 matrix is never needed: :class:`EmbeddingSource` computes the rows that are read, and forgets them.
 Distances of nearly equal vectors are computed from their difference, where the expanded form
 ``|a|^2 + |b|^2 - 2ab`` would lose them: equal embeddings are at distance 0 exactly (but for
@@ -147,7 +147,8 @@ def _scale_of(left: np.ndarray, right: np.ndarray) -> float:
     info = np.finfo(left.dtype)
     exponent = math.frexp(largest)[1]
     inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
-    return 1.0 if largest == 0 or inside else 2.0**-exponent
+    # Of subnormal numbers the power would overflow; the largest one brings them into range.
+    return 1.0 if largest == 0 or inside else 2.0 ** min(-exponent, info.maxexp - 1)
 
 
 def _scaled(x: np.ndarray, scale: float) -> np.ndarray:
@@ -207,7 +208,7 @@ def check_metric(metric: Metric) -> None:
 
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
-    """Say in words how scores were made of embeddings."""
+    """Describe how scores were computed from embeddings."""
     name = getattr(metric, "__name__", "a callable") if callable(metric) else metric
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, metric {name}"
 

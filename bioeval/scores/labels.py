@@ -125,19 +125,19 @@ class Codes:
 
     def code(self, label: Any) -> int:
         """Return the code of a label, or -1 if no template bears it."""
-        return self.lookup.get(_plain(label), -1)
+        return self.lookup.get(plain(label), -1)
 
     @property
     def lookup(self) -> Mapping[Any, int]:
         """The code of each label."""
         if not hasattr(self, "_lookup"):
-            self._lookup = {_plain(v): i for i, v in enumerate(self.values.tolist())}
+            self._lookup = {plain(v): i for i, v in enumerate(self.values.tolist())}
         return self._lookup
 
     def codes_of(self, labels: np.ndarray) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template bears the label."""
         lookup = self.lookup
-        return np.array([lookup.get(_plain(x), -1) for x in labels.tolist()], dtype=np.int64)
+        return np.array([lookup.get(plain(x), -1) for x in labels.tolist()], dtype=np.int64)
 
     def nearest(self, label: Any) -> str:
         """Return a hint that names the label nearest to an unknown one."""
@@ -151,7 +151,8 @@ def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype.kind == b.dtype.kind
 
 
-def _plain(label: Any) -> Any:
+def plain(label: Any) -> Any:
+    """Return a NumPy scalar as the Python value that it holds; anything else as it is."""
     return label.item() if isinstance(label, np.generic) else label
 
 
@@ -160,7 +161,7 @@ def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
     codes = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
         try:
-            codes[i] = numbers.setdefault(_plain(label), len(numbers))
+            codes[i] = numbers.setdefault(plain(label), len(numbers))
         except TypeError:
             raise DataError(
                 f"{what}: the label {label!r} is a {type(label).__name__}, which is not hashable"

@@ -1,13 +1,13 @@
 """Top-K lists: for each query, its nearest gallery entries and no others.
 
-Challenge servers take such lists in place of a matrix. A list says all about its first K ranks,
-and nothing about the entries below them but that they are no nearer; what needs those is refused.
+Challenge servers take such lists in place of a matrix. A list determines its first K ranks;
+of the entries below them only a bound is known, and what needs their scores is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -158,14 +158,14 @@ class TopKScores(Scores):
             f"{len(self.subjects)} subjects>"
         )
 
-    def select(self, probes: Any = None, gallery: Any = None) -> TopKScores:
+    def select(self, probes: Any = None, gallery: Any = None) -> Self:
         """Take some queries; a part of the gallery would need entries that are not listed."""
         if gallery is not None:
             self._refuse()
         if probes is None:
             return self
         index = as_index(probes, len(self.indices), "probes")
-        return TopKScores(
+        return type(self)(
             self.indices[index],
             self.probe_labels[index],
             self.gallery_labels,
@@ -177,16 +177,16 @@ class TopKScores(Scores):
         )
 
     def excluding(self, *columns: str) -> NoReturn:
-        """Refuse: :func:`bioeval.top_k` says with ``removed=`` what a query does not see."""
+        """Refuse: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
         raise ProtocolError(
             f"{Argument('exclude')} has no meaning for top-K lists; give removed= to bioeval.top_k "
             "instead"
         )
 
-    # ---------------------------------------------------------------- what it is not
+    # ---------------------------------------------------------------- what it lacks
 
     def require_matrix(self) -> NoReturn:
-        """Say that the scores below the lists are missing, and what can be had without them."""
+        """Raise: the scores below the lists are missing."""
         self._refuse()
 
     def _refuse(self, *_: Any) -> NoReturn:
@@ -199,12 +199,12 @@ class TopKScores(Scores):
 
     @property
     def values(self) -> np.ndarray:
-        """Not there: a list is no matrix."""
+        """Unavailable: a list is no matrix."""
         self._refuse()
 
     @property
     def base(self) -> Any:
-        """Not there: a list is no matrix."""
+        """Unavailable: a list is no matrix."""
         self._refuse()
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.scalars import RATES_OF
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.bootstrap import disjoint_pairs, sample_of
@@ -84,17 +85,22 @@ class PooledRates:
             "hter": (far + 1 - gar) / 2,
             "accuracy": ratio(right, both[0] + both[1]),
         }
+        for scalar in RATES_OF["folds"]:
+            if scalar.name not in drawn and scalar.of_rates is not None:
+                drawn[scalar.name] = scalar.of_rates(far, drawn["frr"])
         subjects = sample_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, disjoint_pairs(len(left), len(right_), len(left | right_)))
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
         found = {}
-        for name, values in drawn.items():
-            number = trials.get(name, min(pairs, subjects))
-            low, high = never_closed(
+        for scalar in RATES_OF["folds"]:
+            values = scalar.scaled(drawn[scalar.name])
+            number = trials.get(scalar.name, min(pairs, subjects))
+            limits = never_closed(
                 values[0], *ends(values, self.asked), number, self.asked.confidence
             )
-            found[name] = float(values[0]), float(low), float(high)
+            low, high = map(scalar.unscaled, limits)
+            found[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
         return found
 
     def remarks(self) -> list[str]:

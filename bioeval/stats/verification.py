@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.analytic import ratio_variances, variance
@@ -52,8 +53,7 @@ def verification_intervals(
         "gar": (1 - found["frr"][1], 1 - found["frr"][0]),
         "grr": (1 - found["far"][1], 1 - found["far"][0]),
     }
-    dims = {"frr_at_far": ("far_target",), "eer": (), "auc": ()}
-    over = {name: dims.get(name, ("threshold",)) for name in found}
+    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
     return with_intervals(dataset, found, over, VERIFICATION, asked, remarks)
 
 
@@ -160,9 +160,13 @@ def replicates(
     }
     if points.every_score:
         chosen["auc"] = area(far, frr), points.auc
+        corners = _with_ends(far, frr)
+        chosen |= {
+            x.name: (x.over_points(*corners), points.optima.get(x.name, np.nan)) for x in OPTIMA
+        }
     for name, (value, itself) in chosen.items():  # what is not defined is so in every replicate
         moved = np.asarray(itself)[..., None] - value[..., :1]
-        found.values[name] = np.clip(value + moved, 0.0, 1.0)
+        found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
         found.values[name][..., 0] = itself
     return found
 
@@ -186,11 +190,16 @@ def _accepted(
     return accepted[:-1], accepted[-1]
 
 
+def _with_ends(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of each column with those that reject all and accept all."""
+    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
+    return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+
+
 def equal_error(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return where FAR and FRR cross, interpolated between points, one of each column."""
     columns = np.arange(far.shape[1])
-    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    f, r = _with_ends(far, frr)
     at = np.argmax(f >= r, axis=0)
     f0, r0, f1, r1 = (x[k, columns] for k in (at - 1, at) for x in (f, r))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -206,8 +215,7 @@ def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> 
     them, and FRR is interpolated there.
     """
     columns = np.arange(far.shape[1])
-    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    f, r = _with_ends(far, frr)
     last = (f[:-1] <= target).sum(axis=0) - 1  # the point past all scores is not attained
     found = r[last, columns]
     if not exact:
@@ -221,8 +229,7 @@ def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> 
 
 def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the area under the ROC through the points of each column: ties between them 1/2."""
-    zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
-    f, r = np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
+    f, r = _with_ends(far, frr)
     return (-np.diff(r, axis=0) * (1 - (f[1:] + f[:-1]) / 2)).sum(axis=0)
 
 
@@ -240,7 +247,7 @@ def _resampled(
     found = {
         "frr": _ends(drawn.frr, drawn.subjects, asked),
         **{
-            name: _ends(values, trials.get(name, mixed), asked)
+            name: _ends_of(COMPARED[name], values, trials.get(name, mixed), asked)
             for name, values in drawn.values.items()
         },
     }
@@ -255,6 +262,11 @@ def _resampled(
 
 def _ends(values: np.ndarray, trials: int, asked: Asked) -> Ends:
     return never_closed(values[..., 0], *ends(values, asked), trials, asked.confidence)
+
+
+def _ends_of(scalar: Scalar, values: np.ndarray, trials: int, asked: Asked) -> Ends:
+    low, high = _ends(scalar.scaled(values), trials, asked)
+    return scalar.unscaled(low), scalar.unscaled(high)
 
 
 def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:

@@ -17,16 +17,10 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import ranks as kernel_ranks
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
-from bioeval.scores.blocks import (
-    Block,
-    BlockReader,
-    Progress,
-    as_row,
-    parse_fusion,
-    require_subjects,
-)
-from bioeval.scores.labels import _plain, as_labels
+from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, require_subjects
+from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import (
     CellCounts,
     IdentificationTally,
@@ -388,7 +382,7 @@ def parse_claims(
         i = int(np.argmax(missing))
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
-            f"claim {i}: probe {int(probes[i])} claims {_plain(labels[i])!r}."
+            f"claim {i}: probe {int(probes[i])} claims {plain(labels[i])!r}."
             f"{scores.codes.nearest(labels[i])} {Argument('unenrolled_claims', 'skip')} leaves "
             "them out and counts them"
         )

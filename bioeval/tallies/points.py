@@ -194,6 +194,7 @@ class VerificationPoints:
     far_target: np.ndarray = field(default_factory=lambda: np.empty(0))
     frr_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
     threshold_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
+    optima: dict[str, float] = field(default_factory=dict)  # values of base.scalars.OPTIMA
     costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))

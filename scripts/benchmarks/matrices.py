@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.read_kernel import read_rows
 from bioeval.scores.matrix import Scores
-from bioeval.scores.simulation import simulate_embeddings
+from bioeval.scores.simulation.scores_of_people import simulate_embeddings
 
 #: Values in one block while a matrix is made: little beside any matrix worth measuring.
 _BLOCK = 1 << 18

@@ -723,8 +723,8 @@ def test_folds_are_named_as_the_option(scores, capsys):
 
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
-    from bioeval.scores.formats.lfw import MISSING
-    from bioeval.scores.matrix import KINDS, NAN_POLICIES
+    from bioeval.scores.formats.options import MISSING
+    from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.stats import METHODS
     from bioeval.views.plots.save import FORMATS
 

@@ -11,8 +11,8 @@ import scipy.io
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.cli.convert import written
 from bioeval.scores.formats import losses
+from bioeval.scores.formats.registry import format_to_write
 
 RNG = np.random.default_rng(2)
 
@@ -178,4 +178,5 @@ def test_all_files_that_saving_writes_are_looked_at(here):
     be.save(CASES["square"], "z.npy")
     for stem in "xyz":
         there = {path.name for path in here.iterdir() if path.name.startswith(stem)}
-        assert there <= {path.name for path in written(Path(f"{stem}.npy"))}
+        path = Path(f"{stem}.npy")
+        assert there <= {found.name for found in format_to_write(path).files(path)}

@@ -775,10 +775,10 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
 
 def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
     """The distributions are over the attempts that the results are over."""
-    from bioeval.views.plots import save_all as gallery
+    from bioeval.evaluation import plotted_scores
 
     drawn = []
-    monkeypatch.setattr(gallery, "_of_scores", lambda scores: drawn.append(scores) or [])
+    monkeypatch.setattr(plotted_scores, "plotted", lambda scores: drawn.append(scores) or [])
     assert main([*RUN, "--protocol", "market1501", "--out", "found", "--plots"]) == 0
     expected = be.verification(be.apply_convention(on_disk)).genuine_attempts
     assert be.verification(drawn[0]).genuine_attempts == expected

@@ -1,7 +1,7 @@
 """Each kernel against plain loops, on tiny blocks, compiled and not.
 
-``NUMBA_DISABLE_JIT=1 pytest tests/kernels/test_kernels.py`` runs the kernels as Python: every branch
-is then seen by a coverage tool, and an integer that wraps around is an error.
+``NUMBA_DISABLE_JIT=1 pytest tests/kernels/test_kernels.py`` runs the kernels as Python: every
+branch is then seen by a coverage tool, and an integer that wraps around is an error.
 """
 
 from __future__ import annotations

@@ -503,7 +503,7 @@ def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
     scores = be.Scores(d, ["a", "b"], ["a", "b"], nan="exclude")
     ds = be.open_set(scores, thresholds=[1.0])
     assert (ds.genuine_attempts, ds.target_probes, ds.non_target_probes) == (1, 2, 0)
-    assert "1 enrolled probes without a usable mate" in ds.attrs["warnings"]
+    assert "1 enrolled probe without a usable mate" in ds.attrs["warnings"]
     with pytest.raises(be.ProtocolError, match="1 of 2 probes have no usable mate, the first is p"):
         be.closed_set(scores)
     assert be.closed_set(scores, unmated="skip").skipped == 1

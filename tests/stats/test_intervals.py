@@ -502,7 +502,7 @@ def test_threads_change_nothing(scores):
 
 
 def test_streamed_embeddings_have_the_intervals_of_their_matrix():
-    from bioeval.scores.simulation import simulate_embeddings
+    from bioeval.scores.simulation.scores_of_people import simulate_embeddings
 
     crowd = simulate_embeddings(20, 3, random_state=1)
     mixed = np.random.default_rng(0).permutation(60)  # whose rows do not stand side by side

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -18,9 +20,11 @@ from matplotlib.figure import Figure
 import bioeval as be
 from bioeval import plot
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import by_far, from_floor, thinned
+from bioeval.views.plots.curves import thinned
 from bioeval.views.plots.det import TICKS, deviate
 from bioeval.views.plots.dir_surface import _staircase
+from bioeval.views.plots.far_curves import by_far, from_floor
+from bioeval.views.plots.registry import PLOTS
 
 CURVES = ("roc", "det", "error_rates", "dir_far", "cmc")
 
@@ -67,7 +71,7 @@ def similarity():
 
 @pytest.fixture(scope="module")
 def alone():
-    """One subject: nobody to be an impostor."""
+    """One subject: no impostor attempt."""
     return be.Scores(np.random.default_rng(0).random((4, 4)), ["ann"] * 4)
 
 
@@ -114,7 +118,7 @@ def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
 
 
 def test_no_plot_needs_more_than_the_rates(single, open_set):
-    """Datasets without operating points, counts and attributes are drawn all the same."""
+    """Datasets without operating points, counts and attributes are drawn."""
     bare = xr.Dataset({k: single[k].variable.to_base_variable() for k in ("far", "gar", "frr")})
     bare = bare.assign_coords(threshold=single.threshold.values)
     for function in (plot.roc, plot.det, plot.error_rates):
@@ -180,7 +184,7 @@ def test_a_logarithmic_far_axis_ends_at_one_impostor_attempt(single, open_set):
         assert f"FAR < 1 / {int(dataset.impostor_attempts):,}" in words(display)
 
 
-def test_what_is_attained_at_far_zero_stands_at_the_floor():
+def test_the_rate_at_far_zero_is_drawn_at_the_floor():
     x = np.array([0.0, 0.0, 0.2, 0.5])
     y = np.array([0.1, 0.3, 0.4, 0.9])
     np.testing.assert_array_equal(from_floor(x, y, 0.1), [[0.1, 0.2, 0.5], [0.3, 0.4, 0.9]])
@@ -211,7 +215,7 @@ def test_det_axes_are_normal_deviates_in_per_cent(single):
     assert np.isfinite(deviate([0, 1])).all()
 
 
-def test_det_tells_the_eer(single):
+def test_det_labels_give_the_eer(single):
     display = plot.det(single)
     assert [t.get_text() for t in display.labels_.texts] == [
         f"EER {look.percent(float(single.eer))}"
@@ -304,7 +308,7 @@ def test_limits_of_rates(low, expected):
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_contours_part_what_has_reached_a_level(kind):
+def test_contours_follow_the_cells_that_reach_a_level(kind):
     rng = np.random.default_rng(4)
     z = np.cumsum(np.cumsum(rng.random((6, 9)), axis=0), axis=1)
     z = z / z.max()
@@ -385,7 +389,7 @@ def test_names_of_several_systems(systems, tree, single):
     ]  # fmt: skip
 
 
-def test_colours_tell_systems_and_dashes_tell_variants(systems):
+def test_systems_differ_in_colour_and_variants_in_dashes(systems):
     lines = plot.roc(systems).lines_
     colours = {name: line.get_color() for name, line in lines.items()}
     dashes = {name: line.get_linestyle() for name, line in lines.items()}
@@ -426,7 +430,7 @@ def test_labels_overlap_neither_each_other_nor_a_curve(systems):
             assert not inside.all(axis=1).any()
 
 
-def test_curves_that_lie_on_each_other_are_named_in_a_key(single):
+def test_curves_that_coincide_are_named_in_a_key(single):
     display = draw(plot.roc({"one": single, "same": single}))
     assert display.labels_.in_key == ["one", "same"]
     display = draw(plot.roc({"one": single}))
@@ -551,7 +555,7 @@ def test_distributions_of_odd_scores(values):
     draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"]), log=True))
 
 
-def test_infinite_scores_are_counted_and_told(scores):
+def test_infinite_scores_are_counted_and_reported(scores):
     values = np.array(scores.values)
     values[0, 5:8] = np.inf
     display = plot.score_distributions(be.Scores(values, scores.probe_labels))
@@ -649,8 +653,12 @@ def test_large_matrices_need_little_memory(tmp_path):
 @pytest.mark.parametrize(
     ("name", "node", "message"),
     [
-        ("roc", "closed_set", "draws far and gar, but .* be.plot.cmc draws it"),
-        ("roc", "open_set", "has no gar; be.plot.dir_far"),
+        ("roc", "closed_set", "draws far and gar of be.verification, but .* be.plot.cmc draws it"),
+        (
+            "roc",
+            "open_set",
+            "has no gar; be.plot.det, .* or dir_surface draws it",
+        ),
         ("cmc", "verification/single", "has no cms; be.plot.roc"),
         ("dir_far", "closed_set", "has no far and no dir"),
         ("dir_surface", "verification/multi", "has no dir; be.plot.roc, det"),
@@ -664,7 +672,7 @@ def test_a_result_of_another_task_is_refused(tree, name, node, message):
 
 
 def test_other_things_are_refused(single, open_set):
-    with pytest.raises(be.DataError, match="got list; expected a result of bioeval"):
+    with pytest.raises(be.DataError, match="got list; expected a result of be.verification"):
         plot.roc([single])
     with pytest.raises(be.DataError, match="empty mapping"):
         plot.roc({})
@@ -702,6 +710,18 @@ def test_a_subfigure_is_used(tree, tmp_path):
     display = plot.cmc(tree, right.subplots())
     assert display.figure_ is figure
     assert plot.save(display, tmp_path / "both.png").stat().st_size > 1000
+
+
+def test_a_name_labels_a_single_system(single, open_set, systems, scores):
+    labelled = draw(plot.roc(single, name="mine")).labels_
+    assert [text.get_text() for text in labelled.texts] == ["mine"]
+    display = draw(plot.dir_far(open_set, ranks=(1, 2), name="mine"))
+    assert [t.get_text() for t in display.labels_.texts] == ["mine, rank 1", "mine, rank 2"]
+    assert "mine genuine" in [
+        text.get_text() for text in plot.score_distributions(scores, name="mine").labels_.texts
+    ]
+    with pytest.raises(be.DataError, match="name is 'mine', but 4 systems are drawn"):
+        plot.roc(systems, name="mine")
 
 
 def test_style_reaches_the_lines(tree):
@@ -800,6 +820,32 @@ def test_save_all_of_single_tasks(tree, single, tmp_path):
         plot.save_all(single, None, tmp_path / "cmc.png")
     with pytest.raises(be.DataError, match="expected Scores, a mapping, or None"):
         plot.save_all(single, single.far, tmp_path)
+
+
+def test_save_all_draws_what_single_functions_return(scores, tmp_path):
+    sizes = be.gallery_size(scores, [2, 5], thresholds=4)
+    galleries = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=0)
+    means = be.repeat(scores, galleries, task="closed_set")
+    study = be.study_threshold(scores, "eer", folds=3, repeats=1)
+    given = {"gallery": sizes, "mean": means, "study": study}
+    assert [p.name for p in plot.save_all(given, None, tmp_path)] == [
+        "gallery-size.png", "repeated.png", "threshold_study-study.png",
+    ]  # fmt: skip
+
+
+def test_every_plot_of_the_table_is_public():
+    """Its function and its display are importable, and known to type checkers."""
+    tree = ast.parse(Path(plot.__file__).read_text(encoding="utf-8"))
+    static = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    } | {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for entry in PLOTS.values():
+        assert {entry.name, entry.display} <= set(plot.__all__) & static
+        display = getattr(plot, entry.display)
+        assert display.__module__ == entry.home and callable(getattr(plot, entry.name))
 
 
 def test_matplotlib_waits_until_it_is_needed(root):

@@ -92,12 +92,12 @@ def test_rows_of_verification():
     assert "distances, accepted at or below the threshold" in text
     over = "900 60,000 60"
     assert row(text, "EER") == f"EER 3.3 % 4.12346 {over}"
-    assert row(text, "FNMR at FMR <= 10 %") == f"FNMR at FMR <= 10 % 0.0 % 4 {over}"
-    assert row(text, "FNMR at FMR <= 1 %") == f"FNMR at FMR <= 1 % (FMR100) 1.2 % 3.3 {over}"
-    assert row(text, "FNMR at FMR <= 0.1 %").startswith("FNMR at FMR <= 0.1 % (FMR1000) 12.3 % 2.2")
-    assert row(text, "FNMR at FMR <= 0.01 %") == f"FNMR at FMR <= 0.01 % 100.0 % -inf {over}"
-    assert row(text, "FNMR at FMR = 0") == f"FNMR at FMR = 0 (ZeroFMR) 40.0 % {over}"
-    assert row(text, "FMR at FNMR = 0") == f"FMR at FNMR = 0 (ZeroFNMR) 51.234 % {over}"
+    assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.0 % 4 {over}"
+    assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.2 % 3.3 {over}"
+    assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.3 % 2.2")
+    assert row(text, "FRR at FAR <= 0.01 %") == f"FRR at FAR <= 0.01 % 100.0 % -inf {over}"
+    assert row(text, "FRR at FAR = 0") == f"FRR at FAR = 0 (ZeroFMR) 40.0 % {over}"
+    assert row(text, "FAR at FRR = 0") == f"FAR at FRR = 0 (ZeroFNMR) 51.234 % {over}"
     assert row(text, "AUC") == f"AUC 0.99123 {over}"
     assert row(text, "d'") == f"d' 4.310 {over}"
     assert "n/a" not in text
@@ -120,7 +120,7 @@ def test_nearly_perfect_is_not_perfect():
 
 def test_points_stand_below_each_other():
     """Of all per cents in the value column, whatever their decimals."""
-    values = [line[30:50] for line in as_text(verification()).splitlines() if "60,000" in line]
+    values = [line[28:48] for line in as_text(verification()).splitlines() if "60,000" in line]
     points = {value.index(".") for value in values if "%" in value}
     assert len([value for value in values if "%" in value]) == 7
     assert len(points) == 1
@@ -165,7 +165,7 @@ def test_subjects_are_those_who_made_the_attempts():
     scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
     for path, rows in {
-        "verification/single": {"EER": 3, "FMR 14.3 %": 3, "FNMR 0.0 %": 2},
+        "verification/single": {"EER": 3, "FAR 14.3 %": 3, "FRR 0.0 %": 2},
         "open_set": {"EER": 3, "DIR, rank 1": 2, "FAR": 1},
         "closed_set": {"Rank 1": 2},
     }.items():
@@ -249,17 +249,17 @@ def test_what_is_not_defined_says_why(values, why):
 
 
 def test_without_operating_points_there_are_rates():
-    """FMR and FNMR at d <= 2: one of three genuine attempts, two of nine others."""
+    """FAR and FRR at d <= 2: one of three genuine attempts, two of nine others."""
     d = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
     scores = be.Scores(d, ["ann", "ann", "bob", "cat"])
     dataset = be.verification(scores, thresholds=[1.5, 2])
     kept = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
     text = as_text(kept)
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "FMR 0.0 % 1.5 10 3" in lines
-    assert "FNMR 50.0 % 1.5 2 3" in lines
-    assert "FMR 20.0 % 2 10 3" in lines
-    assert "FNMR 0.0 % 2 2 3" in lines
+    assert "FAR 0.0 % 1.5 10 3" in lines
+    assert "FRR 50.0 % 1.5 2 3" in lines
+    assert "FAR 20.0 % 2 10 3" in lines
+    assert "FRR 0.0 % 2 2 3" in lines
 
 
 def test_warnings_are_told_once():
@@ -277,9 +277,9 @@ def test_warnings_are_told_once():
 
 
 def test_a_reason_is_said_once():
-    said = "7 are few for FRR at FAR 0.1 (a); FAR 0.01 (b); FAR 0.001 (b); FAR 0.0001 (b)"
+    said = "only 7: too few for FRR at FAR 0.1 (a); FAR 0.01 (b); FAR 0.001 (b); FAR 0.0001 (b)"
     text = as_text(verification().assign_attrs(warnings=said))
-    assert "7 are few for FRR at FAR 0.1 (a); FAR 0.01, 0.001, 0.0001 (b)\n" in text
+    assert "only 7: too few for FRR at FAR 0.1 (a); FAR 0.01, 0.001, 0.0001 (b)\n" in text
     pairs = "FAR 0.1 (a); FAR 0.01 (a); FAR 0.001 (b); FAR 0.0001 (b)"
     text = as_text(verification().assign_attrs(warnings=pairs))
     assert "- FAR 0.1, 0.01 (a); FAR 0.001, 0.0001 (b)\n" in text
@@ -330,7 +330,7 @@ def test_every_width(width):
     text = as_text(xr.DataTree.from_dict({"/verification/single": verification()}), width)
     assert max(map(len, text.splitlines())) <= width
     whole = " ".join(text.split())
-    assert "FMR at FNMR = 0 (ZeroFNMR) 51.234 %" in whole or 30 < width < 79
+    assert "FAR at FRR = 0 (ZeroFNMR) 51.234 %" in whole or 30 < width < 79
     assert ("Genuine, impostor: attempts" in whole) == (width >= 79)
     if width < 79:
         assert "over 900 genuine and 60,000 impostor attempts, 60 subjects" in whole

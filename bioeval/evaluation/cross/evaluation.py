@@ -14,9 +14,10 @@ from bioeval.evaluation.cross.results import Fold, fold_dataset
 from bioeval.evaluation.cross.splits import Plan, Sides, plan_for
 from bioeval.evaluation.cross.trained_systems import System, systems_of
 from bioeval.results.open_set import impostor_probes, role_of
-from bioeval.scores.blocks import BlockReader, Progress, parse_fusion, require_subjects, threads_for
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.blocks import as_row as as_row_of_distances
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, Asked, check_confidence
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.attempts import TEMPLATES, IdentificationJob, require_values

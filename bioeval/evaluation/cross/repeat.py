@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import REPEATED
 from bioeval.evaluation.cross.evaluation import TASKS, role_in_all_parts
 from bioeval.evaluation.cross.splits import Plan, Sides, plan_of, split_samples
@@ -16,8 +17,9 @@ from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
 from bioeval.results.verification import grid_of
-from bioeval.scores.blocks import BlockReader, Progress, parse_fusion
+from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.attempts import IdentificationJob, VerificationJob, require_values
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 BANDS = ("quantile", "normal")
 
-# Ranks of closed-set curves unless told otherwise; open set reports rank 1.
+# Default number of ranks of closed-set curves; open set reports rank 1.
 CMC_RANKS = 50
 
 _COUNTS = {
@@ -76,10 +78,10 @@ def repeat(
     templates, fusion, rank_unit, ties, impostors
         As for :func:`bioeval.verification` and :func:`bioeval.open_set`.
     band : {"quantile", "normal"}
-        The middle share of the curves at each point; or mean plus and minus so many standard
-        deviations, within [0, 1].
+        The central quantiles of the curves at each point; or the normal band, mean plus and minus
+        a multiple of the standard deviation, within the possible values.
     confidence : float
-        The share of the band.
+        The proportion of the curves within the band.
     progress : callable, optional
         Called as ``progress(partitions_done, partitions)``.
 
@@ -269,7 +271,8 @@ class _Curves:
         over = ("threshold",)
         if self.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        return dict.fromkeys(("gar", "frr", "far", "grr"), over)
+        derived = (scalar.name for scalar in RATES_OF["repeats"] if scalar.of_rates)
+        return dict.fromkeys(("gar", "frr", "far", "grr", *derived), over)
 
 
 def _dataset(
@@ -293,13 +296,17 @@ def _dataset(
         if "ga" in found:
             rates |= {"gar": found["ga"] / genuine, "grr": 1 - rates["far"]}
             rates["frr"] = (found["genuine_attempts"][..., None] - found["ga"]) / genuine
+            for scalar in RATES_OF["repeats"]:
+                if scalar.of_rates is not None:
+                    rates[scalar.name] = scalar.of_rates(rates["far"], rates["frr"])
         else:
             rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    bounds = {scalar.name: scalar.bounds for scalar in (*RATES_OF["repeats"], DIR, CMS)}
     for name, over in dims.items():
         variables[name] = ((*each, *over), rates[name])
-        low, mean, high = _band(rates[name], band, confidence)
+        low, mean, high = _band(rates[name], band, confidence, bounds[name])
         variables |= {f"{name}_mean": (over, mean), f"{name}_low": (over, low)}
         variables[f"{name}_high"] = (over, high)
     of_count = {"ga": "gar", "fa": "far", "di": "dir", "cms_count": "cms"}
@@ -346,7 +353,7 @@ def _or_nan(attempts: np.ndarray) -> np.ndarray:
 
 
 def _band(
-    values: np.ndarray, band: str, confidence: float
+    values: np.ndarray, band: str, confidence: float, bounds: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return low, mean and high over all partitions at each point, NaN left out."""
     flat = values.reshape(-1, *values.shape[2:])
@@ -364,4 +371,4 @@ def _band(
     from scipy.special import ndtri
 
     half = float(ndtri(0.5 + confidence / 2)) * flat.std(axis=0, ddof=1)
-    return np.maximum(mean - half, 0.0), mean, np.minimum(mean + half, 1.0)
+    return np.maximum(mean - half, bounds[0]), mean, np.minimum(mean + half, bounds[1])

@@ -1,14 +1,17 @@
-"""Results over folds as a dataset: each fold's counts and rates, and what they come to together."""
+"""Results over folds as a dataset: counts and rates of each fold, and their summaries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import CROSS
+from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
@@ -26,27 +29,19 @@ INTERVAL_BY_SUBJECT = (
     "it adds is left out"
 )
 
-# Where a rate that is the same in every fold has an interval all the same.
+# Hint where the spread over folds gives no interval.
 BOUND = '; interval="subject-bootstrap" has a bound'
 
-# Of each rate, how its counts make it: the count over the attempts of its class.
-RATES = {
-    "far": ("fa", "impostor_attempts"),
-    "grr": ("gr", "impostor_attempts"),
-    "gar": ("ga", "genuine_attempts"),
-    "frr": ("fr", "genuine_attempts"),
-}
-
-# Galleries that differ by no more than this share are as good as alike: halves of an odd number.
+# Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
 
-# The value of a rate over all folds, in the order in which it is told.
+# Summaries of a rate over all folds, in the order of the variables.
 SUMMARIES = ("mean", "sd", "pooled", "low", "high", "folds")
 
 
 @dataclass
 class Fold:
-    """What one fold came to.
+    """Counts of one fold.
 
     Attributes
     ----------
@@ -119,7 +114,7 @@ def fold_dataset(
     confidence: float,
     resampled: PooledRates | None = None,
 ) -> xr.Dataset:
-    """Return everything over ``repeat, fold``, and over all of them.
+    """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
 
     Intervals are those of `resampled` where it is given.
     """
@@ -184,17 +179,20 @@ def fold_dataset(
 
 
 def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
-    """Return each rate of all parts together, with the ends of its interval by subject.
+    """Return each rate of all parts together, with its confidence limits by subject.
 
-    Where FAR or FRR is exactly 0 or 1 it is so in every resampling, and those of HTER do not show
-    how unsure it is: then its interval reaches at least to half the sum of their ends.
+    Where FAR or FRR is exactly 0 or 1 it is so in every resampling, which hides the uncertainty of
+    a function of both, such as HTER: its interval then reaches at least to its values at the
+    limits of FAR and FRR.
     """
     found = pooled.rates()
-    far, frr = found["far"], found["frr"]
+    far, frr = (np.array(found[name]) for name in ("far", "frr"))
     if far[0] in (0, 1) or frr[0] in (0, 1):
-        hter, low, high = found["hter"]
-        half = [(a + b) / 2 for a, b in zip(far[1:], frr[1:], strict=True)]
-        found["hter"] = hter, min(low, half[0]), max(high, half[1])
+        for scalar in RATES_OF["folds"]:
+            if scalar.of_rates is not None:
+                value, low, high = found[scalar.name]
+                both = [float(x) for x in scalar.of_rates(far[1:], frr[1:])]
+                found[scalar.name] = value, min(low, *both), max(high, *both)
     return found
 
 
@@ -215,17 +213,24 @@ def _ratios(
         if not closed:
             impostor = np.where(defined, counts[f"{prefix}impostor_attempts"], 0)
             of = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-            for name, (count, attempts) in RATES.items():
-                ratios[prefix + name] = _ratio(counts[prefix + count], of[attempts])
-            right = counts[f"{prefix}ga"] + counts[f"{prefix}gr"]
-            ratios[f"{prefix}accuracy"] = _ratio(right, genuine + impostor)
-            ratios[f"{prefix}hter"] = (
-                None, (ratios[f"{prefix}far"][1] + ratios[f"{prefix}frr"][1]) / 2
-            )  # fmt: skip
+            for scalar in RATES_OF["folds"]:
+                if scalar.quotient:
+                    above, below = scalar.quotient
+                    ratios[prefix + scalar.name] = _ratio(
+                        _sum(counts[prefix + name] for name in above),
+                        _sum(of[name] for name in below),
+                    )
+                elif scalar.of_rates is not None:
+                    far, frr = (ratios[prefix + name][1] for name in ("far", "frr"))
+                    ratios[prefix + scalar.name] = None, scalar.of_rates(far, frr)
         if prefix in detected:
             name = "cms" if closed else "dir"
             ratios[prefix + name] = _ratio(detected[prefix], genuine[..., None])
     return ratios
+
+
+def _sum(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    return functools.reduce(np.add, arrays)
 
 
 def _ratio(count: np.ndarray, attempts: np.ndarray) -> _Ratio:
@@ -240,13 +245,15 @@ def _summaries(
     there: np.ndarray,
     confidence: float,
 ) -> dict[str, tuple[tuple[str, ...], Any]]:
-    """Return mean, spread, pooled value and interval of each rate over all folds."""
+    """Return mean, standard deviation, pooled value and interval of each rate over all folds."""
     test = float(sizes["test_subjects"][there].mean())
     train = float(sizes["train_subjects"][there].mean())
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    bounds = {scalar.name: scalar.bounds for scalar in (*RATES_OF["folds"], DIR, CMS)}
     for name, (pair, values) in ratios.items():
+        limits = bounds[name.removeprefix("train_")]
         columns = values[there].reshape(int(there.sum()), -1)
-        found = [_summary(column, test, train, confidence) for column in columns.T]
+        found = [_summary(column, test, train, confidence, limits) for column in columns.T]
         dims = () if values.ndim == 2 else ("rank",)
         summary = {key: np.array([one[key] for one in found]) for key in found[0]}
         summary["pooled"] = _pooled(name, pair, ratios)
@@ -257,21 +264,23 @@ def _summaries(
     return variables
 
 
-def _summary(column: np.ndarray, test: float, train: float, confidence: float) -> dict[str, Any]:
+def _summary(
+    column: np.ndarray, test: float, train: float, confidence: float, bounds: tuple[float, float]
+) -> dict[str, Any]:
     # A part without a subject has no attempt either: then there is nothing to find.
     found = nadeau_bengio(column, max(test, 1e-9), max(train, 1e-9), confidence=confidence)
     known = found.low == found.low and not _all_alike(column)
     return {
         "mean": found.mean,
         "sd": found.sd,
-        "low": max(found.low, 0.0) if known else np.nan,
-        "high": min(found.high, 1.0) if known else np.nan,
+        "low": max(found.low, bounds[0]) if known else np.nan,
+        "high": min(found.high, bounds[1]) if known else np.nan,
         "folds": np.int64(found.folds),
     }
 
 
 def _all_alike(column: np.ndarray) -> bool:
-    """Say whether there is no error in any fold, or nothing else: they do not spread then."""
+    """Return whether the rate is 0 in every fold, or 1 in every fold: there is no spread."""
     there = column[~np.isnan(column)]
     return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
 
@@ -280,10 +289,12 @@ def _pooled(
     name: str, pair: tuple[np.ndarray, np.ndarray] | None, ratios: Mapping[str, _Ratio]
 ) -> np.ndarray:
     """Return the rate of all folds' attempts together."""
-    if pair is None:  # HTER: half the sum of two pooled rates
-        prefix = name.removesuffix("hter")
-        both = [_pooled(prefix + x, ratios[prefix + x][0], ratios) for x in ("far", "frr")]
-        return (both[0] + both[1]) / 2
+    if pair is None:  # a function of the pooled FAR and FRR
+        prefix = "train_" if name.startswith("train_") else ""
+        (of_rates,) = (x.of_rates for x in RATES_OF["folds"] if prefix + x.name == name)
+        assert of_rates is not None
+        far, frr = (_pooled(prefix + x, ratios[prefix + x][0], ratios) for x in ("far", "frr"))
+        return of_rates(far, frr)
     count, attempts = (part.sum(axis=(0, 1)) for part in pair)
     return np.asarray(_ratio(np.asarray(count), np.asarray(attempts))[1])
 
@@ -355,13 +366,13 @@ def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]
     if not skipped or layout == "all-against-all":
         return []
     return [
-        f"{skipped} probes without a mate in the gallery of their test part are left out, though a "
-        "closed set promises enrolment"
+        f"{counted(skipped, 'probes')} without a mate in the gallery of the test part left out; "
+        "a closed set requires enrolment"
     ]
 
 
 def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
-    """Say in galleries of how many subjects each part is searched; warn where these differ."""
+    """Return the gallery sizes of both parts in words, and a warning where they differ."""
     train, test = (_span([size[part] for size in sizes]) for part in (0, 1))
     said = f"training is searched in galleries of {train} subjects, test in {test}"
     if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):

@@ -1,6 +1,6 @@
-"""Files in and out: every format that is read into scores, and those that are written.
+"""Reading and writing files of scores, whatever their format.
 
-A file's content decides how it is read; a name that says something else is an error.
+A file is read by its content; a suffix of another format is an error.
 """
 
 from __future__ import annotations
@@ -9,20 +9,12 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.formats.csv import matrix_advice
-from bioeval.scores.formats.files import HDF5, content, existing_file, replacing
-from bioeval.scores.formats.options import Options, say
+from bioeval.base.errors import DataError
+from bioeval.scores.formats import registry
+from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.matrix import PairScores, Scores
 
 __all__ = ["load", "losses", "save"]
-
-WRITTEN = (".npz", ".npy", ".csv")
-
-_SUFFIXES = {".npz": "zip", ".npy": "npy", ".csv": "text", ".mat": "mat"}
-_WORDS = {"zip": "a zip file", "npy": "a NumPy array", "text": "text", "mat": "a MATLAB file"}
 
 
 def load(
@@ -58,8 +50,8 @@ def load(
     ----------
     path
         ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata.
-        ``.npy``: a matrix of scores, memory-mapped, whose labels stand in ``x.labels.csv``, or in
-        ``x.probe.csv`` and ``x.gallery.csv``, beside it.
+        ``.npy``: a matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``,
+        or in ``x.probe.csv`` and ``x.gallery.csv``.
         With `metric` or `gallery_embeddings`: embeddings, one a row.
         ``.csv``: a list of pairs, with the columns ``score`` and ``genuine``.
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``,
@@ -73,11 +65,11 @@ def load(
         Name of an integer array (queries, K) of gallery entries, nearest first: top-K lists, whose
         distances, if any, `scores_key` names. Without it, ``indices`` and ``distances``.
     first_index : {0, 1}, optional
-        How the first gallery entry is numbered in top-K lists. Text has to say it where the
-        numbers do not tell; arrays are numbered from 0 unless told otherwise.
+        How the first gallery entry is numbered in top-K lists. Required for text
+        in which neither 0 nor the number of the last entry occurs; 0 for arrays unless given.
     labels_key, probe_labels_key, gallery_labels_key
         Names of arrays with the subject of each template: `labels_key` where the same templates
-        stand on both sides.
+        are on both sides.
     labels, probe_labels, gallery_labels
         CSV files with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``,
         ``id``) and any further columns as metadata; or one column without a header. Labels from
@@ -89,14 +81,14 @@ def load(
         ``name``, or arrays of text. ``"label-xml"``: the lists of VeRi-776 and AI City.
     pairs_key
         Name of an integer array of pairs to evaluate alone: index a, index b and, in the last of
-        further columns, 1 for the same subject. With two columns the labels tell.
+        further columns, 1 for the same subject. With two columns, the labels decide.
     pairs
         A list of pairs in LFW's form (``pairs.txt``): ``name i j`` and ``name i other j``, in
         folds. The templates' labels are the names (or, whole numbers, places in an array
         ``names``), and their metadata ``image_number`` the numbers.
     missing_pairs : {"raise", "skip"}, optional
         What to do with pairs of that list of which an image is not in the file: an error, or
-        leave them out and say how many.
+        leave them out and report their number.
     meta
         Metadata under other names, as ``{"camera": "cam_id"}``; for probe-against-gallery
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
@@ -130,115 +122,46 @@ def load(
     >>> scores = be.load("faces.npz", embeddings_key="dlib128", labels_key="subject", metric="l2")
     ... # doctest: +SKIP
     """
-    options = Options(
+    options = ReadOptions.parse(
         scores_key=scores_key,
         genuine_key=genuine_key,
         embeddings_key=embeddings_key,
         gallery_embeddings_key=gallery_embeddings_key,
-        gallery_embeddings=None if gallery_embeddings is None else Path(gallery_embeddings),
+        gallery_embeddings=gallery_embeddings,
         indices_key=indices_key,
         first_index=first_index,
         labels_key=labels_key,
         probe_labels_key=probe_labels_key,
         gallery_labels_key=gallery_labels_key,
-        labels=None if labels is None else Path(labels),
-        probe_labels=None if probe_labels is None else Path(probe_labels),
-        gallery_labels=None if gallery_labels is None else Path(gallery_labels),
+        labels=labels,
+        probe_labels=probe_labels,
+        gallery_labels=gallery_labels,
         names_of=names_of,
         mask_key=mask_key,
         pairs_key=pairs_key,
-        pairs=None if pairs is None else Path(pairs),
+        pairs=pairs,
         missing_pairs=missing_pairs,
-        meta=dict(meta or {}),
+        meta=meta,
         metric=metric,
         kind=kind,
         nan=nan,
+        exclude=exclude,
     )
-    place = existing_file(path)
-    try:
-        scores = _read(place, options)
-        names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
-        return scores.excluding(*names) if names else scores
-    except DataError as error:
-        if str(place) in str(error):
-            raise
-        raise error.preceded_by(f"{place}: ") from None
-
-
-def _read(path: Path, options: Options) -> Scores:
-    """Read a file by the format that its content shows."""
-    found = _recognise(path, options)
-    if found == "zip":
-        from bioeval.scores.formats.npz import read_npz
-
-        return read_npz(path, options)
-    if found == "npy":
-        from bioeval.scores.formats.npy_features import is_features, read_npy_features
-
-        if is_features(options):
-            return read_npy_features(path, options)
-        from bioeval.scores.formats.npy import read_npy
-
-        return read_npy(path, options)
-    if found == "mat":
-        from bioeval.scores.formats.mat import read_mat
-
-        return read_mat(path, options)
-    if found == "lists":
-        from bioeval.scores.formats.top_k import read_text_lists
-
-        return read_text_lists(path, options)
-    from bioeval.scores.formats.pair_lists import read_pair_csv
-
-    return read_pair_csv(path, options)
-
-
-def _recognise(path: Path, options: Options) -> str:
-    """Return what a file holds by its content, when the name does not contradict."""
-    found = content(path)
-    if found == HDF5 and path.suffix.lower() == ".mat":
-        found = "mat"  # written by another program than MATLAB
-    if found == "an unknown binary file" and path.suffix.lower() == ".mat":
-        raise DataError(
-            f"{path}: is no MATLAB file of version 5 to 7.3 (that of save -v4 is not read); write "
-            "it with save -v7"
-        )
-    if found not in _WORDS:
-        raise DataError(f"{path}: is {found}; expected .npz, .npy, .csv or .mat")
-    promised = _SUFFIXES.get(path.suffix.lower())
-    if promised is not None and promised != found:
-        right = next(suffix for suffix, content_ in _SUFFIXES.items() if content_ == found)
-        advice = f"if that is right, name it {path.stem}{right}"
-        if found == "text":
-            advice = "write the file again"
-        raise DataError(
-            f"{path}: is named {path.suffix} but holds {_WORDS[found]}; expected "
-            f"{_WORDS[promised]}; {advice}"
-        )
-    if promised is None and found == "text":
-        if options.probe_labels is not None and options.gallery_labels is not None:
-            return "lists"
-        advice = matrix_advice(path)
-        raise DataError(
-            f"{path}: is text; expected .npz, .npy or, for a list of pairs with the columns score "
-            "and genuine, .csv; top-K lists need "
-            f"{say('probe_labels')} and {say('gallery_labels')}{advice and f'. It {advice}'}"
-        )
-    return found
+    return registry.read(path, options)
 
 
 def save(scores: Scores, path: str | os.PathLike[str]) -> None:
-    """Write scores with their labels and metadata; a selection is written as what it is.
+    """Write scores, or a selection of them, with their labels and metadata.
 
     Parameters
     ----------
     scores : Scores
     path
         ``x.npz``: everything in one file. ``x.npy``: the matrix, with ``x.labels.csv`` or
-        ``x.probe.csv`` and ``x.gallery.csv`` beside it, and ``x.json`` that says what they are;
+        ``x.probe.csv`` and ``x.gallery.csv`` beside it, and ``x.json`` with their kind;
         labels then become text. ``x.csv``: a list of pairs; a matrix becomes its single
-        comparisons. :func:`bioeval.scores.formats.losses` says what is lost. Files are
-        written under another name and renamed, so that they are never half there.
+        comparisons. :func:`bioeval.scores.formats.losses` lists what is lost. Files are
+        written under another name and renamed, so that none is ever incomplete.
 
     Raises
     ------
@@ -258,30 +181,11 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     if not isinstance(scores, Scores):
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
     place = Path(path)
-    if place.suffix == ".npz":
-        from bioeval.scores.formats.npz_write import write_npz
-
-        with replacing(place) as part:
-            write_npz(scores, part, place)
-    elif place.suffix == ".npy":
-        from bioeval.scores.formats.npy import write_npy_with_csv
-
-        write_npy_with_csv(scores, place)
-    elif place.suffix == ".csv":
-        from bioeval.scores.formats.pair_lists import write_pair_csv
-
-        scores.require_matrix()
-        with replacing(place) as part:
-            write_pair_csv(scores, part, place)
-    else:
-        raise DataError(
-            f"{place}: has the suffix {place.suffix!r}; expected '.npz', '.npy' or '.csv'."
-            f"{nearest_name(place.suffix, WRITTEN)}"
-        )
+    registry.format_to_write(place).write(scores, place)
 
 
 def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
-    """Say what a file of this name cannot hold of the scores; each is one sentence.
+    """List what a file of this name cannot hold of the scores, a sentence each.
 
     Parameters
     ----------
@@ -304,39 +208,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     >>> losses(scores, "x.csv")[-1]
     'that these are similarities is not said in a CSV file: read it with kind="similarity"'
     """
-    suffix = Path(path).suffix
     lost = []
     if scores.origin and not isinstance(scores, PairScores):
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
-    pairs = isinstance(scores, PairScores)
-    columns = []
-    if isinstance(scores, PairScores):
-        columns = [] if scores.pair_subjects is None else [scores.pair_subjects]
-    elif scores.labelled:
-        columns = [scores.probe_labels, scores.gallery_labels]
-    if suffix == ".npy" and not pairs:
-        columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
-    if suffix != ".npz" and not all(_is_text(column) for column in columns):
-        lost.append(f"labels{' and metadata' if suffix == '.npy' else ''} become text")
-    if suffix == ".csv":
-        if not pairs:
-            lost.append("the matrix becomes a list of pairs, which has no identification")
-            names = sorted({*scores.probe_meta, *scores.gallery_meta})
-            if names:
-                lost.append(f"the metadata {', '.join(names)} are left out")
-        if scores.kind != "distance":
-            plural = {"similarity": "similarities", "order": "orders"}[scores.kind]
-            lost.append(
-                f"that these are {plural} is not said in a CSV file: read it with "
-                f'`kind="{scores.kind}"`'
-            )
-        if scores.nan != "raise":
-            lost.append(
-                "what a failed comparison means is not said in a CSV file: read it with "
-                f'`nan="{scores.nan}"`'
-            )
-    return lost
-
-
-def _is_text(column: np.ndarray) -> bool:
-    return column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())
+    return lost + registry.format_to_write(Path(path)).losses(scores)

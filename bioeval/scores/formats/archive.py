@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,15 +14,17 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.formats.damage import guarded
 from bioeval.scores.formats.options import say
-
-#: What reading a damaged archive may raise.
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)
 
 #: Names listed in a message before it says how many more there are.
 LISTED = 12
 
 _BLOCK_BYTES = 1 << 25
+
+#: The most bytes that deflate packs into one; what a compressed array claims is held against it.
+MOST_DEFLATED = 1032
+_CODE_POINTS = 0x110000
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Header:
 
 
 class Arrays:
-    """Arrays by name in a file: their headers, and their values when they are asked for."""
+    """Arrays by name in a file: their headers, and their values when they are read."""
 
     path: Path
     headers: dict[str, Header]
@@ -58,7 +60,7 @@ class Arrays:
         """Raise unless the array that `option` names is in the file."""
         if key not in self.headers:
             raise DataError(
-                f"{self.path}: no array {key!r}, which {say(option)} asks for."
+                f"{self.path}: no array {key!r}, which {say(option)} names."
                 f"{nearest_name(key, self.headers)} It holds: {self.listing()}"
             )
 
@@ -78,26 +80,25 @@ class Arrays:
 
 
 class Archive(Arrays):
-    """A .npz file whose headers have been read, and whose arrays are read when asked for."""
+    """A .npz file whose headers are read at once, and its arrays one by one."""
 
     def __init__(self, path: Path):
         self.path = path
         self.headers: dict[str, Header] = {}
-        try:
-            with zipfile.ZipFile(path) as archive:
-                for member in archive.namelist():
-                    if member.endswith(".npy"):
-                        with archive.open(member) as file:
-                            self.headers[member.removesuffix(".npy")] = read_header(file)
-                others = len(archive.namelist()) - len(self.headers)
-        except DAMAGE as error:
-            raise DataError(
-                f"{path}: is truncated or damaged ({error}); expected a .npz file, write it again"
-            ) from None
+        with guarded(path, expected="a .npz file"), zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            for member in members:
+                if member.filename.endswith(".npy"):
+                    name = member.filename.removesuffix(".npy")
+                    with guarded(path, f"the array {name!r}"), archive.open(member) as file:
+                        header = read_header(file)
+                        if not header.is_pickled:
+                            require_bytes(header, _size_at_most(member, path.stat().st_size))
+                    self.headers[name] = header
         if not self.headers:
             raise DataError(
-                f"{path}: is a zip file of {others} files, none of them an array; expected a .npz "
-                "file as numpy.savez writes it"
+                f"{path}: is a zip file of {len(members)} files, none of them an array; expected a "
+                ".npz file as numpy.savez writes it"
             )
 
     def read(self, key: str) -> np.ndarray:
@@ -108,22 +109,23 @@ class Archive(Arrays):
                 f"{self.path}: the array {key!r} is of dtype object, a Python pickle, and bioeval "
                 "never unpickles; save it as numbers or as text (numpy.array(x, dtype=str))"
             )
-        try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(f"{key}.npy") as file:
+        what = f"the array {key!r}"
+        with guarded(self.path, what), zipfile.ZipFile(self.path) as archive:
+            with archive.open(f"{key}.npy") as file:
                 array = npy_format.read_array(file, allow_pickle=False)
                 rest = file.read(1)  # the checksum is verified at the end
-        except MemoryError:
-            raise DataError(
-                f"{self.path}: the array {key!r}, {header.shape} of {header.dtype}, does not fit "
-                "into memory; save it as .npy, which is memory-mapped"
-            ) from None
-        except DAMAGE as error:
-            raise DataError(
-                f"{self.path}: the array {key!r} is truncated or damaged ({error})"
-            ) from None
+            require_text(array)
         if rest:
             raise DataError(f"{self.path}: the array {key!r} is followed by more than it says")
         return array
+
+
+def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
+    """Return how many bytes a member of a zip file can hold, whatever it claims."""
+    ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MOST_DEFLATED}.get(member.compress_type)
+    if ratio is None:
+        return member.file_size
+    return min(member.file_size, ratio * min(member.compress_size, file_size))
 
 
 def read_header(file: Any) -> Header:
@@ -133,7 +135,28 @@ def read_header(file: Any) -> Header:
         npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
     )
     shape, _, dtype = read(file)
+    if any(isinstance(length, bool) or length < 0 for length in shape):
+        raise ValueError(f"the header has the shape {shape}")
     return Header(tuple(shape), dtype)
+
+
+def require_bytes(header: Header, size: int) -> None:
+    """Raise :class:`ValueError` where a header claims more values than `size` bytes can hold."""
+    needed = prod(header.shape) * max(1, header.dtype.itemsize)
+    if needed > size:
+        raise ValueError(
+            f"its header claims {header.shape} {header.dtype}, {needed:,} bytes, of a file with "
+            f"{size:,}"
+        )
+
+
+def require_text(array: np.ndarray) -> None:
+    """Raise :class:`ValueError` where text has a code point that Unicode does not."""
+    if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
+        return
+    codes = np.ascontiguousarray(array).reshape(-1).view(array.dtype.str[0] + "u4")
+    if codes.max() >= _CODE_POINTS:
+        raise ValueError(f"it holds the code point {int(codes.max()):#x}, which Unicode has not")
 
 
 def write_npy(

@@ -1,4 +1,4 @@
-"""CSV files: labels with metadata, and what they share with pair lists.
+"""CSV files as tables of text, and CSV files of labels with metadata.
 
 Cells stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other. Only blanks
 around a cell are dropped, since two subjects never differ by these alone.
@@ -36,7 +36,7 @@ class Table:
         return next((folded[name] for name in names if name in folded), None)
 
     def at(self, row: int) -> str:
-        """Say where a row stands: file and line."""
+        """Return the file and the line of a row, for messages."""
         return f"{self.path}: line {self.lines[row]}"
 
 
@@ -68,8 +68,8 @@ def read_table(path: str | Path, headerless: str | None = None) -> Table:
     Parameters
     ----------
     path
-        The file: UTF-8, with or without a byte-order mark; cells parted by commas, or by
-        semicolons or tabs where the first line has no comma.
+        The file: UTF-8, with or without a byte-order mark; cells separated by commas, or
+        by semicolons or tabs where the first line has no comma.
     headerless
         Name to give the only column of a file without a header. A single column has a header
         when its first cell is one of `LABEL_COLUMNS`.
@@ -107,7 +107,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> Table:
 
 
 def matrix_advice(path: Path) -> str:
-    """Say what to do where a text begins like a matrix of numbers, not like a list; else ``""``."""
+    """Return advice for a text that begins like a matrix of numbers; ``""`` for any other."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             line = file.readline(_FIRST_LINE)
@@ -133,7 +133,7 @@ def matrix_advice(path: Path) -> str:
 
 
 def _delimiter(first_line: str) -> str:
-    """Tell what parts the cells: a comma unless the first line has none."""
+    """Return the separator of cells: a comma unless the first line has none."""
     return next((mark for mark in ",;\t" if mark in first_line), ",")
 
 
@@ -188,7 +188,7 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
     for name, column in (meta or {}).items():
         if column not in columns:
             raise DataError(
-                f"{table.path}: no column {column!r} (asked for as {name!r}); the others are "
+                f"{table.path}: no column {column!r} (named by {name}={column}); the others are "
                 f"{', '.join(map(repr, columns)) or 'none'}.{nearest_name(column, columns)}"
             )
     renamed = {column: name for name, column in (meta or {}).items()}

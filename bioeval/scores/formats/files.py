@@ -1,4 +1,4 @@
-"""Opening a file with a clear word when it is not what it should be, and writing one whole."""
+"""Opening a file, with a clear error where it is not what it should be, and replacing one whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bioeval.base.errors import DataError, nearest_name
 
-#: How HDF5 files are called.
+#: What HDF5 files are called in messages.
 HDF5 = "an HDF5 file (also netCDF 4)"
 
 #: What the first bytes of a file that bioeval does not read say it is.
@@ -37,7 +37,7 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
-    """Return `path` when it is a file with something in it; say clearly what it is when not."""
+    """Return `path` if it is a file that is not empty; else raise an error that says what it is."""
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected {what}")
@@ -52,7 +52,7 @@ def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
 
 
 def no_folder(folder: Path, advice: str = "; make it first") -> str:
-    """Say why a folder is not one: nothing is there, or a file stands in its place."""
+    """Say why `folder` is not one: it does not exist, or a file has its name."""
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             return f"{place} is a file, not a folder"
@@ -60,7 +60,7 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
 
 
 def content(path: Path) -> str:
-    """Tell ``"npy"``, ``"zip"``, ``"mat"``, ``"text"`` or, in words, what else it looks like."""
+    """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"`` or words for what else it looks like."""
     try:
         with open(path, "rb") as file:
             head = file.read(512)
@@ -94,7 +94,7 @@ def decoded_lines(path: Path) -> list[str]:
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return `path` if a file can be written there; raise before anything is computed if not."""
+    """Return `path` if a file can be written there; else raise, before anything is computed."""
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")
@@ -108,7 +108,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
 
 def part_of(path: Path) -> Path:
-    """Return a new name beside `path` for what is not yet whole."""
+    """Return a new name beside `path` for a file while it is written."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 

@@ -1,37 +1,30 @@
-"""Lists of images: text with a name on each line, CSV with a column of names, and label XML.
+"""Labels of one side from a file: a CSV file of labels, or a list of names of images.
 
-What a list says of its images, the identity and the camera, takes the place of a CSV file of
-labels. XML is read with no entities, no document type and nothing fetched.
+A list of images is text with a name on each line, a CSV file with a column of names, or label XML;
+its identities and cameras take the place of a CSV file of labels.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, require_choice
 from bioeval.scores.formats.csv import Labels, read_labels, read_table
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
-from bioeval.scores.formats.image_names import PATTERNS, looks_like, parse_names
-from bioeval.scores.formats.options import Options, say
-
-#: The words for `names_of`: the data sets of names, and the XML lists of VeRi-776 and AI City.
-NAMES_OF = (*PATTERNS, "label-xml")
+from bioeval.scores.formats.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
+from bioeval.scores.formats.label_xml import read_label_xml
+from bioeval.scores.formats.options import ReadOptions, say
 
 #: Columns of a CSV file that hold names of images, the first that is there wins.
 NAME_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
 
-# What the attributes of an item of a label list are called here; others keep their names.
-_ATTRIBUTES = {"vehicleID": "label", "cameraID": "camera", "imageName": "image"}
 
-MAX_XML_BYTES = 1 << 28
-
-
-def read_side(path: str | Path, options: Options, meta: Mapping[str, str] | None = None) -> Labels:
+def read_side(
+    path: str | Path, options: ReadOptions, meta: Mapping[str, str] | None = None
+) -> Labels:
     """Read the labels of one side: a CSV file of labels or, with `names_of`, a list of images."""
     if options.names_of is not None:
         return _renamed(read_names(path, options.names_of), meta)
@@ -42,14 +35,14 @@ def read_side(path: str | Path, options: Options, meta: Mapping[str, str] | None
     pattern = looks_like(str(labels.label[0]))
     if pattern is not None:
         raise DataError(
-            f"{path}: its labels are names as {pattern} has them, each another; say "
-            f"{say('names_of', pattern)} to read the identities"
+            f"{path}: its labels are names of images in the form of {pattern}, each a label of its "
+            f"own; say {say('names_of', pattern)} to read the identities"
         )
     return labels
 
 
 def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) -> Labels:
-    """Return what an array of names of images says."""
+    """Return the identities and metadata in an array of names of images."""
     require_choice("names_of", names_of, tuple(PATTERNS))
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8")
@@ -71,12 +64,12 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     Returns
     -------
     Labels
-        The identity of each image, and what else is said of it, in the order of the list.
+        The identity and the metadata of each image, in the order of the list.
     """
     require_choice("names_of", names_of, NAMES_OF)
     path = existing_file(path, "a list of names")
     if names_of == "label-xml":
-        return _read_label_xml(path)
+        return read_label_xml(path)
     found = content(path)
     if found != "text":
         raise DataError(f"{path}: is {found}; expected text with a name on each line")
@@ -106,102 +99,17 @@ def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
 
 
 def _renamed(labels: Labels, meta: Mapping[str, str] | None) -> Labels:
-    """Give columns the names that are asked for."""
+    """Return labels whose metadata columns are renamed by `meta`."""
     for name, column in (meta or {}).items():
         if column not in labels.meta:
             raise DataError(
-                f"{labels.path}: these names have no {column!r} (asked for as {name!r}); they have "
-                f"{', '.join(map(repr, labels.meta)) or 'nothing but labels'}."
+                f"{labels.path}: these names have no {column!r} (named by {name}={column}); they "
+                f"have {', '.join(map(repr, labels.meta)) or 'nothing but labels'}."
                 f"{nearest_name(column, labels.meta)}"
             )
     renamed = {column: name for name, column in (meta or {}).items()}
     columns = {renamed.get(name, name): values for name, values in labels.meta.items()}
     return Labels(labels.path, labels.label, columns, labels.has_header)
-
-
-# ---------------------------------------------------------------- label lists in XML
-
-
-def _read_label_xml(path: Path) -> Labels:
-    """Read ``<Item imageName= vehicleID= cameraID= />`` from a list of VeRi-776 or AI City."""
-    items = xml_items(path)
-    keys = list(items[0])
-    for row, item in enumerate(items):
-        if list(item) != keys:
-            raise DataError(
-                f"{path}: item {row + 1} has {', '.join(item) or 'no attributes'}; expected "
-                f"{', '.join(keys)}, as the first"
-            )
-    columns = {_ATTRIBUTES.get(key, key): [item[key] for item in items] for key in keys}
-    if "label" not in columns:
-        raise DataError(
-            f"{path}: its items have {', '.join(keys) or 'no attributes'} and no vehicleID; the "
-            "lists of the test part say no identities, so nothing can be evaluated with them"
-        )
-    label = _plain(columns.pop("label"))
-    return Labels(path, label, {name: _plain(cells) for name, cells in columns.items()}, True)
-
-
-def _plain(cells: list[str]) -> np.ndarray:
-    """Return whole numbers as int64, ``c001`` as 1, and everything else as text."""
-    stems = [cell[1:] if re.fullmatch(r"c\d{1,9}", cell, re.ASCII) else cell for cell in cells]
-    if all(re.fullmatch(r"-?\d{1,18}", stem, re.ASCII) for stem in stems):
-        return np.array([int(stem) for stem in stems], dtype=np.int64)
-    return np.array(cells)
-
-
-def xml_items(path: Path) -> list[dict[str, str]]:
-    """Return the attributes of each ``<Item/>`` of an XML file.
-
-    A document type is refused, and with it every entity that a file could define: there is
-    nothing to expand and nothing to fetch.
-    """
-    from xml.parsers import expat
-
-    path = existing_file(path, "an XML list of labels")
-    with open(path, "rb") as file:
-        raw = file.read(MAX_XML_BYTES + 1)
-    if len(raw) > MAX_XML_BYTES:
-        raise DataError(f"{path}: is larger than {MAX_XML_BYTES >> 20} MiB; expected a label list")
-    items: list[dict[str, str]] = []
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        if name == "Item":
-            items.append(attributes)
-
-    def refuse(*_: Any) -> None:
-        raise DataError(
-            f"{path}: declares a document type (DOCTYPE), with which a file could define entities; "
-            "bioeval reads none. Take the declaration out"
-        )
-
-    parser = expat.ParserCreate("utf-8")
-    parser.StartElementHandler = start
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    try:
-        parser.Parse(_as_utf8(raw, path), True)
-    except expat.ExpatError as error:
-        raise DataError(
-            f"{path}: is not well-formed XML ({error}); expected a label list"
-        ) from None
-    if not items:
-        raise DataError(
-            f"{path}: holds no <Item imageName=... vehicleID=... cameraID=...>; expected a label "
-            "list as VeRi-776 and AI City have them"
-        )
-    return items
-
-
-def _as_utf8(raw: bytes, path: Path) -> bytes:
-    """Return XML in UTF-8: the published lists are in GB 2312, which expat does not know."""
-    head = re.match(rb"\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']", raw[:400])
-    encoding = head[1].decode("ascii").lower() if head else "utf-8"
-    require_choice(f"{path}: encoding", encoding, ("utf-8", "us-ascii", "ascii", "gb2312", "gbk"))
-    try:
-        return raw.decode("utf-8-sig" if encoding == "utf-8" else encoding).encode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not {encoding} text ({error.reason})") from None
 
 
 def read_tracks(path: str | Path) -> dict[str, int]:
@@ -215,7 +123,7 @@ def read_tracks(path: str | Path) -> dict[str, int]:
     Raises
     ------
     DataError
-        If an image stands in two tracks.
+        If an image is in two tracks.
     """
     path = existing_file(path, "a track list")
     found: dict[str, int] = {}
@@ -223,7 +131,7 @@ def read_tracks(path: str | Path) -> dict[str, int]:
         for name in line.split():
             if name in found:
                 raise DataError(
-                    f"{path}: line {number}: {name!r} stands in track {found[name]} as well"
+                    f"{path}: line {number}: {name!r} is in track {found[name]} as well"
                 )
             found[name] = number
     if not found:

@@ -1,7 +1,7 @@
-"""Names of images, as public data sets give them: the identity, the camera, the frame.
+"""Names of images in public data sets, which hold the identity, the camera and the frame.
 
-Each data set writes who and where into the names of its images. A pattern here says how, with an
-example and its source; `parse_names` applies one to a list of names.
+Each data set has a pattern of names, with an example and its source; `parse_names` applies one to
+a list of names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError, require_choice
 
 @dataclass(frozen=True)
 class NamePattern:
-    """How a data set names its images.
+    """The form of the names of a data set's images.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class NamePattern:
     source
         Who published the data set.
     note
-        What a user should know of these identities.
+        What to know of these identities.
     """
 
     example: str
@@ -53,7 +53,7 @@ PATTERNS: dict[str, NamePattern] = {
         r"(?P<label>-1|\d{4})_c(?P<camera>\d)s(?P<sequence>\d)_(?P<frame>\d+)_(?P<box>\d+)"
         + _IMAGE,
         "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015",
-        "-1 marks junk, which most conventions ignore; 0 marks distractors, which belong to nobody",
+        "-1 marks junk, which most conventions ignore; 0 marks distractors, of no labelled person",
     ),
     "dukemtmc-reid": NamePattern(
         "0005_c2_f0046985.jpg",
@@ -80,20 +80,23 @@ PATTERNS: dict[str, NamePattern] = {
     ),
 }
 
+#: The words for `names_of`: the data sets of names, and the XML lists of VeRi-776 and AI City.
+NAMES_OF = (*PATTERNS, "label-xml")
+
 # Columns that are text and not a number: they may begin with a zero that matters, or are words.
 _TEXT = {"session", "image"}
 
 
 @dataclass(frozen=True)
 class ParsedNames:
-    """What names of images say.
+    """The identity and the metadata in names of images.
 
     Attributes
     ----------
     label : ndarray of int64, shape (n,)
         The identity of each image.
     meta : dict of str to ndarray
-        What else the names say, one value an image: ``camera``, ``frame`` and the like.
+        The other columns of the names, one value an image: ``camera``, ``frame`` and the like.
     """
 
     label: np.ndarray
@@ -110,7 +113,7 @@ class ParsedNames:
         """
         if "camera" not in self.meta:
             raise DataError(
-                f"these names say no camera; they say label, {', '.join(self.meta) or 'no more'}"
+                f"these names have no camera; they have label, {', '.join(self.meta) or 'no more'}"
             )
         return self.meta["camera"]
 
@@ -130,7 +133,8 @@ def parse_names(
     names : sequence of str, shape (n,)
         Names of images, with or without their folders.
     pattern : {"market1501", "dukemtmc-reid", "msmt17", "veri776", "vehicleid"}
-        Whose names they are. ``"vehicleid"`` takes the lines of its lists, an image and a vehicle.
+        The data set of the names. ``"vehicleid"`` takes the lines of its lists, an image and a
+        vehicle.
     where : str, optional
         What to call the list in messages.
 
@@ -155,7 +159,7 @@ def parse_names(
 
     Notes
     -----
-    The form of each data set, with its publication, stands in
+    The form of each data set, with its publication, is in
     ``bioeval.scores.formats.image_names.PATTERNS``.
     """
     require_choice("pattern", pattern, PATTERNS)
@@ -194,7 +198,7 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
 
 
 def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
-    """Say which names do not have the form, and whose they may be."""
+    """Return the message about names of another form, with the data set they may be of."""
     wrong = [row for row, found in enumerate(matches) if found is None]
     first = names[wrong[0]]
     text = (

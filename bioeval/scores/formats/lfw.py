@@ -1,8 +1,8 @@
 """Lists of pairs as LFW publishes them: names of subjects and numbers of their images.
 
-The first line says how many folds there are, and how many genuine and as many impostor pairs each
-has: ``10 300``; a single number is one fold. Then each fold lists ``name i j``, images `i` and `j`
-of one subject, and after these ``name i other j``. (``pairs.txt``, ``pairsDevTrain.txt``: Huang,
+The first line holds the number of folds, and of genuine and as many impostor pairs in each:
+``10 300``; a single number is one fold. Then each fold lists ``name i j``, images `i` and `j` of
+one subject, and after these ``name i other j``. (``pairs.txt``, ``pairsDevTrain.txt``: Huang,
 Ramesh, Berg, Learned-Miller: Labeled Faces in the Wild, University of Massachusetts Amherst,
 Technical Report 07-49, 2007.)
 """
@@ -15,11 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.files import content, existing_file
-from bioeval.scores.formats.image_lists import decoded_lines
+from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.options import say
-
-MISSING = ("raise", "skip")
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class NamedPairs:
     same : ndarray of bool
     fold : ndarray of int64
     lines : list of int
-        Where each pair stands.
+        The line of each pair.
     """
 
     path: Path
@@ -49,7 +46,7 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
     Raises
     ------
     DataError
-        If a line is not of this form, or their number is not what the first line says.
+        If a line is not of this form, or the number of pairs is not that of the first line.
     """
     place = existing_file(path, "a list of pairs")
     found = content(place)
@@ -97,7 +94,7 @@ class FoundPairs:
     Attributes
     ----------
     a, b : int64 arrays
-    same : ndarray of bool, or None where the labels tell
+    same : ndarray of bool, or None where the labels decide
     fold : ndarray, or None
     missing : int
         Pairs that are left out, since an image of theirs is not among the templates.
@@ -127,7 +124,7 @@ def find_pairs(
         i = next(i for i, x in enumerate(zip(names, numbers, strict=True)) if place[x] != i)
         raise DataError(
             f"{len(names) - len(place)} templates have the name and the number of another, such "
-            f"as {names[i]!r}, {numbers[i]}; {listed.path.name} cannot tell them apart"
+            f"as {names[i]!r}, {numbers[i]}; {listed.path.name} cannot distinguish them"
         )
     index = np.array([[place.get(a, -1), place.get(b, -1)] for a, b in listed.images])
     there = np.logical_and(*(index >= 0).T)

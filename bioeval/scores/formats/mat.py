@@ -1,7 +1,7 @@
 """MATLAB files (.mat), versions 5 to 7.3, as archives of arrays.
 
 An array of one row or one column is a list: MATLAB has no other. Version 7.3 is HDF5 with its
-dimensions turned round and its characters as numbers; what is read here is as MATLAB shows it.
+dimensions reversed and its characters as numbers; arrays are returned as MATLAB shows them.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats import mat5
-from bioeval.scores.formats.archive import Arrays, Header
-from bioeval.scores.formats.npz import Reader
-from bioeval.scores.formats.options import Options
+from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
+from bioeval.scores.formats.array_reader import read_arrays
+from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import HDF5
+from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.options import FLAGS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import Scores
 
-# What reading a damaged HDF5 file raises.
-_HDF_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
+# Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
+_SMALL = 1 << 20
 
 
 class MatArchive(Arrays):
-    """A MATLAB file whose arrays are described, and read when they are asked for."""
+    """A MATLAB file whose arrays are described at once, and read one by one."""
 
     def __init__(self, path: Path):
         self.path = path
         self.headers: dict[str, Header] = {}
-        self._turned: set[str] = set()
+        self._transposed: set[str] = set()
         with open(path, "rb") as file:
             head = file.read(128)
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
@@ -45,20 +48,20 @@ class MatArchive(Arrays):
             )
 
     def matrix(self, key: str) -> None:
-        """Take an array for a matrix, even where it has one row or one column."""
+        """Keep both dimensions of an array that has one row or one column."""
         self.headers[key] = Header(self._file.described()[key][0], self.headers[key].dtype)
 
-    def turn(self, key: str) -> None:
-        """Swap rows and columns of a matrix."""
+    def transpose(self, key: str) -> None:
+        """Read a matrix with its rows and columns swapped."""
         header = self.headers[key]
         self.headers[key] = Header(header.shape[::-1], header.dtype)
-        self._turned ^= {key}
+        self._transposed ^= {key}
 
     def read(self, key: str) -> np.ndarray:
         """Read one array, whole numbers in a list as integers."""
         array = self._file.read(key)
         shape = self.headers[key].shape
-        if key in self._turned:
+        if key in self._transposed:
             return array.T
         array = array.reshape(shape)
         if array.ndim == 1 and array.dtype.kind == "f":
@@ -135,6 +138,7 @@ class _Mat73:
         elif item.attrs.get("MATLAB_empty", 0):
             self._found[name] = ((0, 0), item.dtype)
         else:
+            _require_values(item)
             shape = item.shape[::-1] if kind else item.shape
             dtype = item.dtype
             if kind == "char":
@@ -157,6 +161,7 @@ class _Mat73:
         with self._open() as file:
             array = np.asarray(file[key][()])
             kind = _class_of(file[key])
+            require_text(array)
         if kind:
             array = array.T
         if kind == "char":
@@ -167,18 +172,17 @@ class _Mat73:
     def _open(self) -> Iterator[Any]:
         import h5py
 
-        try:
-            with h5py.File(self.path, "r") as file:
-                yield file
-        except MemoryError:
-            raise DataError(f"{self.path}: an array does not fit into memory") from None
-        except DataError:
-            raise
-        except _HDF_DAMAGE as error:
-            raise DataError(
-                f"{self.path}: is truncated or damaged ({' '.join(str(error).split())}); expected "
-                "a MATLAB 7.3 file, write it again"
-            ) from None
+        with guarded(self.path, expected="a MATLAB 7.3 file"), h5py.File(self.path, "r") as file:
+            yield file
+
+
+def _require_values(item: Any) -> None:
+    """Raise :class:`ValueError` where a dataset claims more values than the file holds."""
+    stored = item.id.get_storage_size()
+    if item.nbytes > max(_SMALL, MOST_DEFLATED * stored):
+        raise ValueError(
+            f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores {stored:,}"
+        )
 
 
 def _text(width: int) -> np.dtype:
@@ -192,8 +196,17 @@ def _class_of(item: Any) -> str:
     return found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
 
 
-def read_mat(path: Path, options: Options) -> Scores:
-    """Read a MATLAB file; see :func:`bioeval.load` for the options."""
+def _recognise(found: Found) -> bool:
+    if found.suffix == ".mat" and found.content == "an unknown binary file":
+        raise DataError(
+            f"{found.path}: is no MATLAB file of version 5 to 7.3 (that of save -v4 is not read); "
+            "write it with save -v7"
+        )
+    # HDF5 named .mat is a 7.3 file of another program than MATLAB.
+    return found.content == "mat" or found.content == HDF5 and found.suffix == ".mat"
+
+
+def _read(path: Path, options: ReadOptions) -> Scores:
     archive = MatArchive(path)
     options = reid_layout(archive, options)
     wide = [options.embeddings_key or "embeddings"]
@@ -204,17 +217,17 @@ def read_mat(path: Path, options: Options) -> Scores:
     for key in wide:
         if key in archive:
             if archive.headers[key].dtype.hasobject:
-                archive.read(key)  # says why it is refused
+                archive.read(key)  # raises, with the reason
             archive.matrix(key)
     _orient(archive, options)
-    return Reader(archive, options).scores()
+    return read_arrays(archive, options)
 
 
-def _orient(archive: MatArchive, options: Options) -> None:
-    """Turn matrices that stand with features or gallery as rows, where the labels tell.
+def _orient(archive: MatArchive, options: ReadOptions) -> None:
+    """Transpose matrices with features, or the gallery, as rows, by the number of labels.
 
-    Programs disagree on which dimension is the templates'. The number of labels tells, and where
-    it fits both ways (as many features as templates) the other side's matrix does.
+    Programs disagree on which dimension is the templates'. Where the number of labels fits both
+    dimensions (as many features as templates), the other side's matrix decides.
     """
     keys = (options.probe_labels_key or "", options.gallery_labels_key or "")
     labels = [archive.headers[key].shape for key in keys if key in archive]
@@ -228,7 +241,19 @@ def _orient(archive: MatArchive, options: Options) -> None:
         turned = all(len(s) == 2 and s[1] == n for s, n in zip(shapes, counts, strict=True))
         if turned and not as_is:
             for key in features:
-                archive.turn(key)
+                archive.transpose(key)
     key = options.scores_key or ""
     if key in archive and archive.headers[key].shape == (counts[1], counts[0]) != tuple(counts):
-        archive.turn(key)
+        archive.transpose(key)
+
+
+FORMAT = Format(
+    name="`.mat`",
+    suffixes=(".mat",),
+    holds="what a `.npz` file holds, and the usual layout of re-identification features",
+    looks="a MATLAB file",
+    expected="a MATLAB file",
+    recognise=_recognise,
+    read=_read,
+    options=tuple(name for name in FLAGS if name != "exclude"),
+)

@@ -1,8 +1,8 @@
 """MATLAB 5 files: real matrices of numbers, and of characters, read from their bytes.
 
-The common readers build every kind of MATLAB value, and a damaged file can bring their compiled
-part down with the whole process. Evaluation needs matrices only, which are simple: these are
-read, and cells, structures, objects and functions are named and refused.
+The common readers build every kind of MATLAB value, and a damaged file can crash their compiled
+part and with it the whole process. Evaluation needs matrices only: these are read; cells,
+structures, objects and functions are refused by name.
 
 The layout is that of "MAT-File Format" (The MathWorks), Level 5.
 """
@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.formats.archive import MOST_DEFLATED
+from bioeval.scores.formats.damage import guarded
 
 #: Classes of a MATLAB array, by number.
 CLASSES = {
@@ -40,11 +42,11 @@ _STORED = {
 _TEXT = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _MATRIX, _COMPRESSED = 14, 15
 _HEAD_BYTES = 128
-_PEEK = 4096  # bytes in which the description of an array stands
+_PEEK = 4096  # bytes that hold the description of an array
 
 
 class _DamagedError(Exception):
-    """What is wrong with the bytes."""
+    """Bytes that are not a MATLAB 5 file."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,15 @@ class Variable:
     Attributes
     ----------
     name, kind
-        Its name and MATLAB's class of it.
+        Its name and its MATLAB class.
     shape
         Rows, columns and so on, as MATLAB has them.
     is_logical, is_complex
         Flags of the array.
     start, size
-        Where its element stands in the file, and how long it is.
+        The place and the length of its element in the file.
     compressed
-        Whether it is.
+        Whether the element is.
     """
 
     name: str
@@ -77,12 +79,8 @@ class Variable:
 
 def variables(path: Path) -> dict[str, Variable]:
     """Return the arrays of a MATLAB 5 file, without reading their values."""
-    try:
+    with guarded(path, expected="a MATLAB file"):
         return {variable.name: variable for variable in _scan(path)}
-    except (_DamagedError, struct.error, zlib.error, ValueError) as error:
-        raise DataError(
-            f"{path}: is truncated or damaged ({error}); expected a MATLAB file, write it again"
-        ) from None
 
 
 def read(path: Path, variable: Variable) -> np.ndarray:
@@ -99,22 +97,18 @@ def read(path: Path, variable: Variable) -> np.ndarray:
         raise DataError(f"{what} holds complex numbers; expected real ones")
     if variable.kind not in NUMERIC and variable.kind != "char":
         raise DataError(f"{what} {refusal(variable.kind)}")
-    try:
+    with guarded(path, f"the array {variable.name!r}"):
         with open(path, "rb") as file:
             order = _byte_order(file.read(_HEAD_BYTES))
             file.seek(variable.start)
             body = file.read(variable.size)
         if variable.compressed:
-            body = _inflated(body)[8:]
+            body = _inflated(body, _largest(variable))[8:]
         return _values(body, variable, order)
-    except MemoryError:
-        raise DataError(f"{what}, {variable.shape}, does not fit into memory") from None
-    except (_DamagedError, struct.error, zlib.error, ValueError) as error:
-        raise DataError(f"{what} is truncated or damaged ({error})") from None
 
 
 def refusal(kind: str) -> str:
-    """Say why an array of this class is not read, and what to do."""
+    """Return why an array of this class is not read, and what to save in its place."""
     advice = {
         "cell": "numbers, or names as char(x)",
         "sparse": "full(x)",
@@ -161,6 +155,7 @@ def _scan(path: Path) -> Iterator[Variable]:
                 part = part[8:]
             if kind == _MATRIX and size:
                 found = _describe(part, order, start, size, compressed)
+                _require_values(found)
                 if found.name:  # what has none belongs to the objects of another variable
                     yield found
             elif kind not in _STORED and kind not in _TEXT and kind != _MATRIX:
@@ -202,13 +197,29 @@ def _describe(part: bytes, order: str, start: int, size: int, compressed: bool) 
     return Variable(_name(name), word_class, shape, logical, complex_, start, size, compressed)
 
 
+def _require_values(variable: Variable) -> None:
+    """Refuse an array that claims more values than its element can hold, a byte each."""
+    bytes_ = variable.size * (MOST_DEFLATED if variable.compressed else 1)
+    held = variable.kind in NUMERIC or variable.kind == "char"
+    if held and math.prod(variable.shape) > bytes_:
+        raise _DamagedError(
+            f"the array {variable.name!r} claims the shape {variable.shape} in {bytes_:,} bytes"
+        )
+
+
 def _name(raw: bytes) -> str:
     return raw.decode("ascii", "replace").rstrip("\x00")
 
 
-def _inflated(body: bytes) -> bytes:
+def _largest(variable: Variable) -> int:
+    """Return the most bytes that the element of a variable can take: 8 a value, and its head."""
+    return 8 * math.prod(variable.shape) + _PEEK
+
+
+def _inflated(body: bytes, largest: int) -> bytes:
+    """Return the decompressed element, at most `largest` bytes of it."""
     stream = zlib.decompressobj()
-    data = stream.decompress(body)
+    data = stream.decompress(body, largest)
     if not stream.eof:
         raise _DamagedError("its compressed values are not whole")
     return data
@@ -249,6 +260,8 @@ def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.
         encoding += "-le" if order == "<" else "-be"
     text = data.decode(encoding)
     rows, width = variable.shape[0], math.prod(variable.shape[1:])
+    if not width and rows > _PEEK:
+        raise _DamagedError(f"{rows} rows without characters")
     if len(text) != rows * width:
         raise _DamagedError(f"{len(text)} characters; its shape {variable.shape} needs others")
     lines = (

@@ -1,8 +1,9 @@
-"""A .npy matrix of scores, memory-mapped, with its labels in CSV files beside it.
+"""Matrices of scores, and embeddings, as .npy files with their labels in CSV files beside them.
 
-Beside ``x.npy`` stand ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and
-``x.gallery.csv``; ``x.mask.npy`` where there is a mask. :func:`bioeval.save` adds ``x.json``, which
-says the kind of the scores and which of these files belong to them.
+Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``;
+``x.mask.npy`` where there is a mask. :func:`bioeval.save` adds ``x.json``, which holds the kind of
+the scores and which of these files belong to them. A file of embeddings, one row a template, has
+its labels in ``x.labels.csv``; the gallery's embeddings are another file. Arrays are memory-mapped.
 """
 
 from __future__ import annotations
@@ -15,27 +16,44 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
-from bioeval.scores.formats.archive import DAMAGE, row_blocks, write_npy
+from bioeval.scores.embeddings import as_embeddings
+from bioeval.scores.formats.archive import read_header, require_bytes, row_blocks, write_npy
 from bioeval.scores.formats.csv import Labels, write_labels
-from bioeval.scores.formats.files import existing_file, replacing
+from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import content, existing_file, replacing
+from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
-from bioeval.scores.formats.npz_write import is_square
-from bioeval.scores.formats.options import Options, say, side_meta
-from bioeval.scores.matrix import KINDS, NAN_POLICIES, PairScores, Scores
+from bioeval.scores.formats.npz_layout import is_square
+from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
 SCHEMA = 1
 _SCHEMA_KEY = "bioeval_schema"
+_MATRIX = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
+_ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan")
+_TWO_SIDES = ("probe_labels", "gallery_labels", *_ALL_EMBEDDINGS[1:])
+_BESIDE = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
 
 
-def read_npy(path: Path, options: Options) -> Scores:
-    """Read a .npy matrix; see :func:`bioeval.load` for the options."""
-    allowed = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
-    options.allow("a .npy matrix (its labels are in CSV files)", *allowed)
+def _read(path: Path, options: ReadOptions) -> Scores:
+    """Read embeddings where a metric or the gallery's embeddings are given, else a matrix."""
+    if options.metric is not None or options.gallery_embeddings is not None:
+        return _read_embeddings(path, options)
+    return _read_matrix(path, options)
+
+
+# ---------------------------------------------------------------- a matrix
+
+
+def _read_matrix(path: Path, options: ReadOptions) -> Scores:
+    options.allow("a .npy matrix (its labels are in CSV files)", _MATRIX)
     values = open_matrix(path)
     m, n = values.shape
-    said = _sidecar(path)
-    probe, gallery = _labels(path, options, said, m, n)
+    with guarded(sibling(path, "json")):
+        said = _sidecar(path)
+    probe, gallery = _matrix_labels(path, options, said, m, n)
     mask = sibling(path, "mask.npy")
     masked = "mask" in said.get("files", []) if said else mask.exists()
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
@@ -57,17 +75,17 @@ def read_npy(path: Path, options: Options) -> Scores:
 
 def open_matrix(path: Path) -> np.ndarray:
     """Memory-map a .npy matrix."""
-    try:
-        values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except DAMAGE as error:
-        if "allow_pickle" in str(error) or "Python objects" in str(error):
+    with guarded(path, expected="a .npy matrix"):
+        with open(path, "rb") as file:
+            header = read_header(file)
+            size = path.stat().st_size - file.tell()
+        if header.is_pickled:
             raise DataError(
                 f"{path}: holds Python objects, a pickle, and bioeval never unpickles; save it "
                 "as numbers (numpy.asarray(x, dtype=float))"
-            ) from None
-        raise DataError(
-            f"{path}: is truncated or damaged ({error}); expected a .npy matrix, write it again"
-        ) from None
+            )
+        require_bytes(header, size)
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
     if values.ndim != 2:
         hint = (
             "; for a list of pairs write a .npz file with scores and genuine, or a CSV file with "
@@ -85,8 +103,8 @@ def sibling(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.stem}.{ending}")
 
 
-def _labels(
-    path: Path, options: Options, said: dict[str, Any], m: int, n: int
+def _matrix_labels(
+    path: Path, options: ReadOptions, said: dict[str, Any], m: int, n: int
 ) -> tuple[Labels | None, Labels | None]:
     """Find the labels of both sides: as given, or beside the matrix."""
     square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
@@ -130,8 +148,8 @@ def _labels(
         labels = read_side(square, options, options.meta)
         labels.expect(m, "rows")
         return labels, None
-    rows = read_side(probe or "", options, side_meta(options, "probe_"))
-    columns = read_side(gallery or "", options, side_meta(options, "gallery_"))
+    rows = read_side(probe or "", options, options.side_meta("probe"))
+    columns = read_side(gallery or "", options, options.side_meta("gallery"))
     rows.expect(m, "rows")
     columns.expect(n, "columns")
     return rows, columns
@@ -160,7 +178,63 @@ def _sidecar(path: Path) -> dict[str, Any]:
     return said
 
 
-def write_npy_with_csv(scores: Scores, path: Path) -> None:
+# ---------------------------------------------------------------- embeddings
+
+
+def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
+    other = options.gallery_embeddings
+    options.allow("embeddings in .npy files", _ALL_EMBEDDINGS if other is None else _TWO_SIDES)
+    how: dict[str, Any] = {
+        "metric": options.metric or "cosine",
+        "nan": options.nan or "raise",
+        "name": path.stem,
+    }
+    left = as_embeddings(open_matrix(path), str(path))
+    if other is None:
+        labels = _embedding_labels(path, "labels", options, len(left))
+        return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
+    other = existing_file(other, "a .npy file of embeddings")
+    if content(other) != "npy":
+        raise DataError(f"{other}: is {content(other)}; expected a .npy file of embeddings")
+    right = as_embeddings(open_matrix(other), str(other))
+    if left.shape[1] != right.shape[1]:
+        raise DataError(
+            f"{path}: has {left.shape[1]} features a row and {other} {right.shape[1]}; expected "
+            "the same number"
+        )
+    probe = _embedding_labels(path, "probe_labels", options, len(left))
+    gallery = _embedding_labels(other, "gallery_labels", options, len(right))
+    return Scores.from_embeddings(
+        left,
+        probe.label,
+        right,
+        gallery.label,
+        probe_meta=probe.meta,
+        gallery_meta=gallery.meta,
+        **how,
+    )
+
+
+def _embedding_labels(path: Path, option: str, options: ReadOptions, count: int) -> Labels:
+    """Read the labels of one file: as given, or in ``x.labels.csv`` beside ``x.npy``."""
+    place = getattr(options, option)
+    if place is None:
+        place = sibling(path, "labels.csv")
+        if not place.exists():
+            raise DataError(
+                f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
+                f"it, or {say(option)}"
+            )
+    meta = options.meta if option == "labels" else options.side_meta(option.partition("_")[0])
+    labels = read_side(place, options, meta)
+    labels.expect(count, "rows")
+    return labels
+
+
+# ---------------------------------------------------------------- writing
+
+
+def _write(scores: Scores, path: Path) -> None:
     """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
     if isinstance(scores, PairScores):
         raise DataError(f"{path}: a list of pairs is no matrix; save it as .npz")
@@ -169,8 +243,8 @@ def write_npy_with_csv(scores: Scores, path: Path) -> None:
     square = is_square(scores)
     if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
         raise DataError(
-            f"{path}: some templates of this selection stand on both sides, which CSV labels "
-            "cannot say; save it as .npz"
+            f"{path}: some templates of this selection are on both sides, which CSV labels "
+            "cannot express; save it as .npz"
         )
     m, n = scores.shape
     files: list[str] = []
@@ -196,3 +270,32 @@ def write_npy_with_csv(scores: Scores, path: Path) -> None:
         with open(part, "wb") as file:
             blocks = row_blocks(scores.read_rows, m, n * scores.dtype.itemsize)
             write_npy(file, (m, n), scores.dtype, blocks)
+
+
+def _losses(scores: Scores) -> list[str]:
+    if isinstance(scores, PairScores):
+        columns = [] if scores.pair_subjects is None else [scores.pair_subjects]
+    else:
+        columns = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
+        columns += [*scores.probe_meta.values(), *scores.gallery_meta.values()]
+    return text_losses(columns, "labels and metadata")
+
+
+def _files(path: Path) -> list[Path]:
+    return [path, *(sibling(path, ending) for ending in _BESIDE)]
+
+
+FORMAT = Format(
+    name="`.npy`",
+    suffixes=(".npy",),
+    holds="a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
+    looks="a NumPy array",
+    expected="a .npy file",
+    recognise=lambda found: found.content == "npy",
+    read=_read,
+    options=tuple(dict.fromkeys((*_MATRIX, *_ALL_EMBEDDINGS))),
+    written="the matrix, with CSV files of labels beside it",
+    write=_write,
+    losses=_losses,
+    files=_files,
+)

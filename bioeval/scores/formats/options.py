@@ -1,44 +1,84 @@
-"""What a caller may say about a file: which array is which, and how to read it."""
+"""The options of reading: which array is which, and how to read it, for every format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.scores.embeddings import METRICS
+from bioeval.scores.formats.image_names import NAMES_OF
+from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+
+#: What to do with pairs of a published list of which an image is not in the file.
+MISSING = ("raise", "skip")
+
+_FILES = ("gallery_embeddings", "labels", "probe_labels", "gallery_labels", "pairs")
+
+
+def _flag(name: str) -> Any:
+    """Return a field that is None unless given, with its flag on the command line."""
+    return field(default=None, metadata={"flag": name})
 
 
 @dataclass(frozen=True)
-class Options:
-    """The options of :func:`bioeval.load`; None means not given."""
+class ReadOptions:
+    """The options of :func:`bioeval.load`, checked; None means not given."""
 
-    scores_key: str | None = None
-    genuine_key: str | None = None
-    embeddings_key: str | None = None
-    gallery_embeddings_key: str | None = None
-    gallery_embeddings: Path | None = None
-    indices_key: str | None = None
-    first_index: int | None = None
-    labels_key: str | None = None
-    probe_labels_key: str | None = None
-    gallery_labels_key: str | None = None
-    labels: str | Path | None = None
-    probe_labels: str | Path | None = None
-    gallery_labels: str | Path | None = None
-    names_of: str | None = None
-    mask_key: str | None = None
-    pairs_key: str | None = None
-    pairs: Path | None = None
-    missing_pairs: str | None = None
-    meta: Mapping[str, str] = field(default_factory=dict)
-    metric: str | None = None
-    kind: str | None = None
-    nan: str | None = None
+    scores_key: str | None = _flag("--scores")
+    genuine_key: str | None = _flag("--genuine")
+    embeddings_key: str | None = _flag("--embeddings")
+    gallery_embeddings_key: str | None = _flag("--gallery-embeddings")
+    gallery_embeddings: Path | None = _flag("--gallery-embeddings")
+    indices_key: str | None = _flag("--indices")
+    first_index: int | None = _flag("--first-index")
+    labels_key: str | None = _flag("--labels")
+    probe_labels_key: str | None = _flag("--probe-labels")
+    gallery_labels_key: str | None = _flag("--gallery-labels")
+    labels: Path | None = _flag("--labels")
+    probe_labels: Path | None = _flag("--probe-labels")
+    gallery_labels: Path | None = _flag("--gallery-labels")
+    names_of: str | None = _flag("--names-of")
+    mask_key: str | None = _flag("--mask")
+    pairs_key: str | None = _flag("--pairs")
+    pairs: Path | None = _flag("--pairs")
+    missing_pairs: str | None = _flag("--missing-pairs")
+    meta: Mapping[str, str] = field(default_factory=dict, metadata={"flag": "--meta"})
+    metric: str | None = _flag("--metric")
+    kind: str | None = _flag("--kind")
+    nan: str | None = _flag("--nan")
+    exclude: tuple[str, ...] = field(default=(), metadata={"flag": "--exclude"})
+
+    @classmethod
+    def parse(cls, **given: Any) -> ReadOptions:
+        """Check and convert the arguments of :func:`bioeval.load`."""
+        for name in _FILES:
+            if given[name] is not None:
+                given[name] = Path(given[name])
+        exclude = given["exclude"]
+        given["exclude"] = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        given["meta"] = dict(given["meta"] or {})
+        options = cls(**given)
+        for name, choices in _CHOICES.items():
+            value = getattr(options, name)
+            if value is not None and not (name == "metric" and callable(value)):
+                require_choice(name, value, choices)
+        if options.first_index not in (None, 0, 1):
+            raise DataError(f"first_index is {options.first_index!r}; expected 0 or 1")
+        if options.pairs_key is not None and options.pairs is not None:
+            raise DataError(f"{say('pairs_key')} and {say('pairs')} are both given; expected one")
+        if options.missing_pairs is not None and options.pairs is None:
+            raise DataError(
+                f"{say('missing_pairs')} is about a list of pairs by name; expected "
+                f"{say('pairs')} with it"
+            )
+        return options
 
     def given(self) -> dict[str, object]:
-        """Return the options that were given."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        """Return the options given about the file; `exclude` holds for every format."""
+        values = {name: getattr(self, name) for name in FLAGS if name != "exclude"}
         return {name: value for name, value in values.items() if value is not None and value != {}}
 
     @property
@@ -46,8 +86,14 @@ class Options:
         """Whether any array is named: the file is then not in bioeval's own layout."""
         return any(name.endswith("_key") for name in self.given())
 
-    def allow(self, what: str, *names: str) -> None:
+    @property
+    def lists_pairs(self) -> bool:
+        """Whether only a list of pairs is evaluated."""
+        return self.pairs_key is not None or self.pairs is not None
+
+    def allow(self, what: str, names: Iterable[str]) -> None:
         """Raise :class:`DataError` if an option is given that has no meaning for `what`."""
+        names = list(names)
         for name in self.given():
             if name not in names:
                 accepted = ", ".join(say(n) for n in names)
@@ -55,17 +101,31 @@ class Options:
                     f"{say(name)} has no meaning for {what}; it accepts {accepted or 'no options'}"
                 )
 
+    def side_meta(self, side: str) -> dict[str, str]:
+        """Return the metadata to read for the ``"probe"`` or the ``"gallery"`` side.
 
-def say(name: str, value: str | int | None = None) -> str:
+        A name with the prefix of a side belongs to that side, a plain name to both.
+        """
+        prefix, other = ("probe_", "gallery_") if side == "probe" else ("gallery_", "probe_")
+        return {
+            name.removeprefix(prefix): column
+            for name, column in self.meta.items()
+            if not name.startswith(other)
+        }
+
+
+#: The flag of each option on the command line, for messages that serve both.
+FLAGS: Mapping[str, str] = {f.name: f.metadata["flag"] for f in fields(ReadOptions)}
+
+_CHOICES = {
+    "kind": KINDS,
+    "nan": NAN_POLICIES,
+    "metric": METRICS,
+    "names_of": NAMES_OF,
+    "missing_pairs": MISSING,
+}
+
+
+def say(name: str, value: object = None) -> str:
     """Return an option as an argument of :func:`bioeval.load`, for a message."""
     return str(Argument(name, value))
-
-
-def side_meta(options: Options, prefix: str) -> dict[str, str]:
-    """Return the metadata asked for on one side: by its prefix, or on both by a plain name."""
-    other = {"probe_": "gallery_", "gallery_": "probe_"}[prefix]
-    return {
-        name.removeprefix(prefix): column
-        for name, column in options.meta.items()
-        if not name.startswith(other)
-    }

@@ -1,9 +1,9 @@
-"""Lists of pairs: as an array of template indices, and as a CSV file of scores."""
+"""Lists of pairs as CSV files, with the columns ``score`` and ``genuine``."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,14 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE
 from bioeval.scores.formats.csv import Table, check_cells, matrix_advice, read_table
-from bioeval.scores.formats.options import Options, say
+from bioeval.scores.formats.files import replacing
+from bioeval.scores.formats.format import Format, Found, text_losses
+from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.matrix import PairScores, Scores
 
 _BLOCK_CELLS = 1 << 20
 
-#: What may stand in the column ``genuine``.
+#: The words of the column ``genuine``.
 TRUTH = {
     "1": True,
     "true": True,
@@ -27,86 +29,14 @@ TRUTH = {
 }
 
 
-def read_pairs(
-    array: np.ndarray, what: str, m: int, n: int, itself: bool = False
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Take apart an array of pairs.
-
-    Parameters
-    ----------
-    array
-        Integers, shape (p, 2 or more): index a, index b, and in the last of further columns 1
-        where it is the same subject; the third of four columns is the fold. In a structured
-        array, the first two fields are the indices and the fields ``same`` and ``fold`` those
-        columns.
-    what
-        Its name, for messages.
-    m, n
-        The number of templates that index a and index b choose from.
-    itself
-        Whether both choose from the same templates, so that a pair (i, i) is an error.
-
-    Returns
-    -------
-    a, b : ndarray of int64
-    same : ndarray of bool, or None where there are only two columns
-    """
-    if array.dtype.names:
-        names = array.dtype.names
-        columns = [array[name] for name in names[:2]]
-        if "same" in names:
-            columns.append(array["same"])
-        elif len(names) > 2:
-            raise DataError(f"{what} has the fields {', '.join(names)}; expected one called 'same'")
-    elif array.ndim == 2:
-        columns = [array[:, i] for i in ((0, 1) if array.shape[1] == 2 else (0, 1, -1))]
-    else:
-        columns = []
-    if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
-        raise DataError(
-            f"{what} is {array.shape} {array.dtype}; expected integers (pairs, 2 or more): index "
-            "a, index b and, last, 1 for the same subject"
-        )
-    for name, column, count in (("a", columns[0], m), ("b", columns[1], n)):
-        wrong = (column < 0) | (column >= count)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DataError(
-                f"{what}: index {name} of pair {row} is {int(column[row])}; expected 0..{count - 1}"
-            )
-    a, b = (column.astype(np.int64) for column in columns[:2])
-    if itself and (a == b).any():
-        row = int(np.argmax(a == b))
-        raise DataError(f"{what}: pair {row} compares template {int(a[row])} with itself")
-    if len(columns) == 2:
-        return a, b, None
-    same = columns[2]
-    wrong = (same != 0) & (same != 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise DataError(
-            f"{what}: the last column of pair {row} is {int(same[row])}; expected 1 for the same "
-            "subject and 0 for two (the last column says so where there are more than two)"
-        )
-    return a, b, same.astype(bool)
+def _recognise(found: Found) -> bool:
+    recognised = found.content == "text" and found.suffix == ".csv"
+    if recognised and found.options.scores_key is None and (advice := matrix_advice(found.path)):
+        raise DataError(f"{found.path}: {advice}")
+    return recognised
 
 
-def folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
-    """Return the fold of each pair of an array: the field ``fold``, or the third of four columns.
-
-    None where there is no such column.
-    """
-    if array.dtype.names:
-        return array["fold"] if "fold" in array.dtype.names else None
-    return array[:, 2] if array.ndim == 2 and array.shape[1] == 4 else None
-
-
-def read_pair_csv(path: Path, options: Options) -> PairScores:
-    """Read a CSV file with the columns ``score`` and ``genuine``."""
-    if options.scores_key is None and (advice := matrix_advice(path)):
-        raise DataError(f"{path}: {advice}")
-    what = "a CSV file, which is read as a list of pairs (a matrix of scores is .npy or .npz)"
-    options.allow(what, "scores_key", "genuine_key", "kind", "nan")
+def _read(path: Path, options: ReadOptions) -> PairScores:
     table = read_table(path)
     score = _column(table, "scores_key", options.scores_key, "score")
     genuine = _column(table, "genuine_key", options.genuine_key, "genuine")
@@ -160,48 +90,59 @@ def _number(cell: str, table: Table, row: int, name: str) -> float:
     raise DataError(f"{table.at(row)}: {name} is {cell!r}; expected a number{hint}")
 
 
-def write_pair_csv(scores: Scores, target: Path, named: Path) -> None:
-    """Write attempts of single-template verification, one a line, as `read_pair_csv` reads them.
+def _write(scores: Scores, path: Path) -> None:
+    """Write the attempts of single-template verification, one a line, as `_read` reads them.
 
     Of a matrix, each cell that is an attempt is a line, row by row; the probe is a, the enrolled
-    subject b. `named` is the final name of the file, for messages.
+    subject b.
     """
+    scores.require_matrix()
+    with replacing(path) as part:
+        _check(scores, path)
+        with open(part, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if isinstance(scores, PairScores):
+                writer.writerows(_pair_lines(scores))
+            else:
+                writer.writerows(_matrix_lines(scores))
+
+
+def _check(scores: Scores, path: Path) -> None:
+    """Raise where text would not be read back as it is."""
     if isinstance(scores, PairScores):
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
-                check_cells(scores.pair_subjects[:, i], f"subject_{side}", named)
+                check_cells(scores.pair_subjects[:, i], f"subject_{side}", path)
         if scores.pair_folds is not None:
-            check_cells(scores.pair_folds, "fold", named)
+            check_cells(scores.pair_folds, "fold", path)
     elif scores.labelled:
-        check_cells(scores.probe_labels, "probe label", named)
-        check_cells(scores.gallery_labels, "gallery label", named)
-    with open(target, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if isinstance(scores, PairScores):
-            table = {
-                "score": scores.values.tolist(),
-                "genuine": scores.genuine.astype(int).tolist(),
-            }
-            if scores.pair_subjects is not None:
-                for i, side in enumerate("ab"):
-                    table[f"subject_{side}"] = scores.pair_subjects[:, i].tolist()
-            if scores.pair_folds is not None:
-                table["fold"] = scores.pair_folds.tolist()
-            writer.writerow(table)
-            writer.writerows(zip(*table.values(), strict=True))
-            return
-        names = ("score", "genuine", "subject_a", "subject_b")
-        writer.writerow(names if scores.labelled else names[:2])
-        gallery = scores.gallery_labels.tolist()
-        for row, columns, values, genuine in _attempts(scores):
-            lines = zip(values.tolist(), genuine.astype(int).tolist(), strict=True)
-            if not scores.labelled:
-                writer.writerows(lines)
-                continue
-            probe = scores.probe_labels[row]
-            writer.writerows(
-                (*line, probe, gallery[j]) for line, j in zip(lines, columns.tolist(), strict=True)
-            )
+        check_cells(scores.probe_labels, "probe label", path)
+        check_cells(scores.gallery_labels, "gallery label", path)
+
+
+def _pair_lines(scores: PairScores) -> Iterator[Sequence[object]]:
+    table = {"score": scores.values.tolist(), "genuine": scores.genuine.astype(int).tolist()}
+    if scores.pair_subjects is not None:
+        for i, side in enumerate("ab"):
+            table[f"subject_{side}"] = scores.pair_subjects[:, i].tolist()
+    if scores.pair_folds is not None:
+        table["fold"] = scores.pair_folds.tolist()
+    yield list(table)
+    yield from zip(*table.values(), strict=True)
+
+
+def _matrix_lines(scores: Scores) -> Iterator[Sequence[object]]:
+    names = ("score", "genuine", "subject_a", "subject_b")
+    yield names if scores.labelled else names[:2]
+    gallery = scores.gallery_labels.tolist()
+    for row, columns, values, genuine in _attempts(scores):
+        lines = zip(values.tolist(), genuine.astype(int).tolist(), strict=True)
+        if not scores.labelled:
+            yield from lines
+            continue
+        probe = scores.probe_labels[row]
+        for line, j in zip(lines, columns.tolist(), strict=True):
+            yield (*line, probe, gallery[j])
 
 
 def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
@@ -224,3 +165,42 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
                 genuine = mask[row - low] == GENUINE
             columns = np.nonzero(kept)[0]
             yield row, columns, block[row - low][columns], genuine[columns]
+
+
+def _losses(scores: Scores) -> list[str]:
+    if isinstance(scores, PairScores):
+        lost = text_losses([] if scores.pair_subjects is None else [scores.pair_subjects], "labels")
+    else:
+        sides = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
+        lost = text_losses(sides, "labels")
+        lost.append("the matrix becomes a list of pairs, which has no identification")
+        names = sorted({*scores.probe_meta, *scores.gallery_meta})
+        if names:
+            lost.append(f"the metadata {', '.join(names)} are left out")
+    if scores.kind != "distance":
+        plural = {"similarity": "similarities", "order": "orders"}[scores.kind]
+        lost.append(
+            f'that these are {plural} is not said in a CSV file: read it with `kind="{scores.kind}"`'
+        )
+    if scores.nan != "raise":
+        lost.append(
+            "what a failed comparison means is not said in a CSV file: read it with "
+            f'`nan="{scores.nan}"`'
+        )
+    return lost
+
+
+FORMAT = Format(
+    name="`.csv`",
+    suffixes=(".csv",),
+    holds="a list of pairs, with the columns `score` and `genuine`",
+    looks="text",
+    expected="a CSV file, which is read as a list of pairs (a matrix of scores is .npy or .npz)",
+    recognise=_recognise,
+    needs="a list of pairs is a .csv file with the columns score and genuine",
+    read=_read,
+    options=("scores_key", "genuine_key", "kind", "nan"),
+    written="a list of pairs",
+    write=_write,
+    losses=_losses,
+)

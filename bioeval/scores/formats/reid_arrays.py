@@ -14,7 +14,7 @@ from typing import Any
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.archive import Arrays
-from bioeval.scores.formats.options import Options, say
+from bioeval.scores.formats.options import ReadOptions, say
 
 #: Names of a matrix of distances, queries x gallery.
 DISTANCES = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
@@ -52,7 +52,7 @@ _SIDES = {"probe_labels_key", "gallery_labels_key"}
 _OWN_LABELS = ("labels", "probe_labels", "gallery_labels")
 
 
-def reid_layout(file: Arrays, options: Options) -> Options:
+def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     """Return the options that name the arrays of a re-identification file, if it is one.
 
     What the caller names stays; a file in bioeval's own layout is left as it is.
@@ -89,8 +89,8 @@ def reid_layout(file: Arrays, options: Options) -> Options:
 
 
 def _with_sides(
-    file: Arrays, options: Options, given: dict[str, object], found: dict[str, Any]
-) -> Options:
+    file: Arrays, options: ReadOptions, given: dict[str, object], found: dict[str, Any]
+) -> ReadOptions:
     """Add the arrays of labels and cameras."""
     if "labels" in given or "labels_key" in given:
         return replace(options, **found)
@@ -115,7 +115,7 @@ def _with_sides(
     return replace(options, meta=meta, **found)
 
 
-def _fits(file: Arrays, chosen: Sequence[str], options: Options) -> bool:
+def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
     """Whether what the caller names has as many rows, or columns, as there are labels."""
     labels = _pair(file, LABELS)
     matrix, one, other = (

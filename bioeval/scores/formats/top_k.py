@@ -1,7 +1,7 @@
 """Top-K lists as text: on each line the gallery entries nearest to one query, nearest first.
 
 This is the form that challenge servers take. Whether the entries are numbered from 0 or from 1
-is taken from the numbers where they tell, and has to be said where they do not.
+follows from the numbers where 0 or the last entry occurs, and is an option where neither does.
 """
 
 from __future__ import annotations
@@ -10,24 +10,26 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import decoded_lines
+from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.image_lists import read_side
-from bioeval.scores.formats.options import Options, say, side_meta
+from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.top_k import TopKScores
 
 
-def read_text_lists(path: Path, options: Options) -> TopKScores:
-    """Read lists of gallery numbers; see :func:`bioeval.load` for the options."""
-    what = "a text file, which is read as top-K lists"
-    options.allow(what, "probe_labels", "gallery_labels", "names_of", "first_index", "meta")
-    sides = {}
-    for side in ("probe", "gallery"):
-        named = getattr(options, f"{side}_labels")
-        if named is None:
-            raise DataError(f"{path}: {say(f'{side}_labels')} is missing; top-K lists need both")
-        sides[side] = read_side(named, options, side_meta(options, f"{side}_"))
+def _recognise(found: Found) -> bool:
+    options = found.options
+    labelled = options.probe_labels is not None and options.gallery_labels is not None
+    return found.content == "text" and labelled
+
+
+def _read(path: Path, options: ReadOptions) -> TopKScores:
+    sides = {
+        side: read_side(getattr(options, f"{side}_labels"), options, options.side_meta(side))
+        for side in ("probe", "gallery")
+    }
     lists = _parse(path)
     sides["probe"].expect(len(lists), "lists, one a query")
     return TopKScores(
@@ -41,7 +43,7 @@ def read_text_lists(path: Path, options: Options) -> TopKScores:
 
 
 def _parse(path: Path) -> np.ndarray:
-    """Return the numbers, shape (queries, K), with -1 where a line is shorter."""
+    """Return the numbers, shape (queries, K), with -1 at the end of shorter lines."""
     rows = []
     for number, line in enumerate(decoded_lines(path), 1):
         words = line.replace(",", " ").split()
@@ -76,19 +78,17 @@ def _whole(word: str) -> int:
 def from_zero(
     lists: np.ndarray, size: int, first_index: int | None, where: str, guess: bool = False
 ) -> np.ndarray:
-    """Return gallery numbers as indices from 0, -1 where there are none.
+    """Return the numbers of gallery entries as indices from 0; negative numbers stay.
 
-    With `guess`, `first_index` has to be said unless the numbers 0 or `size` occur.
+    With `guess`, `first_index` is required unless the number 0 or `size` occurs.
     """
-    if first_index not in (None, 0, 1):
-        raise DataError(f"{Argument('first_index')} is {first_index!r}; expected 0 or 1")
     listed = lists[lists >= 0]
     if first_index is None:
         from_0, from_1 = bool((listed == 0).any()), bool((listed == size).any())
         if guess and not (from_0 or from_1):
             raise DataError(
                 f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
-                "gallery entries do not tell whether the first entry is 0 or 1; say "
+                "gallery entries do not show whether the first entry is 0 or 1; say "
                 f"{say('first_index', 0)} or {say('first_index', 1)}"
             )
         first_index = int(guess and from_1 and not from_0)
@@ -96,3 +96,15 @@ def from_zero(
         row = int(np.argmax((lists == 0).any(axis=1)))
         raise DataError(f"{where}: list {row} holds 0, and the first entry is said to be 1")
     return np.where(lists >= 0, lists - first_index, lists) if first_index else lists
+
+
+FORMAT = Format(
+    name="other text",
+    holds="top-K lists, one query a line; labels of both sides are given as files",
+    looks="text",
+    expected="a text file, which is read as top-K lists",
+    recognise=_recognise,
+    needs=f"top-K lists need {say('probe_labels')} and {say('gallery_labels')}",
+    read=_read,
+    options=("probe_labels", "gallery_labels", "names_of", "first_index", "meta"),
+)

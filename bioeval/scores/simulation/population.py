@@ -1,4 +1,4 @@
-"""Who is in a simulated population, and what their embeddings are.
+"""A simulated population: its people, their templates and their embeddings.
 
 People are enrolled subjects first, then those that are not enrolled. Every part of a population
 has its own stream of random numbers, so that two populations of the same seed differ only where
@@ -41,7 +41,7 @@ class Samples:
     person : ndarray of int64
         0, 1, ...; enrolled subjects first.
     meta : dict of str to ndarray of int64
-        ``session`` and ``camera``, numbered from 1, where they were asked for.
+        ``session`` and ``camera``, numbered from 1, where there are any.
     """
 
     person: np.ndarray
@@ -57,8 +57,21 @@ class Samples:
 
 
 @dataclass(frozen=True)
+class Census:
+    """The arguments of :func:`bioeval.simulate` that say how many people and samples there are."""
+
+    subjects: int
+    templates: Counts
+    layout: str
+    probes: Counts | None
+    unenrolled: int | float
+    sessions: int | None
+    cameras: int | None
+
+
+@dataclass(frozen=True)
 class Design:
-    """Who has how many templates and probes, seen when and by which camera."""
+    """The numbers of templates and probes of each person, with their sessions and cameras."""
 
     people: int
     gallery: Samples
@@ -68,41 +81,32 @@ class Design:
     seed: np.random.SeedSequence
 
     @classmethod
-    def draw(
-        cls,
-        subjects: int,
-        templates: Counts,
-        layout: str,
-        probes: Counts | None,
-        unenrolled: int | float,
-        sessions: int | None,
-        cameras: int | None,
-        random_state: RandomState,
-    ) -> Design:
-        """Check the arguments of the same names and draw what is random in them."""
+    def draw(cls, census: Census, random_state: RandomState) -> Design:
+        """Check a census and draw the numbers of templates and probes that are ranges."""
         seed = seed_sequence(random_state)
-        subjects = require_integer("subjects", subjects, low=1)
-        require_choice("layout", layout, LAYOUTS)
+        subjects = require_integer("subjects", census.subjects, low=1)
+        require_choice("layout", census.layout, LAYOUTS)
+        sessions, cameras, probes = census.sessions, census.cameras, census.probes
         for name, value in (("sessions", sessions), ("cameras", cameras)):
             if value is not None:
                 require_integer(name, value, low=1)
-        strangers = _unenrolled(unenrolled, subjects)
+        others = _unenrolled(census.unenrolled, subjects)
         stream = Stream(seed, _TEMPLATE_COUNTS)
-        template_counts = _counts("templates", templates, subjects, 1, stream)
-        if layout == "all-against-all":
+        template_counts = _counts("templates", census.templates, subjects, 1, stream)
+        if census.layout == "all-against-all":
             if probes is not None:
                 raise DataError(
                     f"{Argument('probes')} is {probes!r}; in layout 'all-against-all' every "
                     f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
                 )
-            if strangers:
+            if others:
                 raise DataError(
-                    f"{Argument('unenrolled')} is {unenrolled!r}; in layout 'all-against-all' "
-                    f"everyone is enrolled. Expected 0, or {Argument('layout', LAYOUTS[1])}"
+                    f"unenrolled is {census.unenrolled!r}; in layout 'all-against-all' everyone is "
+                    "enrolled. Expected 0, or layout='probe-against-gallery'"
                 )
             gallery = _samples(template_counts, sessions, cameras)
             return cls(subjects, gallery, None, sessions or 1, cameras or 1, seed)
-        people = subjects + strangers
+        people = subjects + others
         stream = Stream(seed, _PROBE_COUNTS)
         probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
         if not probe_counts.any():
@@ -132,7 +136,7 @@ class Population:
     enrolled : ndarray of bool, shape (n,)
         Whether the row is a gallery template; all are in an all-against-all layout.
     meta : dict of str to ndarray of int64
-        ``session`` and ``camera`` of each row, where they were asked for.
+        ``session`` and ``camera`` of each row, where there are any.
     centres : ndarray of float64, shape (people, dimensions)
         Where each person's templates scatter around, without sessions and cameras.
     layout : str
@@ -262,15 +266,15 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     )
     array = np.asarray(value)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
-        raise DataError(f"{Argument(name)} is {value!r}; {expected}")
+        raise DataError(f"{name} is {value!r}; {expected}")
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:
         if value[0] > value[1]:
-            raise DataError(f"{Argument(name)} is {value!r}, a decreasing range; {expected}")
+            raise DataError(f"{name} is {value!r}, a range that runs backwards; {expected}")
         return stream.integers(int(value[0]), int(value[1]), people)
     if len(array) != people:
-        raise DataError(f"{Argument(name)} has {len(array)} counts; {expected}")
+        raise DataError(f"{name} has {len(array)} counts; {expected}")
     return array.astype(np.int64)
 
 

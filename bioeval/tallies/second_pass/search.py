@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from bioeval.base.scalars import OPTIMA
 from bioeval.tallies.attempts import CellCounter, ImpostorBlock
 from bioeval.tallies.bins import Bins
 from bioeval.tallies.counts import CellCounts, VerificationTally
@@ -145,6 +146,7 @@ class PointFinder:
         points.d_prime = d_prime(_moments(finite), moments.result())
         points.auc = gaps.auc()
         _, far, frr = gaps.best_points()
+        points.optima = {x.name: float(x.over_points(far, frr)) for x in OPTIMA}
         points.eer_hull = hull_equal_error(np.append(far, 1.0), np.append(frr, 0.0))
         points.min_cost, points.min_cost_threshold = min_costs(
             gaps, points.costs, search.reject_all()

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import Curve, CurvesDisplay, end_of, numbered, thinned
-from bioeval.views.plots.select_datasets import (
-    System,
-    identification_details,
-    iso_of,
-    pick,
-    undefined,
+from bioeval.views.plots.captions import agreed, identification_details, iso_of
+from bioeval.views.plots.curves import (
+    CLOUD,
+    Captions,
+    Curve,
+    CurvesDisplay,
+    curve_of,
+    numbered,
+    thinned,
 )
+from bioeval.views.plots.registry import PLOTS
+from bioeval.views.plots.select_datasets import System, needs_of, pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NEEDS = {"cms": ("rank",)}
-NEEDS_REID = {"cmc": ("rank",)}
-
-REPEAT = "repeat"
-
-# Of so many sampled galleries the curves are drawn; more would fill the cloud.
-CLOUD = 200
-
-# Beyond so many ranks, their axis is logarithmic unless told otherwise.
+# The axis of more ranks is logarithmic by default.
 LINEAR = 100
 
 
 class CmcDisplay(CurvesDisplay):
-    """CMC curves; ``x`` of a curve is the rank and ``y`` is CMS, one value a rank."""
+    """CMC curves; ``x`` of a curve is the rank and ``y`` is CMS, one value per rank."""
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -42,25 +38,14 @@ class CmcDisplay(CurvesDisplay):
 
         A result, a tree, or a mapping of name to either; all must be of one kind.
         """
-        name, needs = ("cmc", NEEDS_REID) if of_reid(data) else ("cms", NEEDS)
-        curves = [
-            Curve(
-                system.name,
-                system.dataset["rank"].values,
-                system.dataset[name].values,
-                system,
-                undefined(system.dataset, name),
-                low=end_of(system.dataset, f"{name}_low"),
-                high=end_of(system.dataset, f"{name}_high"),
-            )
-            for system in pick(data, "cmc", needs)
-        ]
-        return cls(numbered(curves))
+        (rate,) = needs_of(data, PLOTS["cmc"])
+        return cls(numbered([curve_of(system, "rank", rate) for system in pick(data, "cmc")]))
 
     def plot(
         self,
         ax: Axes | None = None,
         *,
+        name: str | None = None,
         log: bool | None = None,
         max_rank: int | None = None,
         **style: Any,
@@ -68,94 +53,56 @@ class CmcDisplay(CurvesDisplay):
         """Draw the curves. See :func:`cmc`."""
         if max_rank is not None and max_rank < 1:
             raise DataError(f"max_rank is {max_rank}; expected at least 1")
-        ax = self._start(ax)
+        ax = self._start(ax, name)
         systems = self.systems
         last = max(int(c.x[-1]) for c in self.curves.values())
         last = last if max_rank is None else min(last, max_rank)
         log = last > LINEAR if log is None else log
-        style = {"drawstyle": "steps-post", **style}
         lowest = 1.0
-        for curve in self.curves.values():
-            if curve.why_not:
-                continue
+        for curve in self.defined:
             shown = curve.x <= last
             x, y = curve.x[shown], curve.y[shown]
+            galleries = _galleries(curve)[:, shown]
+            self._cloud(curve, (thinned(x, g, log) for g in galleries), drawstyle="steps-post")
             first = float(y[0] if curve.low is None else curve.low[0])
-            lowest = min(lowest, first, self._cloud(curve, shown, log))
+            lowest = min(lowest, first, float(galleries.min(initial=1.0)))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
             few = len(x) <= look.FEW_POINTS
-            if not few:
-                x, y = thinned(x, y, log)
-            self._line(curve, x, y, style, few)
-            self._band(curve, last=last)
+            self._line(curve, *((x, y) if few else thinned(x, y, log)), style, few)
+            self._band(curve, shown)
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         if "cmc" in systems[0].dataset:
-            self._titled("CMC", _convention(systems))
-            look.labelled(
-                ax, "Rank k", "Queries matched at rank k or better, CMC(k)",
-                "rank R", iso_of(systems, "cmc"),
-            )  # fmt: skip
+            rate, label, details = "cmc", "Queries matched at rank k or better, CMC(k)", _convention
         else:
-            details = identification_details(systems)
-            clouds = {c.system.dataset.sizes[REPEAT] for c in self.curves.values() if _drawn(c)}
-            if clouds:
-                number = f"{clouds.pop():,}" if len(clouds) == 1 else "the"
-                details = [*details, f"thin lines: {number} sampled galleries"]
-            self._titled("CMC", details)
-            look.labelled(
-                ax, "Rank k", "Cumulative match score, CMS(k)",
-                "rank R", iso_of(systems, "cms"),
-            )  # fmt: skip
-        self._labels(0.3)
-        return self
+            rate, label, details = "cms", "Cumulative match score, CMS(k)", self._details
+        iso = "rank R", iso_of(systems, rate)
+        return self._finish(Captions("CMC", "Rank k", label, iso, details(systems), at=0.3))
 
-    def _cloud(self, curve: Curve, shown: np.ndarray, log: bool) -> float:
-        """Draw the curves of sampled galleries behind their mean; return the smallest CMS."""
-        if not _drawn(curve):
-            return 1.0
-        galleries = curve.system.dataset["cms_by_gallery"].transpose(REPEAT, "rank").values
-        galleries = galleries[:CLOUD, shown]
-        for y in galleries:
-            self.ax_.plot(
-                *thinned(curve.x[shown], y, log), color=look.colour(curve.hue), alpha=0.22,
-                linewidth=0.5, drawstyle="steps-post", zorder=1.5,
-            )  # fmt: skip
-        return float(galleries.min())
+    def _details(self, systems: Sequence[System]) -> list[str]:
+        details = identification_details(systems)
+        clouds = {len(g) for curve in self.defined if len(g := _galleries(curve, None))}
+        if clouds:
+            number = f"{clouds.pop():,}" if len(clouds) == 1 else "the"
+            details.append(f"thin lines: {number} sampled galleries")
+        return details
 
 
-def _drawn(curve: Curve) -> bool:
-    """Say whether there are curves of sampled galleries to draw."""
-    return not curve.why_not and "cms_by_gallery" in curve.system.dataset
+def _galleries(curve: Curve, most: int | None = CLOUD) -> np.ndarray:
+    """Return the CMS of sampled galleries, one row each."""
+    if "cms_by_gallery" not in curve.system.dataset:
+        return np.empty((0, len(curve.x)))
+    return curve.system.dataset["cms_by_gallery"].transpose("repeat", "rank").values[:most]
 
 
-def of_reid(data: Any) -> bool:
-    """Say whether there is a CMC of re-identification in the data, and none of a closed set."""
-    import xarray as xr
-
-    if isinstance(data, xr.Dataset):
-        return "cmc" in data and "cms" not in data
-    if isinstance(data, xr.DataTree):
-        names = {str(name) for node in data.subtree for name in node.data_vars}
-        return "cmc" in names and "cms" not in names
-    if isinstance(data, Mapping) and data:
-        return all(of_reid(one) for one in data.values())
-    return False
-
-
-def _convention(systems: list[System]) -> list[str]:
-    """Say what the curves are over, as far as all of them agree."""
-    attrs = [system.dataset.attrs for system in systems]
-
-    def agreed(name: str, words: Callable[[str], str]) -> str:
-        said = {str(a.get(name, "")) for a in attrs}
-        return words(said.pop()) if len(said) == 1 and "" not in said else ""
-
+def _convention(systems: Sequence[System]) -> list[str]:
+    """Return the convention of re-identification, as far as all systems agree."""
+    counts = agreed(systems, "cmc_counts", "counts {}")
     queries = {int(system.dataset["queries"]) for system in systems}
     parts = [
-        agreed("convention", str),
-        agreed("cmc_counts", lambda x: "" if x == "first-match" else f"counts {x}"),
-        agreed("ties", lambda x: f"{x} ties"),
+        agreed(systems, "convention"),
+        "" if counts == "counts first-match" else counts,
+        agreed(systems, "ties", "{} ties"),
         f"{queries.pop():,} queries" if len(queries) == 1 else "",
     ]
     return ["; ".join(filter(None, parts))]
@@ -169,7 +116,7 @@ def cmc(
     max_rank: int | None = None,
     **style: Any,
 ) -> CmcDisplay:
-    """Draw the CMC: the share of probes whose subject stands at rank k or better.
+    """Draw the CMC: the proportion of probes with a mate at rank k or better.
 
     Parameters
     ----------
@@ -183,7 +130,7 @@ def cmc(
     max_rank : int, optional
         The last rank to draw; all unless given.
     **style
-        Properties of all lines.
+        Properties of all lines; ``name`` labels a single system.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""Displays of curves: the arrays of each system, drawn on one pair of axes."""
+"""Displays of curves: the arrays of each system, drawn and labelled on one pair of axes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,16 +11,22 @@ from matplotlib.cbook import STEP_LOOKUP_MAP
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import over, title_of, undefined
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
-from bioeval.views.plots.select_datasets import System, attempts, over, title_of
+from bioeval.views.plots.select_datasets import System, joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-# No line needs more corners than this to look right.
+# Corners drawn of a longer curve.
 MAX_CORNERS = 5000
+
+# Sampled galleries whose curves are drawn; more would fill the cloud.
+CLOUD = 200
+
+RANKS = (1, 5, 10)
 
 
 @dataclass(frozen=True)
@@ -30,17 +36,17 @@ class Curve:
     Attributes
     ----------
     name : str
-        What its label says; may be empty where it is the only one.
+        Its label; may be empty for a single curve.
     x, y : ndarray
         As the dataset has them, in the order of the dataset.
     system : System
         Where they come from.
     why_not : str
-        Why there is nothing to draw; empty where there is.
+        Why the curve is undefined; empty where it is drawn.
     hue, dash : int
         Numbers of its colour and of its line style.
     low, high : ndarray, optional
-        Ends of the interval of each `y`, where the dataset has them.
+        Confidence limits of each `y`, where the dataset has them.
     """
 
     name: str
@@ -52,6 +58,85 @@ class Curve:
     dash: int = 0
     low: np.ndarray | None = None
     high: np.ndarray | None = None
+
+
+def curve_of(
+    system: System, x: str, y: str, name: str | None = None, rank: int | None = None
+) -> Curve:
+    """Return the curve of variable `y` against `x`, at one rank where they have ranks."""
+    dataset = system.dataset
+
+    def values(variable: str) -> np.ndarray:
+        array = dataset[variable]
+        return (array if rank is None or "rank" not in array.dims else array.sel(rank=rank)).values
+
+    why_not = undefined(dataset, x) or undefined(dataset, y)
+    if not (why_not or np.isfinite(values(x)).any()):
+        why_not = f"no finite {x}"
+    low = high = None
+    if f"{y}_low" in dataset and not np.isnan(values(f"{y}_low")).all():
+        low, high = values(f"{y}_low"), values(f"{y}_high")
+    name = system.name if name is None else name
+    return Curve(name, values(x), values(y), system, why_not, low=low, high=high)
+
+
+def curves_at_ranks(
+    systems: Sequence[System], x: str, y: str, ranks: Sequence[int]
+) -> list[tuple[Curve, int]]:
+    """Return one curve per system and rank, with its rank; of the default ranks, those there are.
+
+    Of one system each rank has its colour, of several each system.
+    """
+    curves = []
+    for number, system in enumerate(systems):
+        have = system.dataset["rank"].values.tolist()
+        missing = [int(rank) for rank in ranks if rank not in have]
+        if missing and tuple(ranks) != RANKS:
+            raise DataError(
+                f"rank {missing[0]} is not in the result, which has ranks 1 to {max(have)}; "
+                f"evaluate with max_rank={max(missing)} or more"
+            )
+        for i, rank in enumerate(int(rank) for rank in ranks if rank in have):
+            curve = curve_of(system, x, y, joined(system.name, f"rank {rank}"), rank)
+            hue = number if len(systems) > 1 else i
+            curves.append((replace(curve, hue=hue, dash=i), rank))
+    return curves
+
+
+@dataclass(frozen=True)
+class Captions:
+    """The words of a plot, and where the labels of its curves are placed.
+
+    Attributes
+    ----------
+    title, x, y : str
+        The name of the plot and of both axes.
+    iso : (str, str)
+        ISO terms of the axes.
+    details : sequence of str
+        Lines below the title, after the attempts and subjects.
+    unseen : mapping of str to str
+        Curves that are drawn but lie off the axes, with the reason.
+    at : float or mapping of str to float
+        Preferred place of the labels along their curves, from 0 to 1.
+    texts : mapping of str to str, optional
+        Labels other than the names of the curves.
+    others : sequence of Labelled
+        Marks and lines that labels avoid, some with labels of their own.
+    keep_free : sequence of Artist
+        Texts that labels avoid.
+    """
+
+    title: str
+    x: str
+    y: str
+    iso: tuple[str, str] = ("", "")
+    details: Sequence[str] = ()
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    at: float | Mapping[str, float] = 0.4
+    texts: Mapping[str, str] = field(default_factory=dict)
+    others: Sequence[Labelled] = ()
+    keep_free: Sequence[Any] = ()
 
 
 class CurvesDisplay:
@@ -66,7 +151,7 @@ class CurvesDisplay:
     lines_ : dict of str to Line2D
         The lines, by name; without those for which no rate is defined.
     bands_ : dict of str to PolyCollection
-        The intervals of the lines that have them, by name.
+        The confidence bands of the lines that have them, by name.
     labels_ : DirectLabels
         The names beside the lines.
     """
@@ -78,7 +163,11 @@ class CurvesDisplay:
     labels_: DirectLabels
 
     def __init__(self, curves: Iterable[Curve]):
-        self.curves = _by_name(curves)
+        self.curves: dict[str, Curve] = {}
+        for curve in curves:
+            if curve.name in self.curves:
+                raise DataError(f"two curves are called {curve.name!r}; rename one of the systems")
+            self.curves[curve.name] = curve
         self.lines_, self.bands_ = {}, {}
 
     def __repr__(self) -> str:
@@ -89,72 +178,60 @@ class CurvesDisplay:
         """The datasets that the curves come from, each once."""
         return list({id(c.system): c.system for c in self.curves.values()}.values())
 
-    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
-        """Draw the curves.
+    @property
+    def defined(self) -> list[Curve]:
+        """The curves that have values."""
+        return [curve for curve in self.curves.values() if not curve.why_not]
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; the axes of a new figure unless given.
-        **style
-            Properties of all lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display itself.
-        """
-        raise NotImplementedError
-
-    def _start(self, ax: Axes | None, size: tuple[float, float] = look.SIZE) -> Axes:
+    def _start(
+        self, ax: Axes | None, name: str | None, size: tuple[float, float] = look.SIZE
+    ) -> Axes:
+        if name is not None and len(self.systems) > 1:
+            raise DataError(
+                f"name is {name!r}, but {len(self.systems)} systems are drawn; name each in a "
+                "mapping of name to result"
+            )
+        self._name = name or ""
         self.ax_ = look.axes_for(ax, size)
         self.figure_ = look.figure_of(self.ax_)
         self.lines_, self.bands_ = {}, {}
         return self.ax_
 
-    def _titled(
-        self, what: str, details: Sequence[str] = (), unseen: Mapping[str, str] | None = None
-    ) -> None:
-        """Write the title, what the rates are over, and which curves cannot be seen, and why.
+    def _line(
+        self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any],
+        marked: bool | None = None,
+    ) -> None:  # fmt: skip
+        """Draw one curve in steps; its points are marked if they are few, or as `marked` says."""
+        given = {
+            "color": look.colour(curve.hue),
+            "linestyle": look.dash(curve.dash),
+            "linewidth": 1.6,
+            "drawstyle": "steps-post",
+            "label": joined(self._name, curve.name) or None,
+            "solid_joinstyle": "miter",
+            **style,
+        }
+        marked = len(x) <= look.FEW_POINTS if marked is None else marked
+        if marked and "marker" not in given:
+            given |= {"marker": "o", "markersize": 3.2}
+        (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
 
-        Where none can be seen, the reason stands in the middle of the axes.
-        """
-        reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
-        reasons |= unseen or {}
-        remarks = []
-        if len(reasons) == len(self.curves):
-            same = len(set(reasons.values())) == 1
-            texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
-            look.empty(self.ax_, [look.sentence(text) for text in dict.fromkeys(texts)])
-        else:
-            remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
-        systems = self.systems
-        bands = self._methods()
-        look.titled(self.ax_, title_of(what, systems), [*over(systems), *details, *bands, *remarks])
-
-    def _methods(self) -> list[str]:
-        """Say what the bands are."""
-        attrs = [self.curves[name].system.dataset.attrs for name in self.bands_]
-        said = [
-            f"bands: {100 * float(a['confidence']):g} % at each threshold or rank by itself, "
-            f"{a['interval_method']}"
-            for a in attrs
-        ]
-        return list(dict.fromkeys(said))
-
-    def _band(self, curve: Curve, floor: float = -np.inf, last: float = np.inf) -> None:
-        """Draw the intervals of a curve that is drawn, in steps as it is.
+    def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
+        """Draw the confidence limits of a curve, in steps as its line is.
 
         Parameters
         ----------
+        curve : Curve
+            One whose line is drawn.
+        shown : bool ndarray, optional
+            Points to draw; all unless given.
         floor : float
-            What is further left is drawn there, for a logarithmic axis.
-        last : float
-            The last `x` to draw.
+            Smaller `x` are drawn there, for a logarithmic axis.
         """
         if curve.low is None or curve.high is None:
             return
         line = self.lines_[curve.name]
-        shown = np.isfinite(curve.x) & (curve.x <= last)
+        shown = np.isfinite(curve.x) & (True if shown is None else shown)
         x, low, high = (np.asarray(v, dtype=float)[shown] for v in (curve.x, curve.low, curve.high))
         if len(x) > 1 and x[0] > x[-1]:
             x, low, high = x[::-1], low[::-1], high[::-1]
@@ -165,55 +242,68 @@ class CurvesDisplay:
             linewidth=0, zorder=1.5,
         )  # fmt: skip
 
-    def _line(
-        self,
-        curve: Curve,
-        x: np.ndarray,
-        y: np.ndarray,
-        style: Mapping[str, Any],
-        marked: bool | None = None,
+    def _cloud(
+        self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
-        """Draw one curve; its points are marked where they are few, unless `marked` says."""
-        given = {
-            "color": look.colour(curve.hue),
-            "linestyle": look.dash(curve.dash),
-            "linewidth": 1.6,
-            "label": curve.name or None,
-            "solid_joinstyle": "miter",
-            **style,
-        }
-        marked = len(x) <= look.FEW_POINTS if marked is None else marked
-        if marked and "marker" not in given:
-            given |= {"marker": "o", "markersize": 3.2}
-        (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
+        """Draw curves of sampled galleries behind their mean."""
+        for x, y in lines:
+            self.ax_.plot(
+                x, y, color=look.colour(curve.hue), alpha=0.2, linewidth=0.5, zorder=1.5, **style
+            )
 
-    def _labels(
-        self,
-        at: float | Mapping[str, float],
-        keep_free: Sequence[Any] = (),
-        texts: Mapping[str, str] | None = None,
-        more: Sequence[Labelled] = (),
-    ) -> None:
-        """Name the lines; a single nameless one gets no label."""
-        texts = {name: name for name in self.lines_} if texts is None else texts
-        curves = [
+    def _finish(self, captions: Captions) -> Self:
+        """Write the title, what the rates are over, the axes' names and the lines' labels.
+
+        Curves that cannot be seen are named with the reason: in the middle of the axes if there
+        are no others.
+        """
+        reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
+        reasons |= captions.unseen
+        remarks = []
+        if len(reasons) == len(self.curves):
+            same = len(set(reasons.values())) == 1
+            texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
+            look.empty(self.ax_, [look.sentence(text) for text in dict.fromkeys(texts)])
+        else:
+            remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
+        lines = [*self._over(), *captions.details, *self._methods(), *remarks]
+        look.titled(self.ax_, title_of(captions.title, self.systems), lines)
+        look.labelled(self.ax_, captions.x, captions.y, *captions.iso)
+        named = [
             Labelled(
-                texts.get(name, ""),
+                joined(self._name, captions.texts.get(name, name)),
                 line.get_color(),
                 *corners(line),
-                at=at if isinstance(at, float) else at[name],
+                at=captions.at if isinstance(captions.at, float) else captions.at[name],
                 dash=look.dash(self.curves[name].dash),
             )
             for name, line in self.lines_.items()
         ]
-        self.labels_ = DirectLabels(self.ax_, [*curves, *more], keep_free)
+        self.labels_ = DirectLabels(self.ax_, [*named, *captions.others], captions.keep_free)
+        return self
+
+    def _over(self) -> list[str]:
+        """Return what the rates are over."""
+        return over(self.systems)
+
+    def _methods(self) -> list[str]:
+        """Return the confidence and the method of the bands."""
+        said = []
+        for name in self.bands_:
+            attrs = self.curves[name].system.dataset.attrs
+            if "interval_method" in attrs:
+                confidence, method = 100 * float(attrs["confidence"]), attrs["interval_method"]
+                said.append(
+                    f"bands: {confidence:g} % at each threshold or rank by itself, {method}"
+                )
+        return list(dict.fromkeys(said))
 
 
 def numbered(curves: Sequence[Curve]) -> list[Curve]:
     """Give each curve a colour and a line style.
 
-    Where several systems have several variants (single- and multi-template), colours tell the
-    systems and line styles the variants; else both tell the curves.
+    Of several systems with several variants (single- and multi-template), each system has its
+    colour and each variant its line style; else each curve has its own of both.
     """
     groups = list(dict.fromkeys(curve.system.group for curve in curves))
     variants = list(dict.fromkeys(curve.system.variant for curve in curves))
@@ -223,20 +313,6 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
         replace(c, hue=groups.index(c.system.group), dash=variants.index(c.system.variant))
         for c in curves
     ]
-
-
-def end_of(dataset: Any, name: str, **at: int) -> np.ndarray | None:
-    """Return one end of the intervals of a curve, or None where the dataset has none."""
-    return dataset[name].sel(at).values if name in dataset else None
-
-
-def _by_name(curves: Iterable[Curve]) -> dict[str, Curve]:
-    out: dict[str, Curve] = {}
-    for curve in curves:
-        if curve.name in out:
-            raise DataError(f"two curves are called {curve.name!r}; give the systems other names")
-        out[curve.name] = curve
-    return out
 
 
 def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
@@ -249,46 +325,6 @@ def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(out[0]), np.asarray(out[1])
 
 
-def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of a curve in the order of FAR, those that repeat another left out.
-
-    Between two points nothing is known but what lies at them: a step to the right holds what is
-    attained at the smaller FAR.
-    """
-    x, y = np.asarray(far, dtype=float), np.asarray(rate, dtype=float)
-    if len(x) > 1 and x[0] > x[-1]:  # thresholds of similarities: FAR falls
-        x, y = x[::-1], y[::-1]
-    keep = np.ones(len(x), dtype=bool)
-    keep[1:] = (x[1:] != x[:-1]) | (y[1:] != y[:-1])
-    return x[keep], y[keep]
-
-
-def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve for a logarithmic FAR axis, which has no place for FAR 0.
-
-    What is attained at FAR 0 is attained at the floor as well, so the curve starts there, with
-    the best that is attained up to it.
-
-    Parameters
-    ----------
-    x, y : ndarray
-        FAR, increasing, and a rate.
-    floor : float
-        One of the impostor attempts.
-    """
-    within = np.nonzero(x <= floor)[0]
-    if not len(within):
-        return x, y
-    first = int(within[-1])
-    return np.append(floor, x[first + 1 :]), y[first:]
-
-
-def far_floor(system: System) -> float:
-    """Return the smallest FAR above 0 that the impostor attempts allow; NaN without any."""
-    count = attempts(system.dataset, "impostor")
-    return 1.0 / count if count else float("nan")
-
-
 def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return a curve without points that make no corner, and with at most MAX_CORNERS.
 
@@ -299,31 +335,6 @@ def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray
         keep[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
     x, y = x[keep], y[keep]
     if len(x) > MAX_CORNERS:
-        if log:
-            at = np.geomspace(1, len(x), MAX_CORNERS) - 1
-        else:
-            at = np.linspace(0, len(x) - 1, MAX_CORNERS)
-        index = np.unique(at.round().astype(int))
+        index = look.spread(len(x), MAX_CORNERS, log)
         x, y = x[index], y[index]
     return x, y
-
-
-def shade_below_floor(ax: Axes, floors: Mapping[str, float], which: str = "x") -> list[Any]:
-    """Shade the FAR that no impostor attempt supports, and say so."""
-    known = [f for f in floors.values() if f == f]
-    if not known:
-        return []
-    floor = min(known)
-    low, _ = sorted(ax.get_xlim())
-    if low >= floor:
-        return []
-    ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
-    same = len({round(1 / f) for f in known}) == 1
-    text = f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt"
-    return [
-        ax.annotate(
-            text, (floor, 1), (-3, -6), xycoords=("data", "axes fraction"),
-            textcoords="offset points", rotation=90, ha="right", va="top",
-            fontsize=look.SMALL_SIZE - 0.5, color=look.QUIET,
-        )
-    ]  # fmt: skip

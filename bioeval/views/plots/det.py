@@ -9,14 +9,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import Curve, CurvesDisplay, by_far, end_of, far_floor, numbered
+from bioeval.views.plots.captions import attempts, iso_of, scalar
+from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay, curve_of, numbered
 from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.select_datasets import attempts, iso_of, pick, scalar, undefined
+from bioeval.views.plots.far_curves import by_far, far_floor
+from bioeval.views.plots.select_datasets import pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-NEEDS = {"far": ("threshold",), "frr": ("threshold",)}
 
 # In per cent; the upper half mirrors the lower.
 _LOWER = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40)
@@ -24,62 +24,48 @@ TICKS = tuple(t / 100 for t in (*_LOWER, 60, 80, 90, 95, 99, 99.9))
 
 _EDGE = 1e-9
 
+# With more curves the labels leave out the EER.
+MOST_MEASURED = 6
+
 
 def deviate(rate: Any) -> Any:
     """Return the normal deviate of a rate; 0 and 1 are kept finite."""
     return ndtri(np.clip(rate, _EDGE, 1 - _EDGE))
 
 
-# Of more curves than this the labels do not tell the EER.
-MOST_MEASURED = 6
-
-
 class DetDisplay(CurvesDisplay):
-    """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value a threshold."""
+    """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value per threshold."""
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        curves = [
-            Curve(
-                system.name,
-                system.dataset["far"].values,
-                system.dataset["frr"].values,
-                system,
-                undefined(system.dataset, "far") or undefined(system.dataset, "frr"),
-                low=end_of(system.dataset, "frr_low"),
-                high=end_of(system.dataset, "frr_high"),
-            )
-            for system in pick(data, "det", NEEDS, prefer="gar")
-        ]
-        return cls(numbered(curves))
+        return cls(numbered([curve_of(system, "far", "frr") for system in pick(data, "det")]))
 
-    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`det`."""
-        ax = self._start(ax, look.SQUARE)
-        systems = self.systems
-        for which in ("x", "y"):
-            set_scale = ax.set_xscale if which == "x" else ax.set_yscale
-            set_scale("function", functions=(deviate, ndtr))
+        ax = self._start(ax, name, look.SQUARE)
+        ax.set_xscale("function", functions=(deviate, ndtr))
+        ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high = self._limits()
-        style = {"drawstyle": "steps-post", **style}
-        unseen = self._off_axes(low_x, low_y)
-        texts, points = {}, []
-        for name, curve in self.curves.items():
-            if curve.why_not:
-                continue
-            x, y = by_far(curve.x, curve.y)
-            self._line(curve, x, y, style)
-            if name not in unseen:  # as far to the right as the curve is on the axes
-                self._band(curve, last=float(curve.x[curve.y < low_y].min(initial=np.inf)))
-            eer = scalar(curve.system.dataset, "eer")
-            crowded = len(self.curves) > MOST_MEASURED
-            measured = "" if eer != eer or crowded else f"EER {look.percent(eer)}"
-            texts[name] = "\n".join(filter(None, (name, measured)))
-            at = tuple(scalar(curve.system.dataset, f"{rate}_at_eer") for rate in ("far", "frr"))
-            if low_x < at[0] < high and low_y < at[1] < high:
-                ax.plot(*at, "o", markersize=4.5, color=self.lines_[name].get_color(), zorder=3)
-                points.append(Labelled("", "k", np.array(at[:1]), np.array(at[1:])))
+        unseen = {
+            c.name: "off the axes, both rates are smaller at one threshold"
+            for c in self.defined
+            if ((c.x < low_x) & (c.y < low_y)).any()
+        }
+        texts, others = {}, []
+        for curve in self.defined:
+            self._line(curve, *by_far(curve.x, curve.y), style)
+            if curve.name not in unseen:  # as far to the right as the curve is on the axes
+                self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
+            dataset = curve.system.dataset
+            eer = scalar(dataset, "eer")
+            if eer == eer and len(self.curves) <= MOST_MEASURED:
+                texts[curve.name] = f"{curve.name}\nEER {look.percent(eer)}".lstrip("\n")
+            far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
+            if low_x < far < high and low_y < frr < high:
+                colour = self.lines_[curve.name].get_color()
+                ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
+                others.append(Labelled("", "k", np.array([far]), np.array([frr])))
         for axis, low in ((ax.xaxis, low_x), (ax.yaxis, low_y)):
             axis.set_major_locator(FixedLocator([t for t in TICKS if low <= t <= high]))
             axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
@@ -87,34 +73,25 @@ class DetDisplay(CurvesDisplay):
         ax.set(xlim=(low_x, high), ylim=(low_y, high))
         if low_x == low_y:
             ax.set_aspect("equal")
-        line = np.linspace(deviate(max(low_x, low_y)), deviate(high), 50)
-        ax.plot(ndtr(line), ndtr(line), color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
-        points.append(Labelled("", "k", ndtr(line), ndtr(line)))
-        self._titled("DET", (), unseen)
-        look.labelled(
-            ax, "False accept rate, FAR (%)", "False reject rate, FRR (%)",
-            iso_of(systems, "far"), iso_of(systems, "frr"),
+        equal = ndtr(np.linspace(deviate(max(low_x, low_y)), deviate(high), 50))
+        ax.plot(equal, equal, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        others.append(Labelled("", "k", equal, equal))
+        iso = iso_of(self.systems, "far"), iso_of(self.systems, "frr")
+        return self._finish(
+            Captions(
+                "DET", "False accept rate, FAR (%)", "False reject rate, FRR (%)", iso,
+                unseen=unseen, at=0.5, texts=texts, others=others,
+            )
         )  # fmt: skip
-        self._labels(0.5, (), texts, points)
-        return self
 
     def _limits(self) -> tuple[float, float, float]:
         """Return the lower limits of both axes, and the upper one, which they share."""
-        drawn = [c for c in self.curves.values() if not c.why_not]
         # The worst point on which both rates agree must be well inside.
-        worst = max((float(np.fmin(c.x, c.y).max()) for c in drawn), default=0.0)
+        worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
         high = next((t for t in TICKS if t >= max(0.4, 1.6 * worst)), TICKS[-1])
-        low_x = [_least(c.x, c.y, high, far_floor(c.system)) for c in drawn]
-        low_y = [_least(c.y, c.x, high, _frr_floor(c)) for c in drawn]
+        low_x = [_least(c.x, c.y, high, far_floor(c.system)) for c in self.defined]
+        low_y = [_least(c.y, c.x, high, _frr_floor(c)) for c in self.defined]
         return _below(low_x), _below(low_y), float(ndtr(ndtri(high) + 0.06))
-
-    def _off_axes(self, low_x: float, low_y: float) -> dict[str, str]:
-        """Say which curves are so good that nothing of them is on the axes."""
-        return {
-            name: "off the axes, both rates are smaller at one threshold"
-            for name, curve in self.curves.items()
-            if not curve.why_not and ((curve.x < low_x) & (curve.y < low_y)).any()
-        }
 
 
 def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
@@ -152,7 +129,7 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     **style
-        Properties of all lines.
+        Properties of all lines; ``name`` labels a single system.
 
     Returns
     -------

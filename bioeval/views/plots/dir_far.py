@@ -5,110 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from bioeval.base.errors import DataError
-from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import (
-    Curve,
-    CurvesDisplay,
-    by_far,
-    end_of,
-    far_floor,
-    from_floor,
-    shade_below_floor,
-)
-from bioeval.views.plots.roc import left_of
-from bioeval.views.plots.select_datasets import (
-    System,
-    identification_details,
-    iso_of,
-    pick,
-    undefined,
-)
+from bioeval.views.plots.captions import identification_details
+from bioeval.views.plots.curves import RANKS, curves_at_ranks
+from bioeval.views.plots.far_curves import FarCurvesDisplay
+from bioeval.views.plots.select_datasets import pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NEEDS = {"far": ("threshold",), "dir": ("threshold", "rank")}
 
-RANKS = (1, 5, 10)
-
-
-class DirFarDisplay(CurvesDisplay):
+class DirFarDisplay(FarCurvesDisplay):
     """Open-set curves; ``x`` of a curve is FAR and ``y`` is DIR at one rank."""
+
+    rate = "dir"
+    title = "DIR against FAR"
+    y_label = "Detection and identification rate, DIR"
 
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = RANKS) -> Self:
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        found = pick(data, "dir_far", NEEDS)
-        curves = []
-        for number, system in enumerate(found):
-            why_not = undefined(system.dataset, "far") or undefined(system.dataset, "dir")
-            for i, rank in enumerate(_available(system, ranks)):
-                curves.append(
-                    Curve(
-                        ", ".join(filter(None, (system.name, f"rank {rank}"))),
-                        system.dataset["far"].values,
-                        system.dataset["dir"].sel(rank=rank).transpose("threshold").values,
-                        system,
-                        why_not,
-                        hue=number if len(found) > 1 else i,
-                        dash=i,
-                        low=_end_of(system, "dir_low", rank),
-                        high=_end_of(system, "dir_high", rank),
-                    )
-                )
-        return cls(curves)
-
-    def plot(self, ax: Axes | None = None, *, log: bool = False, **style: Any) -> Self:
-        """Draw the curves; `log` makes the FAR axis logarithmic. See :func:`dir_far`."""
-        ax = self._start(ax)
-        systems = self.systems
-        drawn = {name: c for name, c in self.curves.items() if not c.why_not}
-        floors = {name: far_floor(c.system) for name, c in drawn.items()}
-        keep_free: list[Any] = []
-        lowest = 1.0
-        style = {"drawstyle": "steps-post", **style}
-        for name, curve in drawn.items():
-            x, y = by_far(curve.x, curve.y)
-            if log:
-                x, y = from_floor(x, y, floors[name])
-                lowest = min(lowest, float(y.min()))
-            self._line(curve, x, y, style)
-            self._band(curve, floors[name] if log else -np.inf)
-        look.labelled(
-            ax, "False accept rate, FAR", "Detection and identification rate, DIR",
-            iso_of(systems, "far"), iso_of(systems, "dir"),
-        )  # fmt: skip
-        if log:
-            look.log_axis(ax, "x", left_of(floors.values()))
-            ax.set_ylim(*look.rate_limits(lowest if drawn else 0.0))
-            keep_free += shade_below_floor(ax, floors)
-        else:
-            ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
-        self._titled("DIR against FAR", identification_details(systems))
-        self._labels(0.15 if log else 0.4, keep_free)
-        return self
-
-
-def _end_of(system: System, name: str, rank: int) -> np.ndarray | None:
-    """Return the ends of the intervals at a rank; nothing past the ranks that have them."""
-    values = end_of(system.dataset, name, rank=rank)
-    return None if values is None or np.isnan(values).all() else values
-
-
-def _available(system: System, ranks: Sequence[int]) -> list[int]:
-    """Return the ranks that the result has; of the default ones, those that are there."""
-    have = {int(rank) for rank in system.dataset["rank"].values}
-    wanted = [int(rank) for rank in ranks]
-    missing = [rank for rank in wanted if rank not in have]
-    if missing and tuple(wanted) != RANKS:
-        raise DataError(
-            f"rank {missing[0]} is not in the result, which has ranks 1 to {max(have)}; evaluate "
-            f"with max_rank={max(missing)} or more"
+        return cls(
+            curve for curve, _ in curves_at_ranks(pick(data, "dir_far"), "far", "dir", ranks)
         )
-    return [rank for rank in wanted if rank in have]
+
+    def _details(self) -> Sequence[str]:
+        return identification_details(self.systems)
 
 
 def dir_far(
@@ -132,7 +53,7 @@ def dir_far(
     log : bool
         Whether the FAR axis is logarithmic, as in :func:`bioeval.plot.roc`.
     **style
-        Properties of all lines.
+        Properties of all lines; ``name`` labels a single system.
 
     Returns
     -------

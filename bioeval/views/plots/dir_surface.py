@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.select_datasets import (
-    System,
+from bioeval.views.plots.captions import (
     attempts,
     identification_details,
     iso_of,
     over,
-    pick_one,
     threshold_label,
     title_of,
     undefined,
 )
+from bioeval.views.plots.select_datasets import System, pick_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
 
-NEEDS = {"far": ("threshold",), "dir": ("threshold", "rank")}
-
-# The most telling first: where two labels have no room, the earlier one is written.
+# The most informative first: where two labels have no room, the earlier one is written.
 LEVELS = (0.9, 0.5, 0.99, 0.1, 0.7, 0.95, 0.3)
 FAR_MARKS = (0.01, 0.1, 0.001, 0.5)
 
-# Closest labels may stand, as a share of the axis.
+# The least distance between labels, as a fraction of the axis.
 ROOM = 0.026
 
-# Cells that are drawn, of however many there are.
+# Cells drawn of a larger surface.
 THRESHOLDS, RANKS = 400, 200
 
-# Beyond so many ranks, their axis is logarithmic unless told otherwise.
+# The axis of more ranks is logarithmic by default.
 LINEAR = 30
 
 
@@ -74,12 +72,13 @@ class DirSurfaceDisplay:
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the surface of one open-set result, or of a tree that has one."""
-        return cls(pick_one(data, "dir_surface", NEEDS))
+        return cls(pick_one(data, "dir_surface"))
 
     def plot(
         self,
         ax: Axes | None = None,
         *,
+        name: str | None = None,
         log: bool | None = None,
         max_rank: int | None = None,
         **style: Any,
@@ -90,7 +89,7 @@ class DirSurfaceDisplay:
         self.mesh_ = None
         last = int(self.rank[-1]) if max_rank is None else min(int(self.rank[-1]), max_rank)
         log = last > LINEAR if log is None else log
-        systems = [self.system]
+        systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
         look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.86)
         if self.why_not:
@@ -104,9 +103,9 @@ class DirSurfaceDisplay:
     def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
         ax = self.ax_
         finite = np.nonzero(np.isfinite(self.threshold))[0]
-        pick = finite[_spread(len(finite), THRESHOLDS, False)]
+        pick = finite[look.spread(len(finite), THRESHOLDS, False)]
         ranks = np.nonzero(self.rank <= last)[0]
-        ranks = ranks[_spread(len(ranks), RANKS, log)]
+        ranks = ranks[look.spread(len(ranks), RANKS, log)]
         t, k, z = self.threshold[pick], self.rank[ranks], self.dir[np.ix_(pick, ranks)].T
         x = _threshold_edges(t, self.kind)
         y = np.append(k - 0.5, last + 0.5)
@@ -138,10 +137,9 @@ class DirSurfaceDisplay:
             if _crowded(line_x[0], labelled, x):
                 continue
             labelled.append(line_x[0])
-            ax.annotate(
-                f"{level:g}", (line_x[0], 1), (0, -5), xycoords=("data", "axes fraction"),
-                textcoords="offset points", rotation=90, ha="center", va="top", color=ink,
-                fontsize=look.SMALL_SIZE - 0.5, zorder=3,
+            look.note(
+                ax, f"{level:g}", (line_x[0], 1), (0, -5), rotation=90, ha="center", va="top",
+                color=ink, fontsize=look.SMALL_SIZE - 0.5, zorder=3,
                 bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
             )  # fmt: skip
 
@@ -158,13 +156,11 @@ class DirSurfaceDisplay:
                 continue
             marked.append(loosest)
             self.ax_.axvline(loosest, 0, 0.86, color="white", linewidth=1.6, alpha=0.5)
-            self.ax_.axvline(loosest, 0, 0.86, color="#222222", linewidth=0.8, dashes=(2, 2))
-            self.ax_.annotate(
-                f"FAR {look.percent(mark)}", (loosest, 0), (0, 5),
-                xycoords=("data", "axes fraction"), textcoords="offset points", rotation=90,
-                ha="center", va="bottom", fontsize=look.SMALL_SIZE - 0.5, color="#222222",
-                zorder=4, bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none",
-                                "pad": 1.2},
+            self.ax_.axvline(loosest, 0, 0.86, color=look.TEXT, linewidth=0.8, dashes=(2, 2))
+            look.note(
+                self.ax_, f"FAR {look.percent(mark)}", (loosest, 0), (0, 5), rotation=90,
+                ha="center", va="bottom", color=look.TEXT, fontsize=look.SMALL_SIZE - 0.5, zorder=4,
+                bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 1.2},
             )  # fmt: skip
 
     def _loosest(self, target: float) -> float:
@@ -186,7 +182,7 @@ class DirSurfaceDisplay:
 
 
 def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
-    """Say whether a label at `place` would stand on another, or on the frame."""
+    """Return whether a label at `place` would overlap another, or the frame."""
     width = abs(x[-1] - x[0])
     at_edge = min(abs(place - x[0]), abs(place - x[-1])) < 0.5 * ROOM * width
     return at_edge or any(abs(place - other) < ROOM * width for other in taken)
@@ -220,14 +216,6 @@ def _staircase(
     return line_x[:keep], line_y[:keep]
 
 
-def _spread(length: int, most: int, log: bool) -> np.ndarray:
-    """Return at most `most` indices of `length`, the first and the last among them."""
-    if length <= most:
-        return np.arange(length)
-    at = np.geomspace(1, length, most) - 1 if log else np.linspace(0, length - 1, most)
-    return np.unique(at.round().astype(int))
-
-
 def _threshold_edges(t: np.ndarray, kind: str) -> np.ndarray:
     """Return the edges of cells in which DIR is what it is at a threshold."""
     if len(t) == 1:
@@ -259,7 +247,7 @@ def dir_surface(
     max_rank : int, optional
         The last rank to draw; all unless given.
     **style
-        Properties of the mesh, such as ``cmap="viridis"``.
+        Properties of the mesh, such as ``cmap="viridis"``; ``name`` names the system.
 
     Returns
     -------
@@ -268,8 +256,8 @@ def dir_surface(
 
     Notes
     -----
-    DIR is over the genuine attempts. Of more than 400 thresholds or 200 ranks, so many are picked
-    for the picture; the arrays of the display are whole.
+    DIR is over the genuine attempts. Of more thresholds than 400, or more ranks than 200,
+    these many are drawn; the arrays of the display are whole.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Names written beside their curves, where there is room for them.
 
-Places are looked for when the figure is drawn, so that they fit whatever the size of the figure,
-the limits of its axes and the resolution.
+Labels are placed when the figure is drawn, so that they fit its size, the limits of its axes and
+the resolution.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SPACING = 2.0  # between samples of a curve
 _GAP = 2.5  # kept free around a label
 _NEAR = 9.0  # within which another curve makes a label ambiguous
-_APART = 2.5  # a curve is told from others where they are further off than this
+_APART = 2.5  # a curve is distinct where all others are further off than this
 _LEADER = 11.0  # a label further off than this gets a line to its curve
 _DISTANCES = (4.0, 8.0, 14.0, 22.0, 34.0, 50.0, 70.0, 95.0)
 _ANCHORS = 60
@@ -42,7 +42,7 @@ _DIRECTIONS = np.array(
 
 @dataclass(frozen=True)
 class Labelled:
-    """A curve that may bear a label.
+    """A curve with its label.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Labelled:
     x, y : ndarray
         The line as it is drawn, in the units of the axes.
     at : float
-        Where the label would best stand: 0 the start of the curve, 1 its end.
+        Preferred place of the label: 0 the start of the curve, 1 its end.
     dash : line style
         Of the curve.
     """
@@ -68,24 +68,46 @@ class Labelled:
 
 @dataclass
 class _Named:
-    """A label: its text, and a line that leads to the curve or shows how the curve is drawn."""
+    """A label: its text, and a line that leads to the curve or shows its style."""
 
     text: Text
     line: Line2D
 
 
+@dataclass
+class _Page:
+    """The axes while labels are placed, in pixels.
+
+    Attributes
+    ----------
+    frame : ndarray
+        Left, lower, right and upper end of the axes.
+    point : float
+        Pixels of a point of type.
+    covered : _Coverage
+        All curves.
+    boxes : list of ndarray
+        Ends of what is already placed.
+    """
+
+    frame: np.ndarray
+    point: float
+    covered: _Coverage
+    boxes: list[np.ndarray]
+
+
 class DirectLabels(Artist):
     """Labels beside the curves of one axes, none over a curve or over another label.
 
-    A label that finds no room near its curve stands further off, with a thin line to it. A curve
-    that lies on others all along, or has no room at all, is named in a key in the emptiest place.
+    A label without room near its curve is placed further off, with a thin line to it. A curve
+    that coincides with others, or has no room at all, is named in a key in the emptiest place.
 
     Attributes
     ----------
     texts : list of Text
-        One a label; they get their positions when the figure is drawn.
+        One per label; they get their positions when the figure is drawn.
     in_key : list of str
-        The labels that stood in the key when the figure was drawn last.
+        The labels in the key when the figure was drawn last.
     """
 
     def __init__(
@@ -143,9 +165,9 @@ class DirectLabels(Artist):
         box = ax.get_window_extent(renderer)
         frame = np.array([box.x0, box.y0, box.x1, box.y1])
         samples = [_samples(ax, curve, frame, _SPACING * point) for curve in self.curves]
-        covered = _Coverage(np.concatenate(samples), frame, point)
         extents = [artist.get_window_extent(renderer) for artist in self.keep_free]
         boxes = [np.array([b.x0, b.y0, b.x1, b.y1]) for b in extents]
+        page = _Page(frame, point, _Coverage(np.concatenate(samples), frame, point), boxes)
         key = []
         self._ground.set_visible(False)
         # Single points first: they leave no choice of place.
@@ -159,9 +181,7 @@ class DirectLabels(Artist):
             half = np.array([extent.width, extent.height]) / 2
             rest = [s for j, s in enumerate(samples) if j != i]
             others = _Coverage(np.concatenate([*rest, samples[i][:0]]), frame, point)
-            found = _beside(
-                samples[i], self.curves[i].at, half, covered, others, boxes, frame, point
-            )
+            found = _beside(samples[i], self.curves[i].at, half, others, page)
             if found is None:
                 key.append(i)
                 continue
@@ -178,33 +198,28 @@ class DirectLabels(Artist):
         key.sort()
         self.in_key = [self.curves[i].text for i in key]
         if key:
-            self._place_key(key, renderer, covered, boxes, frame, point)
+            self._place_key(key, renderer, page)
 
-    def _place_key(
-        self,
-        key: list[int],
-        renderer: Any,
-        covered: _Coverage,
-        boxes: list[np.ndarray],
-        frame: np.ndarray,
-        point: float,
-    ) -> None:
+    def _place_key(self, key: list[int], renderer: Any, page: _Page) -> None:
         """Write the labels of some curves one below the other, each after a piece of its line."""
+        point = page.point
         for i in key:
             self._named[i].text.set_text(self.curves[i].text.replace("\n", ", "))
         extents = [self._named[i].text.get_window_extent(renderer) for i in key]
         heights = np.array([e.height for e in extents]) + 3 * point
         width = max(e.width for e in extents) + (_SWATCH + 6) * point
         size = np.array([width, heights.sum()])
-        inner = frame + np.array([8, 8, -8, -8]) * point
+        inner = page.frame + np.array([8, 8, -8, -8]) * point
         free = np.maximum(inner[2:] - inner[:2] - size, 0)
-        shares = np.stack(np.meshgrid(np.linspace(1, 0, 21), np.linspace(0, 1, 21)), axis=-1)
-        low = inner[:2] + shares.reshape(-1, 2) * free
-        cost = _COVERS * covered.inside(low - _GAP * point, low + size + _GAP * point)
-        for b in boxes:
-            cost += _OUTSIDE * ((low < b[2:]).all(axis=1) & (low + size > b[:2]).all(axis=1))
+        grid = np.stack(np.meshgrid(np.linspace(1, 0, 21), np.linspace(0, 1, 21)), axis=-1)
+        right, up = grid.reshape(-1, 2).T
+        low = inner[:2] + grid.reshape(-1, 2) * free
+        cost = _COVERS * page.covered.inside(low - _GAP * point, low + size + _GAP * point)
+        for b in page.boxes:
+            near = 3 * _GAP * point  # or a label would read as a row of the key
+            cost += _TAKEN * ((low < b[2:] + near) & (low + size > b[:2] - near)).all(axis=1)
         # Where several places are free: near the lower right corner.
-        cost += ((1 - shares.reshape(-1, 2)[:, 0]) + shares.reshape(-1, 2)[:, 1]) * 10
+        cost += ((1 - right) + up) * 10
         best = int(np.argmin(cost))
         if cost[best] >= _COVERS:  # no place is free: on a ground of its own
             pad = _GAP * point
@@ -242,13 +257,11 @@ def _beside(
     curve: np.ndarray,
     at: float,
     half: np.ndarray,
-    covered: _Coverage,
     others: _Coverage,
-    boxes: list[np.ndarray],
-    frame: np.ndarray,
-    point: float,
+    page: _Page,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the best centre of a label and its place on the curve; None where there is no room."""
+    frame, point, boxes = page.frame, page.point, page.boxes
     single = len(curve) <= 2
     alone = others.inside(curve - _APART * point, curve + _APART * point) == 0
     if not (single or alone.any()):
@@ -259,7 +272,7 @@ def _beside(
     slanted = (_DIRECTIONS != 0).all(axis=1)
     centres, anchors, costs = [], [], []
     for distance in _DISTANCES:
-        # Corners stand as far off as sides.
+        # Corners are as far off as sides.
         step = np.where(slanted, 0.7, 1.0)[:, None] * distance * point
         offset = _DIRECTIONS * (half + step)
         centres.append((curve[index][:, None] + offset).reshape(-1, 2))
@@ -272,10 +285,10 @@ def _beside(
     cost += _OUTSIDE * outside
     for b in boxes:
         cost += _TAKEN * ((low < b[2:] + gap).all(axis=1) & (high > b[:2] - gap).all(axis=1))
-    cost += _COVERS * covered.inside(low - gap, high + gap)
+    cost += _COVERS * page.covered.inside(low - gap, high + gap)
     # A label belongs to the curve it is nearest to, and its leader crosses no other.
     cost += 4.0 * np.minimum(others.inside(low - near, high + near), 8)
-    # Leaders are looked at for the most promising places only.
+    # Leaders are tried for the most promising places only.
     promising = np.argsort(cost, kind="stable")[:_PROMISING]
     centre, anchor, cost = centre[promising], anchor[promising], cost[promising]
     edge = np.clip(anchor, centre - half, centre + half)
@@ -291,7 +304,7 @@ def _beside(
 
 
 class _Coverage:
-    """How many points lie in a box, for many boxes: a table of sums over cells of a raster."""
+    """Number of points in a box, for many boxes: cumulative sums over the cells of a raster."""
 
     def __init__(self, points: np.ndarray, frame: np.ndarray, cell: float):
         self.low, self.cell = frame[:2] - cell, cell

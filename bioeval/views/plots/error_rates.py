@@ -2,127 +2,109 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import Curve, CurvesDisplay, end_of, thinned
+from bioeval.views.plots.captions import attempts, iso_of, kind_of, scalar, threshold_label
+from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, thinned
 from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.select_datasets import (
-    attempts,
-    iso_of,
-    pick,
-    scalar,
-    shared_kind,
-    threshold_label,
-    undefined,
-)
+from bioeval.views.plots.select_datasets import pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-NEEDS = {"far": ("threshold",), "frr": ("threshold",)}
-
 
 # Of more systems than this only one curve each is named, and no EER.
 MOST_NAMED = 3
 
 
 class ErrorRatesDisplay(CurvesDisplay):
-    """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR."""
+    """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR.
+
+    Attributes
+    ----------
+    kind : str
+        ``"distance"`` or ``"similarity"``.
+    """
+
+    kind: str
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        found = pick(data, "error_rates", NEEDS, prefer="gar")
+        systems = pick(data, "error_rates")
         curves = []
-        for number, system in enumerate(found):
-            threshold = system.dataset["threshold"].values
-            none = "" if np.isfinite(threshold).any() else "no finite threshold"
+        for number, system in enumerate(systems):
             for i, rate in enumerate(("far", "frr")):
-                curves.append(
-                    Curve(
-                        f"{system.name} {rate.upper()}".strip(),
-                        threshold,
-                        system.dataset[rate].values,
-                        system,
-                        undefined(system.dataset, rate) or none,
-                        # Alone, the rates differ in colour; of several systems, each has one.
-                        hue=number if len(found) > 1 else i,
-                        dash=i,
-                        low=end_of(system.dataset, f"{rate}_low"),
-                        high=end_of(system.dataset, f"{rate}_high"),
-                    )
-                )
+                name = f"{system.name} {rate.upper()}".strip()
+                # The rates of one system differ in colour; of several, each has one colour.
+                hue = number if len(systems) > 1 else i
+                curve = curve_of(system, "threshold", rate, name)
+                curves.append(replace(curve, hue=hue, dash=i))
         display = cls(curves)
-        display.kind = shared_kind(found, "error_rates")
+        display.kind = kind_of(systems, "error_rates")
         return display
 
-    kind: str = "distance"
-
-    def plot(self, ax: Axes | None = None, *, log: bool = False, **style: Any) -> Self:
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
+    ) -> Self:
         """Draw the curves; `log` makes the axis of the rates logarithmic."""
-        ax = self._start(ax)
-        systems = self.systems
+        ax = self._start(ax, name)
         # Counts change at a threshold: just past it for distances, just before for similarities.
         steps = "steps-pre" if self.kind == "similarity" else "steps-post"
-        style = {"drawstyle": steps, **style}
-        floors = []
-        for curve in self.curves.values():
-            if curve.why_not:
-                continue
-            finite = np.isfinite(curve.x)
-            x, y = curve.x[finite], curve.y[finite]
+        floors = [0.1]
+        for curve in self.defined:
+            shown = np.isfinite(curve.x)
             if log:
                 role = "genuine" if curve.name.endswith("FRR") else "impostor"
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
-                x, y = x[y > 0], y[y > 0]
-            self._line(curve, *thinned(x, y), style)
-            self._band(curve)
+                shown &= curve.y > 0
+            line = thinned(curve.x[shown], curve.y[shown])
+            self._line(curve, *line, {"drawstyle": steps, **style})
+            self._band(curve, shown)
         if log:
-            look.log_axis(ax, "y", min([*floors, 0.1]) / 1.8, 1.3)
+            look.log_axis(ax, "y", min(floors) / 1.8, 1.3)
         else:
             ax.set_ylim(-0.015, 1.015)
         if not self.lines_:
             ax.set_xticks([])
-        more = self._eer(log)
-        crowded = len(systems) > MOST_NAMED
-        texts = {
-            name: ("" if name.endswith("FRR") else self.curves[name].system.name)
-            if crowded
-            else name
-            for name in self.lines_
-        }
-        self._titled("Error rates", ["solid FAR, dashed FRR"] if crowded else ())
-        iso = " and ".join(filter(None, (iso_of(systems, "far"), iso_of(systems, "frr"))))
-        look.labelled(ax, threshold_label(self.kind), "Error rate", "", iso)
+        others = self._eer(log)
+        crowded = len(self.systems) > MOST_NAMED
+        texts = {n: "" if n.endswith("FRR") else self.curves[n].system.name for n in self.lines_}
+        iso = (iso_of(self.systems, "far"), iso_of(self.systems, "frr"))
         at = {
-            name: (0.8 if name.endswith("FAR") != (self.kind == "similarity") else 0.2)
-            for name in self.lines_
+            n: 0.8 if n.endswith("FAR") != (self.kind == "similarity") else 0.2 for n in self.lines_
         }
-        self._labels(at, texts=texts, more=more)
-        return self
+        return self._finish(
+            Captions(
+                "Error rates", threshold_label(self.kind), "Error rate",
+                ("", " and ".join(filter(None, iso))),
+                ["solid FAR, dashed FRR"] if crowded else (),
+                at=at, texts=texts if crowded else {}, others=others,
+            )
+        )  # fmt: skip
 
     def _eer(self, log: bool) -> list[Labelled]:
         """Mark the EER of each system where the result has it."""
         marks = []
         for system in self.systems:
-            eer, threshold = (scalar(system.dataset, n) for n in ("eer", "eer_threshold"))
+            eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
             if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
                 continue
             several = len(self.systems) > 1
-            name = next(n for n, c in self.curves.items() if c.system is system)
-            hue = look.colour(self.curves[name].hue) if several else look.TEXT
-            self.ax_.axvline(threshold, color=hue, linewidth=0.8, linestyle=":", zorder=1)
-            self.ax_.plot(threshold, eer, "o", markersize=5, color=hue, zorder=4)
-            # Of several systems the colour says whose it is.
-            where = "" if several else f" at {look.number(threshold)}"
-            at = np.array([threshold]), np.array([eer])
+            curve = next(c for c in self.curves.values() if c.system is system)
+            colour = look.colour(curve.hue) if several else look.TEXT
+            self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
+            self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
             if len(self.systems) > MOST_NAMED:
                 continue
-            marks.append(Labelled(f"EER {look.percent(eer)}{where}", hue, *at))
-            marks.append(Labelled("", hue, np.repeat(at[0], 2), np.array(self.ax_.get_ylim())))
+            # The colour already names one of several systems.
+            where = "" if several else f" at {look.number(threshold)}"
+            x, y = np.array([threshold]), np.array([eer])
+            marks.append(Labelled(f"EER {look.percent(eer)}{where}", colour, x, y))
+            marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))
         return marks
 
 
@@ -141,7 +123,7 @@ def error_rates(
     log : bool
         Whether the axis of the rates is logarithmic; rates of 0 are then left out.
     **style
-        Properties of all lines.
+        Properties of all lines; ``name`` labels a single system.
 
     Returns
     -------
@@ -151,8 +133,8 @@ def error_rates(
 
     Notes
     -----
-    FAR is over the impostor attempts, FRR over the genuine attempts. The threshold stands in the
-    user's own units: FAR grows with a threshold of distances and falls with one of similarities.
+    FAR is over the impostor attempts, FRR over the genuine attempts. The threshold is in the
+    units of the scores: FAR grows with a threshold of distances and falls with one of similarities.
     Bands are the intervals at each threshold by itself, where the result has them.
 
     Examples

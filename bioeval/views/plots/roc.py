@@ -2,88 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import (
-    Curve,
-    CurvesDisplay,
-    by_far,
-    end_of,
-    far_floor,
-    from_floor,
-    numbered,
-    shade_below_floor,
-)
+from bioeval.views.plots.curves import curve_of, numbered
 from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.select_datasets import iso_of, pick, undefined
+from bioeval.views.plots.far_curves import FarCurvesDisplay
+from bioeval.views.plots.select_datasets import pick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NEEDS = {"far": ("threshold",), "gar": ("threshold",)}
 
+class RocDisplay(FarCurvesDisplay):
+    """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value per threshold."""
 
-class RocDisplay(CurvesDisplay):
-    """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value a threshold."""
+    rate = "gar"
+    title = "ROC"
+    y_label = "Genuine accept rate, GAR"
+    size = (5.6, 5.7)
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a verification result, a tree, or a mapping of name to either."""
-        curves = [
-            Curve(
-                system.name,
-                system.dataset["far"].values,
-                system.dataset["gar"].values,
-                system,
-                undefined(system.dataset, "far") or undefined(system.dataset, "gar"),
-                low=end_of(system.dataset, "gar_low"),
-                high=end_of(system.dataset, "gar_high"),
-            )
-            for system in pick(data, "roc", NEEDS)
-        ]
-        return cls(numbered(curves))
+        return cls(numbered([curve_of(system, "far", "gar") for system in pick(data, "roc")]))
 
-    def plot(self, ax: Axes | None = None, *, log: bool = False, **style: Any) -> Self:
-        """Draw the curves; `log` makes the FAR axis logarithmic. See :func:`roc`."""
-        ax = self._start(ax, look.SIZE if log else (5.6, 5.7))
-        systems = self.systems
-        drawn = {name: c for name, c in self.curves.items() if not c.why_not}
-        floors = {name: far_floor(c.system) for name, c in drawn.items()}
-        keep_free: list[Any] = []
-        lowest = 1.0
-        style = {"drawstyle": "steps-post", **style}
-        for name, curve in drawn.items():
-            x, y = by_far(curve.x, curve.y)
-            if log:
-                x, y = from_floor(x, y, floors[name])
-                lowest = min(lowest, float(y.min()))
-            self._line(curve, x, y, style)
-            self._band(curve, floors[name] if log else -np.inf)
-        look.labelled(
-            ax, "False accept rate, FAR", "Genuine accept rate, GAR",
-            iso_of(systems, "far"), iso_of(systems, "gar"),
-        )  # fmt: skip
-        more = []
-        if log:
-            look.log_axis(ax, "x", left_of(floors.values()))
-            ax.set_ylim(*look.rate_limits(lowest if drawn else 0.0))
-            keep_free += shade_below_floor(ax, floors)
-        else:
-            ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015), aspect="equal")
-            ax.plot([0, 1], [0, 1], color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
-            more.append(Labelled("", look.RULE, np.array([0, 1]), np.array([0, 1])))
-        self._titled("ROC")
-        self._labels(0.15 if log else 0.4, keep_free, more=more)
-        return self
-
-
-def left_of(floors: Any) -> float:
-    """Return where a logarithmic FAR axis starts: left of the smallest floor."""
-    known = np.array([f for f in floors if f == f])
-    return min(float(known.min()) / 1.8, 0.1) if len(known) else 1e-3
+    def _chance(self) -> Sequence[Labelled]:
+        ends = np.array([0, 1])
+        self.ax_.set_aspect("equal")
+        self.ax_.plot(ends, ends, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        return [Labelled("", look.RULE, ends, ends)]
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -97,10 +48,10 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     log : bool
-        Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: what is
-        attained at FAR 0 is drawn from there on, and what lies below is shaded.
+        Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
+        attained at FAR 0 is drawn from there on, and the FAR below is shaded.
     **style
-        Properties of all lines, such as ``linewidth=1``.
+        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system.
 
     Returns
     -------
@@ -109,10 +60,10 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
 
     Notes
     -----
-    Lines are steps: at each FAR stands the GAR of the nearest threshold in the result whose FAR is
-    not larger, never an interpolated one. GAR is over the genuine attempts, FAR over the impostor
-    attempts. Where the result has intervals, bands are those of GAR at each threshold by itself;
-    how uncertain FAR is there, :func:`error_rates` shows.
+    Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
+    FAR is not larger, never an interpolated one. GAR is over the genuine attempts, FAR over the
+    impostor attempts. Where the result has intervals, bands are those of GAR at each threshold by
+    itself; :func:`error_rates` shows how uncertain FAR is there.
 
     Examples
     --------

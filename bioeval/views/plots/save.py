@@ -1,4 +1,4 @@
-"""Figures into files."""
+"""One plot, written to a file."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     ----------
     display : a display of ``be.plot``, a matplotlib Figure or Axes
     path : path
-        Its suffix says the format: ``.png``, ``.pdf`` or ``.svg``.
+        Its suffix gives the format: ``.png``, ``.pdf`` or ``.svg``.
     dpi : float
-        Pixels an inch, for PNG and for pictures inside PDF and SVG.
+        Pixels per inch, for PNG and for pictures inside PDF and SVG.
 
     Returns
     -------
     Path
-        Where it was written. The file appears whole or not at all; text in SVG and PDF stays text.
+        The file written, completely or not at all; text in SVG and PDF stays text.
 
     Raises
     ------
     DataError
-        If the suffix or the display is another, or there is no such folder.
+        If the suffix is another, `display` has no figure, or the folder does not exist.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """How every plot looks: colours, axes, titles, ticks and notes.
 
-Nothing here changes matplotlib's global settings; each artist is told what it needs.
+Matplotlib's global settings stay as they are; each artist is styled by itself.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -41,7 +42,7 @@ LABEL_SIZE = 10.0
 TICK_SIZE = 9.0
 SMALL_SIZE = 8.0
 
-# With so few distinct points, each is marked.
+# Of a curve with no more points, each is marked.
 FEW_POINTS = 40
 
 SIZE = (6.4, 4.8)
@@ -83,12 +84,15 @@ def luminance(rgb: Any) -> float:
 # ---------------------------------------------------------------------------------- axes
 
 
-def axes_for(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
-    """Return `ax`, or the axes of a new figure where none is given."""
+def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes:
+    """Return `ax`; the axes of a new figure of `size` where none is given, or of a given one."""
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=size, layout="constrained")
+        ax = plt.figure(layout="constrained")
+    if isinstance(ax, Figure):
+        ax.set_size_inches(size)
+        ax = ax.add_subplot()
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -101,24 +105,24 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the figure that `ax` stands in, past any subfigures."""
+    """Return the figure of `ax`, past any subfigures."""
     return ax.figure.figure
 
 
 def room(ax: Axes) -> tuple[float, float]:
-    """Return about how many points wide and high the axes will be once they are laid out."""
+    """Return the approximate width and height of the axes after layout, in points."""
     figure = figure_of(ax)
     place = ax.get_position()
-    share = 1.0
+    factor = 1.0
     if figure.get_layout_engine() is not None:
         others = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
-        share = 0.85 if others else 1.1
-    wide, high = figure.get_size_inches() * 72 * share
+        factor = 0.85 if others else 1.1
+    wide, high = figure.get_size_inches() * 72 * factor
     return float(place.width * wide), float(place.height * high)
 
 
 def scale(ax: Axes) -> float:
-    """Return how large text is to be: smaller on small axes."""
+    """Return the factor of text sizes: below 1 on small axes."""
     wide, high = room(ax)
     return float(np.clip(min(wide / 300, high / 220), 0.8, 1.0))
 
@@ -139,7 +143,7 @@ def _wrapped(text: str, columns: int) -> list[str]:
 def titled(ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0) -> None:
     """Write the title and, small below it, what the plot is over.
 
-    `share` is what remains of the width of the axes once a colour bar stands beside it.
+    `share` is the fraction of the width that a colour bar leaves to the axes.
     """
     width, size = share * room(ax)[0], scale(ax)
     title_size, small = TITLE_SIZE * size, SMALL_SIZE * size
@@ -163,9 +167,9 @@ def titled(ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0) -
 
 
 def labelled(ax: Axes, x: str, y: str, iso_x: str = "", iso_y: str = "") -> None:
-    """Name both axes; the ISO terms follow the names in small, where there is room.
+    """Name both axes, with the ISO terms in small where there is room.
 
-    Of a name "false accept rate, FAR" the last word stays where there is little room.
+    A name such as "False accept rate, FAR" is cut to "FAR" where there is little room.
     """
     wide, high = room(ax)
     below = ax.set_xlabel(_name(x, wide, scale(ax)), loc="left")
@@ -196,7 +200,7 @@ def _iso(ax: Axes, label: Any, term: str, length: float) -> None:
 
 
 def bar_labelled(bar: Any, ax: Axes, text: str, iso: str = "") -> None:
-    """Name the colour bar of `ax`; the ISO term follows the name in small."""
+    """Name the colour bar of `ax`, with the ISO term in small."""
     high = room(ax)[1]
     bar.set_label(_name(text, high, scale(ax)), loc="bottom")
     label = bar.ax.yaxis.label
@@ -207,7 +211,7 @@ def bar_labelled(bar: Any, ax: Axes, text: str, iso: str = "") -> None:
 
 
 def empty(ax: Axes, lines: Iterable[str]) -> None:
-    """Say in the middle of axes on which there is nothing why that is so."""
+    """Write in the middle of empty axes why they are empty."""
     columns = max(16, int(0.8 * room(ax)[0] / (LABEL_SIZE * 0.52)))
     text = "\n".join(row for line in lines for row in textwrap.wrap(line, columns))
     for line in ax.lines:
@@ -222,6 +226,16 @@ def empty(ax: Axes, lines: Iterable[str]) -> None:
 def sentence(text: str) -> str:
     """Return a text with a capital letter at its beginning."""
     return text[:1].upper() + text[1:]
+
+
+def note(
+    ax: Axes, text: str, place: tuple[float, float], step: tuple[float, float], **style: Any
+) -> Annotation:
+    """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
+    given = {"fontsize": SMALL_SIZE, "color": QUIET, **style}
+    return ax.annotate(
+        text, place, step, xycoords=("data", "axes fraction"), textcoords="offset points", **given
+    )
 
 
 # --------------------------------------------------------------------------------- ticks
@@ -277,9 +291,9 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> N
 
 
 def rate_limits(low: float) -> tuple[float, float]:
-    """Return the limits of a linear axis of rates whose smallest one is `low`.
+    """Return the limits of a linear axis of rates of which `low` is the smallest.
 
-    From 0, or from a round number where everything lies in the upper half and below 1.
+    From 0, or from a round number if all lie in the upper half and some below 1.
     """
     if not 0.5 < low < 1.0:
         return -0.015, 1.015
@@ -287,6 +301,14 @@ def rate_limits(low: float) -> tuple[float, float]:
     step = next((step for step in steps if 1 - low > 2 * step), steps[-1])
     start = np.floor((low - 0.04 * (1 - low)) / step) * step
     return float(start - 0.015 * (1 - start)), float(1 + 0.015 * (1 - start))
+
+
+def spread(length: int, most: int, log: bool = False) -> np.ndarray:
+    """Return at most `most` evenly spaced indices below `length`, with the first and the last."""
+    if length <= most:
+        return np.arange(length)
+    at = np.geomspace(1, length, most) - 1 if log else np.linspace(0, length - 1, most)
+    return np.unique(at.round().astype(int))
 
 
 def number(value: float, digits: int = 4) -> str:

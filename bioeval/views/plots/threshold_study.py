@@ -1,22 +1,20 @@
-"""A threshold study: FAR and FRR that new people met, fold by fold."""
+"""Threshold study: FAR and FRR of each fold's test part, and their mean."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import xarray as xr
 
-from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
+from bioeval.views.plots.select_datasets import pick_one
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NEEDS = ("fold_far", "fold_frr", "optimistic_far", "far_mean", "frr_mean")
-
-# Of the place with the most folds: the diameter in points, at most.
+# The largest diameter of a point, in points of type.
 LARGEST = 20.0
 
 
@@ -26,9 +24,9 @@ class ThresholdStudyDisplay:
     Attributes
     ----------
     far, frr : ndarray
-        One value a fold.
+        One value per fold.
     counts : ndarray
-        How many folds lie at each place that was drawn last.
+        Number of folds at each point drawn last.
     ax_, figure_ : Axes and Figure
         Where they were drawn last.
     """
@@ -45,14 +43,9 @@ class ThresholdStudyDisplay:
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take a result of :func:`bioeval.study_threshold`."""
-        if not isinstance(data, xr.Dataset) or any(name not in data for name in NEEDS):
-            raise DataError(
-                "be.plot.threshold_study draws the result of be.study_threshold; it got "
-                f"{type(data).__name__}"
-            )
-        return cls(data)
+        return cls(pick_one(data, "threshold_study").dataset)
 
-    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the study. See :func:`threshold_study`."""
         self.ax_ = ax = look.axes_for(ax)
         self.figure_ = look.figure_of(ax)
@@ -83,14 +76,15 @@ class ThresholdStudyDisplay:
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: look.percent(value))
         look.labelled(ax, "False accept rate, FAR", "False reject rate, FRR", "FMR", "FNMR")
-        look.titled(ax, "Threshold study", self._over())
+        title = f"Threshold study: {name}" if name else "Threshold study"
+        look.titled(ax, title, self._over())
         ax.legend(
             loc="upper left" if crowded else "upper right", fontsize=look.SMALL_SIZE, frameon=False
         )
         return self
 
     def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
-        """Draw each place once, with an area in proportion to the folds that are there."""
+        """Draw each distinct point once, its area proportional to its number of folds."""
         there = np.column_stack([self.far[known], self.frr[known]])
         places, self.counts = np.unique(there, axis=0, return_counts=True)
         most = int(self.counts.max(initial=1))
@@ -109,13 +103,13 @@ class ThresholdStudyDisplay:
 
     @staticmethod
     def _bars(v: dict[str, float], rate: str, middle: str = "") -> list[list[float]] | None:
-        """Return how far the ends of an interval are from its middle; None without one."""
+        """Return the distances of confidence limits from the value; None without an interval."""
         low, high = v.get(f"{rate}_low", np.nan), v.get(f"{rate}_high", np.nan)
         both = [[max(0.0, v[middle or rate] - low)], [max(0.0, high - v[middle or rate])]]
         return both if np.isfinite(both).all() else None
 
     def _target(self) -> bool:
-        """Draw the FAR target, its name at the top; say whether that is at the right."""
+        """Draw the FAR target, named at the top; return whether it is in the way of a legend."""
         name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
         if name != "far" or not value:
             return False
@@ -124,10 +118,10 @@ class ThresholdStudyDisplay:
         low, high = self.ax_.get_xlim()
         self.ax_.set_xlim(low, max(high, 1.03 * target))
         share = (target - low) / (self.ax_.get_xlim()[1] - low)
-        self.ax_.annotate(
-            f"target {look.percent(target)}", (target, 1), (-4 if share > 0.8 else 4, -3),
-            xycoords=("data", "axes fraction"), textcoords="offset points", va="top",
-            ha="right" if share > 0.8 else "left", fontsize=look.SMALL_SIZE, color=look.QUIET,
+        right = share > 0.8
+        look.note(
+            self.ax_, f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
+            va="top", ha="right" if right else "left",
         )  # fmt: skip
         return share > 0.4
 
@@ -144,7 +138,7 @@ class ThresholdStudyDisplay:
 
 
 def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> ThresholdStudyDisplay:
-    """Draw what a threshold is to be expected to do with new people.
+    """Draw the error rates to expect of a threshold with new people.
 
     Parameters
     ----------
@@ -158,7 +152,7 @@ def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> Threshol
     Returns
     -------
     ThresholdStudyDisplay
-        With ``far`` and ``frr`` (one value a fold), ``ax_`` and ``figure_``.
+        With ``far`` and ``frr`` (one value per fold), ``ax_`` and ``figure_``.
 
     Examples
     --------

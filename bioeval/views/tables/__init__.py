@@ -1,7 +1,7 @@
-"""Results as a table for the terminal: values are picked from the datasets, never computed.
+"""Results as a table for the terminal: values of the datasets, never computed.
 
-``rows`` picks them, ``numbers`` writes them, and :class:`ResultTable` lays them out. Each row says
-what it is over: the attempts of each class and the subjects that made them.
+``rows`` selects them, ``numbers`` formats them, and :class:`ResultTable` lays them out. Each row
+has its sample size: the attempts of each class and the subjects that made them.
 """
 
 from __future__ import annotations
@@ -16,23 +16,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.words import counted
 from bioeval.views.tables import numbers
+from bioeval.views.tables.header import about, left_out
+from bioeval.views.tables.remarks import CHOSEN, alarms, has_chosen, intervals, warnings
 from bioeval.views.tables.row import Over, Row, Section
-from bioeval.views.tables.rows import (
-    CHOSEN,
-    RANKS,
-    about,
-    alarms,
-    datasets,
-    has_chosen,
-    intervals,
-    left_out,
-    report_ranks,
-    section,
-    systems,
-    title,
-    warnings,
-)
+from bioeval.views.tables.sections import section, title
+from bioeval.views.tables.tasks import RANKS, datasets, report_ranks, systems
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -54,12 +44,12 @@ __all__ = [
 _HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
 _LEGEND = "Genuine, impostor: attempts; subjects: those whose probes made them."
 
-# Of ranked lists alone there are neither thresholds nor impostors.
+# Ranked lists have neither thresholds nor impostors.
 _RANKED = {0: "", 1: "value", 3: "queries", 5: "subjects"}
 _RANKED_LEGEND = "Queries: those that the means are over; subjects: theirs."
 _NARROW = 3  # columns that stay where the rest does not fit
-_LEAST_NAME = 16  # columns for the name of a row, folded; where they are not there, it stands above
-_LEAST_LINE = 32  # columns for a line that begins with a name; below, the name stands above
+_LEAST_NAME = 16  # columns for the name of a row, folded; with less, a line of its own
+_LEAST_LINE = 32  # columns for a line that begins with a name; with less, a line of its own
 _GAPS = (2, 1)
 _INDENT = 2
 _SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR ([^()]+) \(\2\)")
@@ -68,15 +58,15 @@ _SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR ([^()]+) \(\2\)")
 class ResultTable:
     """Results that rich can print.
 
-    Where the terminal is too narrow, what the rows are over stands once above each section; where
-    it is narrower still, each value stands below its name.
+    In a narrow terminal the sample size is above each section instead of in each row; in a very
+    narrow one each value is below its name.
 
     Parameters
     ----------
     tree : xarray.DataTree or xarray.Dataset
-        What an evaluation returned.
+        The result of an evaluation.
     reword : callable, optional
-        Turns a warning into the words that a reader knows, such as options of a command line.
+        Rewords a warning for the reader, for example with options of the command line.
 
     Examples
     --------
@@ -130,7 +120,7 @@ class ResultTable:
         yield from self._warnings()
 
     def _layout(self, width: int) -> tuple[int, int]:
-        """Return how many columns fit, none where not even a few do, and the gap between them."""
+        """Return the number of columns that fit, 0 for stacked rows, and the gap between them."""
         for gap in _GAPS:
             if _INDENT + sum(self._widths) + gap * (len(self._heads) - 1) <= width:
                 return len(self._heads), gap
@@ -157,14 +147,14 @@ class ResultTable:
         return table
 
     def _alarms(self) -> Iterator[Any]:
-        """Say before all else what makes the results doubtful."""
+        """Warn of doubtful results, above the tables."""
         for text, paths in alarms(self.datasets).items():
             of = f" ({', '.join(systems(paths))})" if self._several else ""
             yield Text(f"Warning{of}: {self._reword(text)}", style="bold red")
             yield Text("")
 
     def _remarks(self, legend: bool) -> Iterator[Any]:
-        """Say below the tables how to read them."""
+        """Explain the columns, intervals and thresholds, below the tables."""
         chosen = any(has_chosen(dataset) for dataset in self.datasets.values())
         lines = [self._legend] if legend and self.datasets else []
         lines += intervals(self.datasets)
@@ -175,7 +165,7 @@ class ResultTable:
             yield Text(line, style="dim")
 
     def _warnings(self) -> Iterator[Any]:
-        """List the warnings under the tasks that gave them."""
+        """List the warnings by task."""
         groups: dict[str, list[str]] = {}
         for text, paths in warnings(self.datasets).items():
             text = with_joined_targets(self._reword(text))
@@ -201,7 +191,7 @@ def as_text(
 
 
 def plain(renderable: Any, width: int) -> str:
-    """Return anything that rich can print as plain text."""
+    """Return a rich renderable as plain text."""
     stream = io.StringIO()
     options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
     Console(file=stream, width=width, color_system=None, **options).print(renderable)
@@ -241,7 +231,7 @@ def _some(cells: tuple[str, ...], kept: Iterable[int]) -> tuple[str, ...]:
 
 
 def with_joined_targets(text: str) -> str:
-    """Say a reason once where several FAR targets in a row have it."""
+    """Join successive FAR targets that have the same reason."""
     before = ""
     while text != before:
         before, text = text, _SAME_REASON.sub(r"FAR \1, \3 (\2)", text)
@@ -272,7 +262,7 @@ def _cells(row: Row, fraction: int, bracket: int) -> tuple[str, ...]:
 
 
 def _in_words(rows: list[Row]) -> str:
-    """Say in words what the rows of a section are over."""
+    """Return the sample size of a section in words."""
 
     def largest(counts: Iterable[int | None]) -> int | None:
         return max((count for count in counts if count is not None), default=None)
@@ -284,5 +274,5 @@ def _in_words(rows: list[Row]) -> str:
     )
     classes = {"genuine": over.genuine, "impostor": over.impostor}
     parts = [f"{n:,} {name}" for name, n in classes.items() if n is not None]
-    who = f", {numbers.counted(over.subjects, 'subjects')}" if over.subjects else ""
+    who = f", {counted(over.subjects, 'subjects')}" if over.subjects else ""
     return f"over {' and '.join(parts)} attempts{who}" if parts else ""

@@ -10,20 +10,22 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.scalars import COMPARED
+from bioeval.base.words import counted
 from bioeval.views.tables import numbers, with_joined_targets
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Behind what is concluded where the data do not support the FAR target.
+# Mark of a conclusion at a FAR target that the data do not support.
 _WEAK = " †"
 
-# Wider than any terminal: how wide the table would be if there were room.
+# A width that no table reaches: to measure the table itself.
 _ROOM = 10_000
 
 
 class ComparisonTable:
-    """What :func:`bioeval.compare` found, for rich to print.
+    """The result of :func:`bioeval.compare`, for rich to print.
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ class ComparisonTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs = self.dataset.attrs
         yield Text("Comparison of two systems", style="bold")
-        people = numbers.counted(int(attrs["subjects"]), "subjects")
+        people = counted(int(attrs["subjects"]), "subjects")
         details = f"{attrs['layout']}, {attrs['templates']}-template, {people}; DIR at rank 1"
         yield Text(f"  {details}", style="dim")
         yield Text("")
@@ -68,9 +70,14 @@ class ComparisonTable:
             table.add_column(head, justify="right")
         table.add_column("interval", no_wrap=True)
         table.add_column("better")
-        names = {1: str(attrs["system_a"]), -1: str(attrs["system_b"]), 0: "cannot be told apart"}
+        names = {
+            1: str(attrs["system_a"]),
+            -1: str(attrs["system_b"]),
+            0: "no significant difference",
+        }
+        percents = {scalar.label: scalar.percent for scalar in COMPARED.values()}
         for i, measure in enumerate(ds["measure"].values.tolist()):
-            area = measure == "AUC"
+            percent = percents.get(str(measure), True)
             one, other, change, low, high = (
                 float(ds[name].values[i])
                 for name in (
@@ -82,10 +89,10 @@ class ComparisonTable:
             weak = defined and not int(ds["supported"].values[i])
             table.add_row(
                 str(measure).removesuffix(", rank 1"),
-                _written(one, area),
-                _written(other, area),
-                _written(change, area, "+"),
-                _interval(low, high, area) if defined else "",
+                _written(one, percent),
+                _written(other, percent),
+                _written(change, percent, "+"),
+                _interval(low, high, percent) if defined else "",
                 Text(
                     (names[better] if defined else "not defined") + (_WEAK if weak else ""),
                     style="bold" if better and not weak else "",
@@ -102,12 +109,12 @@ class ComparisonTable:
             yield Padding(Text(f"- {with_joined_targets(line)}"), (0, 0, 0, 2))
 
 
-def _interval(low: float, high: float, area: bool) -> str:
-    return f"[{', '.join(_written(x, area, '+').removesuffix(' %') for x in (low, high))}]"
+def _interval(low: float, high: float, percent: bool) -> str:
+    return f"[{', '.join(_written(x, percent, '+').removesuffix(' %') for x in (low, high))}]"
 
 
-def _written(value: float, area: bool, sign: str = "") -> str:
-    """Return a rate in per cent, or an area as it is."""
+def _written(value: float, percent: bool, sign: str = "") -> str:
+    """Return a rate in per cent, or any other number as it is."""
     if value != value:
         return numbers.NOT_DEFINED
-    return f"{value:{sign}.4f}" if area else f"{100 * value:{sign}.2f} %"
+    return f"{100 * value:{sign}.2f} %" if percent else f"{value:{sign}.4f}"

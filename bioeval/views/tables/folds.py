@@ -11,23 +11,25 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.views.tables.rows import datasets
+from bioeval.base.scalars import CMS, DIR, RATES_OF, Scalar
+from bioeval.views.tables.tasks import datasets
 
 if TYPE_CHECKING:
     import xarray as xr
 
-NAMES = {
-    "accuracy": "accuracy",
-    "far": "FAR",
-    "frr": "FRR",
-    "hter": "HTER",
-    "dir": "DIR",
-    "cms": "CMS",
-}
+# First rows of a table; other scalars of folds that have a label follow.
+_FIRST = ("accuracy", "far", "frr", "hter", "dir", "cms")
+
+
+def _shown() -> list[Scalar]:
+    """Return the scalars of a table of folds, in the order of its rows."""
+    labelled = [scalar for scalar in (*RATES_OF["folds"], DIR, CMS) if scalar.label]
+    place = {name: i for i, name in enumerate(_FIRST)}
+    return sorted(labelled, key=lambda scalar: place.get(scalar.name, len(place)))
 
 
 def has_folds(tree: xr.DataTree | xr.Dataset) -> bool:
-    """Say whether these are results over folds."""
+    """Return whether these are results over folds."""
     return any("fold" in dataset.dims for _, dataset in datasets(tree))
 
 
@@ -37,7 +39,7 @@ class FoldTable:
     Parameters
     ----------
     tree : xarray.DataTree or xarray.Dataset
-        What :func:`bioeval.cross_evaluate`, or an evaluation by a card with folds, returned.
+        The result of :func:`bioeval.cross_evaluate` or of an evaluation by a card with folds.
 
     Examples
     --------
@@ -131,33 +133,39 @@ def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
     kept = heads[:4] if narrow else heads
     for head in kept:
         table.add_column(head, justify="right" if head else "left", no_wrap=True)
-    for label, values in _rows(dataset):
-        percent = [_percent(values[k]) for k in ("train", "mean", "sd", "pooled")]
+    for label, percent, values in _rows(dataset):
+        written = {k: _written(value, percent) for k, value in values.items()}
         interval = "-"
         if np.isfinite([values["low"], values["high"]]).all():
-            interval = f"{_percent(values['low'])} - {_percent(values['high'])}"
-        cells = [*percent, interval, f"{int(values['folds'])}"]
+            interval = f"{written['low']} - {written['high']}"
+        rates = [written[k] for k in ("train", "mean", "sd", "pooled")]
+        cells = [*rates, interval, f"{int(values['folds'])}"]
         row = [Text(label), *(Text(c) for c in cells)]
         row[2].stylize("bold")
         table.add_row(*row[: len(kept)])
     return table
 
 
-def _rows(dataset: xr.Dataset) -> Iterator[tuple[str, dict[str, float]]]:
+def _rows(dataset: xr.Dataset) -> Iterator[tuple[str, bool, dict[str, float]]]:
+    """Return the label of each row, whether it is in per cent, and its values."""
     rule = str(dataset.attrs.get("threshold_rule", ""))
-    for name, label in NAMES.items():
+    for scalar in _shown():
+        name, unit = scalar.name, ", %" if scalar.percent else ""
         if name not in dataset or (name == "accuracy" and rule != "accuracy"):
             continue
         keys = {"train": f"train_{name}_mean"} | {
             k: f"{name}_{k}" for k in ("mean", "sd", "pooled", "low", "high", "folds")
         }
-        if name not in ("dir", "cms"):
-            yield f"{label}, %", {k: float(dataset[v]) for k, v in keys.items()}
+        if "rank" not in dataset[name].dims:
+            values = {k: float(dataset[v]) for k, v in keys.items()}
+            yield f"{scalar.label}{unit}", scalar.percent, values
             continue
         for i, rank in enumerate(dataset["rank"].values.tolist()):
             values = {k: float(dataset[v].values[i]) for k, v in keys.items()}
-            yield f"{label} at rank {rank}, %", values
+            yield f"{scalar.label} at rank {rank}{unit}", scalar.percent, values
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.3f}" if np.isfinite(value) else "-"
+def _written(value: float, percent: bool) -> str:
+    if not np.isfinite(value):
+        return "-"
+    return f"{100 * value:.3f}" if percent else f"{value:.5f}"

@@ -25,7 +25,7 @@ def value(row: Row, fraction: int) -> str:
     if not row.is_defined:
         return NOT_DEFINED
     scale, unit = (100, " %") if row.unit == "%" else (1, "")
-    number = _rounded(scale * row.value, row.decimals, scale if row.is_share else None)
+    number = _rounded(scale * row.value, row.decimals, scale if row.is_proportion else None)
     return number + unit + " " * (fraction + 2 - row.decimals - len(unit))
 
 
@@ -39,7 +39,7 @@ def ends(row: Row) -> str:
 
 
 def _rounded(value: float, decimals: int, whole: float | None) -> str:
-    """Return a number; of a share of `whole`, nearly none and nearly all as such."""
+    """Return a number; near 0 or near `whole`, never rounded to them."""
     number, least = float(f"{value:.{decimals}f}"), 10.0**-decimals
     if whole is not None and number == 0 and value > 0:
         return f"< {least:.{decimals}f}"
@@ -70,10 +70,5 @@ def count(value: int | None) -> str:
 
 
 def known(value: int) -> str:
-    """Return a count of which 0 means that nobody knows."""
+    """Return a count as text; 0 means unknown."""
     return count(value) if value else NOT_KNOWN
-
-
-def counted(value: int, nouns: str) -> str:
-    """Return a count with its noun, given as a plural: ``1 subject``, ``2,000 subjects``."""
-    return f"{value:,} {nouns.removesuffix('s') if value == 1 else nouns}"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Over:
-    """What a result is over: attempts of each class, None where it is over none of it.
+    """Sample size of a result: attempts of each class, None for a class that it does not use.
 
-    `subjects` is the number of subjects whose probes made these attempts; 0 where it is not known.
+    `subjects` is the number of subjects whose probes made these attempts; 0 if unknown.
     """
 
     genuine: int | None = None
@@ -19,7 +19,7 @@ class Over:
 
     @property
     def lacking(self) -> str:
-        """Which of the attempts there are none of, in words."""
+        """The classes without an attempt, in words."""
         classes = {"genuine": self.genuine, "impostor": self.impostor}
         none = [name for name, count in classes.items() if count == 0]
         return f"0 {' and 0 '.join(none)} attempts" if none else ""
@@ -27,7 +27,7 @@ class Over:
 
 @dataclass(frozen=True)
 class Classes:
-    """What the rows of a task are over: both classes of attempts, or one of them."""
+    """Sample sizes of a task: both classes of attempts, and each by itself."""
 
     both: Over
     genuine: Over
@@ -36,7 +36,7 @@ class Classes:
 
 @dataclass(frozen=True)
 class Row:
-    """One result: what it is, its value, and what it is over."""
+    """One result: its name, its value and its sample size."""
 
     measure: str
     value: float
@@ -45,7 +45,7 @@ class Row:
     unit: str = "%"
     decimals: int = 2
     undefined: str = ""
-    is_share: bool = True
+    is_proportion: bool = True
     ends: tuple[float, float] | None = None
 
     @property

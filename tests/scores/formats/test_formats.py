@@ -722,7 +722,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("scores", "name", "message"),
     [
-        (rectangle(), "x.mat", "suffix '.mat'; expected '.npz', '.npy' or '.csv'"),
+        (rectangle(), "x.mat", "suffix '.mat'; expected one of .npz, .npy, .csv"),
         (rectangle(), "x.npx", "Did you mean '.npz'"),
         (rectangle(), "nowhere/x.npz", "there is no folder"),
         ("scores", "x.npz", "save was given str; expected Scores"),
@@ -731,7 +731,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
         (be.Scores(np.eye(2), ["a", ""]), "x.npy", "label 1 is ''.*save to a .npz file"),
         (be.Scores(np.eye(2), ["a", " b"]), "x.npy", "CSV would not give back"),
         (be.Scores.from_pairs([1, 2], [0, 1]), "x.npy", "a list of pairs is no matrix"),
-        (square().select(probes=[0]), "x.npy", "stand on both sides.*save it as .npz"),
+        (square().select(probes=[0]), "x.npy", "are on both sides.*save it as .npz"),
         (be.Scores(np.eye(1), [1], probe_meta={"labels": [1]}), "x.npz", "rename it"),
     ],
 )

@@ -237,7 +237,7 @@ def test_tracks(tmp_path):
     (tmp_path / "t.txt").write_text("000001.jpg 000005.jpg\n000002.jpg\n")
     assert read_tracks(tmp_path / "t.txt") == {"000001.jpg": 1, "000005.jpg": 1, "000002.jpg": 2}
     (tmp_path / "t.txt").write_text("000001.jpg\n000002.jpg 000001.jpg\n")
-    with pytest.raises(DataError, match="line 2: '000001.jpg' stands in track 1 as well"):
+    with pytest.raises(DataError, match="line 2: '000001.jpg' is in track 1 as well"):
         read_tracks(tmp_path / "t.txt")
 
 

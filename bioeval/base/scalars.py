@@ -1,0 +1,340 @@
+"""Every scalar of a result, described once.
+
+One :class:`Scalar` says what a number means, how it is computed, how a table shows it and how two
+systems are compared by it. Datasets, tables, JSON and CSV, comparisons, folds and repeated
+partitions read it here: a new scalar is one entry in this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from bioeval.base.names import Name
+
+#: The results that a scalar can be part of. Folds have it at the threshold of each fold, repeated
+#: partitions at each threshold of the grid, the other two at the operating points.
+RESULTS = ("task", "comparison", "folds", "repeats")
+
+#: A rate as a quotient: the counts above and the attempts below, each summed.
+Quotient = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scalar(Name):
+    """A number of a result: its meaning, its computation and its presentation.
+
+    It is computed in one of three ways: read from the operating points (`point`), a quotient of
+    counts (`quotient`), or a function of FAR and FRR (`of_rates`).
+
+    Attributes
+    ----------
+    name : str
+        Of the variable in datasets, JSON and CSV.
+    point : str
+        Attribute of the tally's operating points that holds it.
+    quotient : tuple, optional
+        Names of the counts and of the attempts; for a rate at one threshold.
+    of_rates : callable, optional
+        Value at a threshold, from arrays of FAR and FRR. It must be monotone in each.
+    best : {"", "max", "min"}
+        Which value of `of_rates` over all operating points is the scalar of a task.
+    threshold : str
+        Name of the variable that holds its threshold.
+    label : str
+        Of its row in tables and of a measure in comparisons; ``{target}`` is a FAR target in per
+        cent. Without a label there is neither.
+    also : str
+        Another name in use, behind the label in the table of a task.
+    percent : bool
+        Whether tables show it in per cent.
+    decimals : int or {"genuine", "impostor"}
+        In tables; of a class: as many as make one of its attempts visible.
+    bounds : tuple of float
+        Smallest and largest possible value.
+    undefined : str
+        Why it is not defined although there are attempts of both classes.
+    larger_is_better : bool
+    results : tuple of str
+        Those of `RESULTS` that have it.
+    """
+
+    name: str
+    point: str = ""
+    quotient: Quotient | None = None
+    of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    best: Literal["", "max", "min"] = ""
+    threshold: str = ""
+    label: str = ""
+    also: str = ""
+    percent: bool = True
+    decimals: int | Literal["genuine", "impostor"] = "genuine"
+    bounds: tuple[float, float] = (0.0, 1.0)
+    undefined: str = ""
+    larger_is_better: bool = False
+    results: tuple[str, ...] = ("task",)
+
+    def over_points(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+        """Return the best value over operating points.
+
+        Parameters
+        ----------
+        far, frr : float64 arrays, shape (points, ...)
+            Of all points that can be best; NaN where a class has no attempt.
+
+        Returns
+        -------
+        float64 array, shape (...)
+        """
+        if self.of_rates is None or not self.best:
+            raise TypeError(f"{self.name} is not the best value of a function of FAR and FRR")
+        values = self.of_rates(far, frr)
+        return values.max(axis=0) if self.best == "max" else values.min(axis=0)
+
+    def scaled(self, values: np.ndarray) -> np.ndarray:
+        """Return values as proportions of the way from the smallest possible to the largest."""
+        low, high = self.bounds
+        return (values - low) / (high - low)
+
+    def unscaled(self, proportions: np.ndarray) -> np.ndarray:
+        """Return the values of such proportions."""
+        low, high = self.bounds
+        return low + proportions * (high - low)
+
+
+_GENUINE, _IMPOSTOR = ("genuine_attempts",), ("impostor_attempts",)
+
+# ------------------------------------------------------------------------- rates at a threshold
+
+VERIFICATION_RATES = (
+    Scalar(
+        "false accept rate: proportion of the impostor attempts that are accepted",
+        iso="FMR",
+        name="far",
+        quotient=(("fa",), _IMPOSTOR),
+        label="FAR",
+        decimals="impostor",
+        results=("task", "folds", "repeats"),
+    ),
+    Scalar(
+        "genuine reject rate: proportion of the impostor attempts that are rejected",
+        iso="1 - FMR",
+        name="grr",
+        quotient=(("gr",), _IMPOSTOR),
+        larger_is_better=True,
+        results=("task", "folds", "repeats"),
+    ),
+    Scalar(
+        "genuine accept rate: proportion of the genuine attempts that are accepted",
+        iso="1 - FNMR",
+        name="gar",
+        quotient=(("ga",), _GENUINE),
+        larger_is_better=True,
+        results=("task", "folds", "repeats"),
+    ),
+    Scalar(
+        "false reject rate: proportion of the genuine attempts that are rejected",
+        iso="FNMR",
+        name="frr",
+        quotient=(("fr",), _GENUINE),
+        label="FRR",
+        results=("task", "folds", "repeats"),
+    ),
+    Scalar(
+        "accuracy: proportion of all attempts that are classified correctly",
+        name="accuracy",
+        quotient=(("ga", "gr"), (*_GENUINE, *_IMPOSTOR)),
+        label="accuracy",
+        larger_is_better=True,
+        results=("folds",),
+    ),
+    Scalar(
+        "half total error rate: (FAR + FRR) / 2",
+        name="hter",
+        of_rates=lambda far, frr: (far + frr) / 2,
+        label="HTER",
+        results=("folds",),
+    ),
+)
+
+# ----------------------------------------------------------------------------- operating points
+
+EQUAL_ERROR = (
+    Scalar(
+        "equal error rate, interpolated where FAR and FRR cross",
+        name="eer",
+        point="eer",
+        threshold="eer_threshold",
+        label="EER",
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "attainable threshold with the smallest larger rate there",
+        "score",
+        name="eer_threshold",
+        point="eer_threshold",
+    ),
+    Scalar("FAR at the EER threshold", name="far_at_eer", point="far_at_eer"),
+    Scalar("FRR at the EER threshold", name="frr_at_eer", point="frr_at_eer"),
+    Scalar("lower end of the EER bracket (FVC)", name="eer_low", point="eer_low"),
+    Scalar("upper end of the EER bracket (FVC)", name="eer_high", point="eer_high"),
+)
+
+VERIFICATION_POINTS = (
+    Scalar(
+        "EER on the convex hull of the ROC (ROCCH)",
+        name="eer_hull",
+        point="eer_hull",
+    ),
+    Scalar(
+        "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
+        "one half (Mann-Whitney)",
+        name="auc",
+        point="auc",
+        label="AUC",
+        percent=False,
+        decimals=5,
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "difference of the class means over the root mean of the class variances (d')",
+        name="d_prime",
+        point="d_prime",
+        label="d'",
+        percent=False,
+        decimals=3,
+        bounds=(0.0, np.inf),
+        undefined="the scores of both classes have no spread",
+        larger_is_better=True,
+    ),
+    Scalar(
+        "smallest FRR without any false accept (ZeroFMR)",
+        iso="FNMR at FMR 0",
+        name="zero_far",
+        point="zero_far",
+        threshold="zero_far_threshold",
+        label="FRR at FAR = 0",
+        also="ZeroFMR",
+    ),
+    Scalar(
+        "loosest threshold without any false accept",
+        "score",
+        name="zero_far_threshold",
+        point="zero_far_threshold",
+    ),
+    Scalar(
+        "smallest FAR without any false reject (ZeroFNMR)",
+        iso="FMR at FNMR 0",
+        name="zero_frr",
+        point="zero_frr",
+        threshold="zero_frr_threshold",
+        label="FAR at FRR = 0",
+        also="ZeroFNMR",
+        decimals="impostor",
+    ),
+    Scalar(
+        "strictest threshold without any false reject",
+        "score",
+        name="zero_frr_threshold",
+        point="zero_frr_threshold",
+    ),
+)
+
+#: Those at each FAR target and at each cost of a decision.
+FRR_AT_FAR = Scalar(
+    "smallest FRR with FAR at most the target",
+    iso="FNMR at FMR",
+    name="frr_at_far",
+    point="frr_at_far",
+    threshold="threshold_at_far",
+    label="FRR at FAR <= {target}",
+    results=("task", "comparison"),
+)
+
+MIN_COST = Scalar(
+    "smallest expected cost p c_miss FRR + (1 - p) c_fa FAR",
+    "cost",
+    name="min_cost",
+    point="min_cost",
+    threshold="min_cost_threshold",
+    label="minDCF at prior {prior}",
+    percent=False,
+    decimals=4,
+    bounds=(0.0, np.inf),
+)
+
+# ------------------------------------------------------------------------------- identification
+
+DIR = Scalar(
+    "detection and identification rate: proportion of the genuine attempts whose mate is within "
+    "the threshold and at rank R or better",
+    iso="TPIR(N, R, T)",
+    name="dir",
+    quotient=(("di",), _GENUINE),
+    label="DIR",
+    larger_is_better=True,
+    results=("task", "folds", "repeats"),
+)
+
+CMS = Scalar(
+    "cumulative match score: proportion of the probes whose best mate is at rank R or better",
+    iso="TPIR(N, R, no threshold)",
+    name="cms",
+    quotient=(("cms_count",), ("attempts",)),
+    label="CMS",
+    larger_is_better=True,
+    results=("task", "folds", "repeats"),
+)
+
+RECOGNITION_RATE = Scalar(
+    "recognition rate: CMS at rank 1",
+    iso="TPIR(N, 1, no threshold)",
+    name="recognition_rate",
+    label="recognition rate",
+    larger_is_better=True,
+    results=("task", "comparison"),
+)
+
+DIR_AT_FAR = Scalar(
+    "largest DIR with FAR at most the target",
+    iso="TPIR(N, R, T) at FPIR",
+    name="dir_at_far",
+    threshold="threshold_at_far",
+    label="DIR at FAR <= {target}, rank 1",
+    larger_is_better=True,
+    results=("task", "comparison"),
+)
+
+OPEN_SET_EER = replace(
+    EQUAL_ERROR[0], label="EER, rank 1", undefined="FAR and 1 - DIR do not cross"
+)
+
+# ------------------------------------------------------------------------------------ selections
+
+VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *VERIFICATION_POINTS)
+
+#: The best value over the operating points of a function of FAR and FRR.
+OPTIMA = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)
+
+#: Rates of folds and of repeated partitions, in the order of their variables.
+RATES_OF = {
+    result: tuple(
+        scalar
+        for scalar in VERIFICATION_SCALARS
+        if result in scalar.results and (scalar.quotient or scalar.of_rates)
+    )
+    for result in ("folds", "repeats")
+}
+
+#: What two systems are compared by, by name.
+COMPARED = {
+    scalar.name: scalar
+    for scalar in (
+        *VERIFICATION_SCALARS, FRR_AT_FAR, RECOGNITION_RATE, DIR_AT_FAR,
+    )
+    if "comparison" in scalar.results
+}  # fmt: skip

@@ -1,0 +1,142 @@
+"""Histograms of genuine and impostor scores, from the counts of verification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from bioeval.results.dataset import about_attrs
+from bioeval.tallies.counts import VerificationTally
+
+# Least and largest number of bins between the smallest and the largest score of a class.
+LEAST_BINS, MOST_BINS = 8, 120
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """The scores of one class.
+
+    Attributes
+    ----------
+    edges : ndarray, shape (b + 1,)
+        In the user's units, increasing.
+    counts : int64 ndarray, shape (b,)
+        Scores in each bin. A bin of distances includes its upper edge, of similarities its lower.
+    total : int
+        All scores of the class, infinite ones (without a bin) included.
+    """
+
+    edges: np.ndarray
+    counts: np.ndarray
+    total: int
+
+    @property
+    def density(self) -> np.ndarray:
+        """Proportion of the class in each bin, over the width of the bin."""
+        widths = np.diff(self.edges)
+        return self.counts / (widths * self.total) if self.total else np.zeros(len(self.counts))
+
+    @property
+    def unplaced(self) -> int:
+        """Infinite scores, which are in no bin."""
+        return self.total - int(self.counts.sum())
+
+
+@dataclass(frozen=True)
+class ScoreHistograms:
+    """The scores of both classes of one system.
+
+    Attributes
+    ----------
+    genuine, impostor : Histogram
+    about : Dataset
+        Attempts of both classes; its attributes are the provenance of the scores.
+    """
+
+    genuine: Histogram
+    impostor: Histogram
+    about: xr.Dataset
+
+
+def score_histograms(tally: VerificationTally) -> ScoreHistograms:
+    """Return the histograms of the scores that a tally of verification counts."""
+    kind = tally.about.kind
+    genuine, impostor = _genuine(tally, kind), _impostor(tally, kind)
+    attempts = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
+    about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "", ()))
+    return ScoreHistograms(genuine, impostor, about)
+
+
+def _bins(values: int, spread: float, span: float) -> int:
+    """Return the number of bins by the rule of Freedman and Diaconis."""
+    if values < 2 or not spread > 0 or not span > 0:
+        return LEAST_BINS
+    width = 2 * spread / values ** (1 / 3)
+    return int(np.clip(np.ceil(span / width), LEAST_BINS, MOST_BINS))
+
+
+def _user(edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Histogram:
+    if kind == "similarity":
+        edges, counts = 0.0 - edges[::-1], counts[::-1]
+    return Histogram(edges, counts.astype(np.int64), total)
+
+
+def _genuine(tally: VerificationTally, kind: str) -> Histogram:
+    scores = tally.genuine
+    finite = scores[np.isfinite(scores)].astype(np.float64)
+    if not len(finite):
+        return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), len(scores))
+    low, high = float(finite[0]), float(finite[-1])
+    q1, q3 = finite[len(finite) // 4], finite[(3 * len(finite)) // 4]
+    bins = _bins(len(finite), float(q3 - q1), high - low)
+    if high > low:
+        edges = np.linspace(low, high, bins + 1)
+    else:
+        half = _half_width(tally, low)
+        edges = np.array([low - half, low + half])
+    below = np.searchsorted(finite, edges, side="right")
+    below[0] = 0  # the first bin includes its lower edge
+    return _user(edges, np.diff(below), len(scores), kind)
+
+
+def _impostor(tally: VerificationTally, kind: str) -> Histogram:
+    """Join whole cells into bins, so that every count is exact."""
+    cells = tally.impostor
+    if not cells.counts.any():
+        return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
+    if len(cells.counts) == 1:
+        (value,) = _edges(tally, np.array([cells.first]))
+        half = _half_width(tally, float(value))
+        return _user(np.array([value - half, value + half]), cells.counts, cells.total, kind)
+    before = np.cumsum(cells.counts)
+    n = int(before[-1])
+    q1, q3 = (int(np.searchsorted(before, part * n)) for part in (0.25, 0.75))
+    bins = _bins(n, float(max(q3 - q1, 1)), float(len(cells.counts)))
+    step = max(1, -(-len(cells.counts) // bins))
+    starts = np.arange(0, len(cells.counts), step)
+    counts = np.add.reduceat(cells.counts, starts)
+    # Cells are numbered by their upper edges; the first bin begins at the lower edge of its first.
+    numbers = cells.first - 1 + np.append(starts, starts[-1] + step)
+    return _user(_edges(tally, numbers), counts, cells.total, kind)
+
+
+def _edges(tally: VerificationTally, numbers: np.ndarray) -> np.ndarray:
+    """Return the upper edges of cells, up to the largest float."""
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        edges = np.ldexp(numbers.astype(np.float64), tally.impostor.exponent)
+    return np.clip(edges, -largest, largest)
+
+
+def _half_width(tally: VerificationTally, value: float) -> float:
+    """Return half the width of a bin of equal scores."""
+    finite = tally.genuine[np.isfinite(tally.genuine)].astype(np.float64)
+    ends = [value, *finite[:1], *finite[-1:]]
+    if len(tally.impostor.counts):
+        first = tally.impostor.first
+        numbers = np.array([first, first + len(tally.impostor.counts) - 1])
+        ends += _edges(tally, numbers).tolist()
+    span = max(ends) - min(ends)
+    return float(span / 100 if span > 0 else max(abs(value), 1.0) / 100)

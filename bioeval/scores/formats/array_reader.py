@@ -1,0 +1,274 @@
+"""Reading a file of arrays (.npz, .mat): a matrix, top-K lists, a list of pairs or embeddings."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.embeddings import METRICS, as_embeddings, pair_distances
+from bioeval.scores.formats.archive import Arrays
+from bioeval.scores.formats.image_lists import read_side
+from bioeval.scores.formats.lfw import FoundPairs, find_pairs, read_lfw_pairs
+from bioeval.scores.formats.missing_arrays import no_labels, nothing_found
+from bioeval.scores.formats.named_arrays import NamedArrays, Sides
+from bioeval.scores.formats.npz_layout import IMAGE_NUMBER, check_schema
+from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.pair_arrays import folds_of_pairs, read_pairs
+from bioeval.scores.formats.top_k import from_zero
+from bioeval.scores.labelled_matrix import KINDS
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.top_k import TopKScores
+
+
+def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
+    """Read scores, lists or embeddings, whichever the file holds or the options name."""
+    check_schema(file)
+    named = NamedArrays(file, options)
+    if options.indices_key is not None or _holds_lists_alone(file, options):
+        return _read_lists(named)
+    named.refuse("anything but a top-K list", "first_index")
+    if options.embeddings_key is not None and options.scores_key is not None:
+        raise DataError(
+            f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
+        )
+    has_scores = options.scores_key is not None or "scores" in file
+    has_embeddings = options.embeddings_key is not None or "embeddings" in file
+    if has_scores and has_embeddings and not (options.scores_key or options.embeddings_key):
+        raise DataError(
+            f"{file.path}: holds both scores and embeddings; choose by "
+            f"{say('scores_key', 'scores')} or {say('embeddings_key', 'embeddings')}"
+        )
+    if options.embeddings_key is not None or not has_scores and has_embeddings:
+        return _read_embeddings(named)
+    if not has_scores:
+        raise DataError(nothing_found(file))
+    key = named.key("scores_key", "scores") or ""
+    shape = file.headers[key].shape
+    if len(shape) == 1:
+        return _read_pair_list(named, key)
+    if len(shape) != 2:
+        raise DataError(
+            f"{file.path}: {key!r} has shape {shape}; expected a matrix (probes, gallery), or one "
+            "score a pair"
+        )
+    return _read_matrix(named, key)
+
+
+def _read_matrix(named: NamedArrays, key: str) -> Scores:
+    file = named.file
+    named.refuse("scores", "metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key")
+    m, n = file.headers[key].shape
+    gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
+    mask = named.key("mask_key", "mask")
+    names = ("probe_labels", "labels")
+    probe = named.labels("probe_labels", m, "probes", *names, square=gallery is None and m == n)
+    if probe is None and (mask is None or gallery is not None):
+        raise DataError(no_labels(file, m, n))
+    if gallery is None and m != n and probe is not None:
+        raise DataError(
+            f"{file.path}: {key!r} is {m} x {n}, not square, and there are no gallery labels; "
+            f"name them with {say('gallery_labels_key')}. It holds: {file.listing()}"
+        )
+    sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
+    probe_meta, gallery_meta = named.metadata(sides)
+    scores = Scores(
+        file.read(key),
+        None if probe is None else probe.label,
+        None if gallery is None else gallery.label,
+        mask=None if mask is None else file.read(mask),
+        probe_meta=probe_meta,
+        gallery_meta=None if sides.square else gallery_meta,
+        kind=named.word("kind", "distance", KINDS),
+        nan=named.nan,
+        name=file.path.stem,
+        exclude=named.exclude,
+    )
+    if not named.options.names_arrays and "probe_ids" in file:
+        scores.probe_ids = named.ids("probe_ids", m)
+        scores.gallery_ids = named.ids("gallery_ids", n)
+    if not named.options.lists_pairs:
+        return scores
+    found = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
+    pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
+    pairs.missing = found.missing
+    return pairs
+
+
+# ---------------------------------------------------------------- top-K lists
+
+
+def _holds_lists_alone(file: Arrays, options: ReadOptions) -> bool:
+    named = options.scores_key or options.embeddings_key
+    others = ("scores", "embeddings")
+    return "indices" in file and not named and not any(x in file for x in others)
+
+
+def _read_lists(named: NamedArrays) -> TopKScores:
+    file, options = named.file, named.options
+    named.refuse(
+        "top-K lists",
+        *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
+        *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key"),
+    )
+    key = named.key("indices_key", "indices") or ""
+    lists = file.read(key)
+    if lists.ndim != 2 or lists.dtype.kind not in "iu":
+        raise DataError(
+            f"{file.path}: {key!r} is {lists.shape} {lists.dtype}; expected integers (queries, K), "
+            "the nearest gallery entries of each query"
+        )
+    distances = named.key("scores_key", "distances")
+    n = _gallery_size(file, options)
+    probe = named.labels("probe_labels", len(lists), "queries", "probe_labels")
+    gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels")
+    if probe is None or gallery is None:
+        raise DataError(no_labels(file, len(lists), n))
+    sides = Sides(probe, gallery, len(lists), n, square=False)
+    probe_meta, gallery_meta = named.metadata(sides)
+    return TopKScores(
+        from_zero(lists, n, options.first_index, f"{file.path}: {key!r}"),
+        probe.label,
+        gallery.label,
+        distances=None if distances is None else file.read(distances),
+        kind=named.word("kind", "distance", ("distance", "similarity")),
+        probe_meta=probe_meta,
+        gallery_meta=gallery_meta,
+        name=file.path.stem,
+    )
+
+
+def _gallery_size(file: Arrays, options: ReadOptions) -> int:
+    """Return the number of gallery entries, which of all arrays only their labels show."""
+    if options.gallery_labels is not None:
+        return len(read_side(options.gallery_labels, options).label)
+    side = options.gallery_labels_key or "gallery_labels"
+    if side not in file:
+        if options.gallery_labels_key is not None:
+            file.require("gallery_labels_key", side)
+        raise DataError(
+            f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
+            f"entry, listed or not, as {say('gallery_labels_key')} or a CSV file by "
+            f"{say('gallery_labels')}. It holds: {file.listing()}"
+        )
+    return prod(file.headers[side].shape)
+
+
+# ---------------------------------------------------------------- lists of pairs
+
+
+def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
+    file = named.file
+    named.refuse(
+        "a list of pairs",
+        *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
+        *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "pairs", "names_of"),
+        *("gallery_embeddings", "missing_pairs"),
+    )
+    genuine = named.key("genuine_key", "genuine")
+    if genuine is None:
+        raise DataError(
+            f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores but nothing "
+            f"says which are genuine; name the array of 0 and 1 with {say('genuine_key')}. It "
+            f"holds: {file.listing()}"
+        )
+    return Scores.from_pairs(
+        file.read(key),
+        file.read(genuine),
+        kind=named.word("kind", "distance", KINDS),
+        nan=named.nan,
+        subjects=file.read("subjects") if "subjects" in file else None,
+        folds=file.read("fold") if "fold" in file else None,
+        name=file.path.stem,
+    )
+
+
+def _pairs_to_evaluate(
+    named: NamedArrays, sides: Sides, labels: np.ndarray, meta: dict[str, np.ndarray]
+) -> FoundPairs:
+    """Read the pairs to evaluate: an array of indices, or a list of names."""
+    file, options = named.file, named.options
+    if options.pairs is None:
+        key = named.key("pairs_key") or ""
+        array = file.read(key)
+        where = f"{file.path}: {key!r}"
+        a, b, same = read_pairs(array, where, sides.m, sides.n, itself=sides.square)
+        return FoundPairs(a, b, same, folds_of_pairs(array), 0)
+    if not sides.square:
+        raise DataError(
+            f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
+            "has a gallery of its own"
+        )
+    listed = read_lfw_pairs(options.pairs)
+    if IMAGE_NUMBER not in meta or meta[IMAGE_NUMBER].dtype.kind not in "iu":
+        raise DataError(
+            f"{file.path}: {listed.path.name} numbers the images of each subject, but there are no "
+            f"whole numbers called {IMAGE_NUMBER!r}; name them with "
+            f"{say('meta', f'{IMAGE_NUMBER}=KEY')}. It holds: {file.listing()}"
+        )
+    names = named.names_of_subjects(labels)
+    return find_pairs(listed, names, meta[IMAGE_NUMBER].tolist(), options.missing_pairs or "raise")
+
+
+# ---------------------------------------------------------------- embeddings
+
+
+def _read_embeddings(named: NamedArrays) -> Scores:
+    file = named.file
+    named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings")
+    if named.options.kind not in (None, "distance"):
+        raise DataError(
+            f"{say('kind', named.options.kind)} has no meaning for embeddings; they are compared "
+            "by distances"
+        )
+    key = named.key("embeddings_key", "embeddings") or ""
+    other = named.key("gallery_embeddings_key", "gallery_embeddings")
+    for name in (key, other) if other else (key,):
+        shape = file.headers[name].shape
+        if len(shape) != 2:
+            raise DataError(
+                f"{file.path}: {name!r} has shape {shape}; expected one embedding a row"
+            )
+    m = file.headers[key].shape[0]
+    n = file.headers[other].shape[0] if other else m
+    gallery = None
+    if other:
+        gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
+    names = ("labels", "probe_labels")
+    probe = named.labels("probe_labels", m, "templates", *names, square=other is None)
+    if probe is None or (other and gallery is None):
+        raise DataError(no_labels(file, m, n if other else None))
+    sides = Sides(probe, gallery, m, n, square=other is None)
+    probe_meta, gallery_meta = named.metadata(sides, plain=True)
+    metric = named.word("metric", "cosine", METRICS)
+    mask = named.key("mask_key", "mask")
+    left = as_embeddings(file.read(key), f"{file.path}: {key}")
+    right = as_embeddings(file.read(other), f"{file.path}: {other}") if other else None
+    if not named.options.lists_pairs:
+        return Scores.from_embeddings(
+            left,
+            probe.label,
+            right,
+            None if gallery is None else gallery.label,
+            metric=metric,
+            nan=named.nan,
+            mask=None if mask is None else file.read(mask),
+            probe_meta=probe_meta,
+            gallery_meta=gallery_meta if other else None,
+            name=file.path.stem,
+            exclude=named.exclude,
+        )
+    named.refuse("a list of pairs", "mask_key")
+    found = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
+    who = [probe.label[found.a], (gallery or probe).label[found.b]]
+    pairs = Scores.from_pairs(
+        pair_distances(left, left if right is None else right, found.a, found.b, metric),
+        who[0] == who[1] if found.same is None else found.same,
+        nan=named.nan,
+        subjects=np.column_stack(who),
+        folds=found.fold,
+        name=file.path.stem,
+    )
+    pairs.missing = found.missing
+    return pairs

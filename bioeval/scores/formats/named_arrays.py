@@ -1,0 +1,219 @@
+"""Which array of a file is which: as an option names it, or under the layout's own name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bioeval.base.errors import DataError, require_choice
+from bioeval.scores.formats.archive import Arrays
+from bioeval.scores.formats.csv import Labels
+from bioeval.scores.formats.image_lists import labels_of_names, read_side
+from bioeval.scores.formats.npz_layout import NAMES, RESERVED
+from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.labelled_matrix import NAN_POLICIES
+
+_PREFIXES = ("probe_", "gallery_")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The labels of both sides of a comparison, and the number of templates of each.
+
+    Attributes
+    ----------
+    probe, gallery : Labels or None
+    m, n : int
+        Number of probes and of gallery templates.
+    square : bool
+        Whether the same templates are on both sides (all-against-all).
+    """
+
+    probe: Labels | None
+    gallery: Labels | None
+    m: int
+    n: int
+    square: bool
+
+    def count(self, side: int) -> int:
+        """Return the number of templates of side 0 (probe) or 1 (gallery)."""
+        return self.n if side else self.m
+
+
+@dataclass
+class NamedArrays:
+    """The arrays of one file, found by the options of reading.
+
+    Attributes
+    ----------
+    file : Arrays
+    options : ReadOptions
+    used : set of str
+        Arrays with a role, which are not metadata.
+    """
+
+    file: Arrays
+    options: ReadOptions
+    used: set[str] = field(default_factory=set)
+
+    def key(self, option: str, *native: str) -> str | None:
+        """Return the array that an option names, or the first of the layout's names present."""
+        wanted = getattr(self.options, option)
+        if wanted is not None:
+            self.file.require(option, wanted)
+            self.used.add(wanted)
+            return wanted
+        found = next((name for name in native if name in self.file), None)
+        if found is not None:
+            self.used.add(found)
+        return found
+
+    def refuse(self, what: str, *names: str) -> None:
+        """Raise if one of these options is given; they have no meaning for `what`."""
+        given = self.options.given()
+        for name in names:
+            if name in given:
+                raise DataError(f"{self.file.path}: {say(name)} has no meaning for {what}")
+
+    def labels(
+        self, side: str, count: int, what: str, *native: str, square: bool = False
+    ) -> Labels | None:
+        """Read the labels of a side from the array or the CSV file that holds them."""
+        options = self.options
+        names = [side] if side == "gallery_labels" else [side, "labels"]
+        given = [n for name in names for n in (name, f"{name}_key") if getattr(options, n)]
+        if len(given) > 1:
+            raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
+        if given and not given[0].endswith("_key"):
+            path = getattr(options, given[0])
+            if str(path) in self.file and not path.exists():
+                raise DataError(
+                    f"{self.file.path}: {say(given[0], str(path))} is a CSV file, and there is no "
+                    f"such file; {str(path)!r} is an array in the file: name it with "
+                    f"{say(given[0] + '_key', str(path))}"
+                )
+            labels = read_side(path, options, options.meta if square else None)
+            labels.expect(count, what)
+            return labels
+        key = self.key(given[0] if given else f"{side}_key", *native)
+        if key is None:
+            return None
+        shape = self.file.headers[key].shape
+        if shape != (count,):
+            raise DataError(
+                f"{self.file.path}: the labels {key!r} have shape {shape}; expected ({count},), "
+                f"one for each of the {count} {what}. It holds: {self.file.listing()}"
+            )
+        array = self.file.read(key)
+        if options.names_of is not None:
+            where = f"{self.file.path}: {key!r}"
+            return labels_of_names(array, options.names_of, where, self.file.path)
+        return Labels(self.file.path, array, {}, True)
+
+    def metadata(
+        self, sides: Sides, plain: bool = False
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Read the metadata of probe and gallery: by prefix, and as options name them.
+
+        With `plain`, arrays without a prefix are the probes' metadata as well (embeddings).
+        """
+        both: tuple[dict, dict] = (
+            {} if sides.probe is None else dict(sides.probe.meta),
+            {} if sides.gallery is None else dict(sides.gallery.meta),
+        )
+        foreign = self.options.names_arrays
+        for key, header in self.file.headers.items():
+            if key in RESERVED | self.used or len(header.shape) != 1:
+                continue
+            side = next((i for i in (0, 1) if key.startswith(_PREFIXES[i])), None)
+            count = sides.count(side or 0)
+            fits = header.shape == (count,) and not (side == 1 and sides.square)
+            if side is None:
+                if plain and fits and not header.is_pickled:
+                    both[0][key] = self.file.read(key)
+            elif fits and not (foreign and header.is_pickled):
+                both[side][key.partition("_")[2]] = self.file.read(key)
+            elif not foreign and side == 1 and sides.square:
+                raise DataError(
+                    f"{self.file.path}: there are gallery metadata, {key!r}, but no gallery_labels"
+                )
+            elif not foreign:
+                raise DataError(
+                    f"{self.file.path}: the metadata {key!r} have shape {header.shape}; expected "
+                    f"({count},), one a template"
+                )
+        if not (sides.square and (self.options.labels or self.options.probe_labels)):
+            for name, key in self.options.meta.items():
+                self._named_metadata(name, key, both, sides)
+        return both
+
+    def _named_metadata(self, name: str, key: str, both: tuple[dict, dict], sides: Sides) -> None:
+        """Read the metadata column `name` from the array `key`, or from its two prefixed forms."""
+        if sides.square:
+            places = [(0, name, key if key in self.file else f"probe_{key}")]
+        elif name.startswith(_PREFIXES):
+            side = 0 if name.startswith("probe_") else 1
+            places = [(side, name.removeprefix(_PREFIXES[side]), key)]
+        else:
+            places = [(side, name, f"{prefix}{key}") for side, prefix in enumerate(_PREFIXES)]
+            if not any(k in self.file for *_, k in places):
+                self.file.require("meta", key)
+                raise DataError(
+                    f"{self.file.path}: {key!r} is given for {name!r}, but probes and gallery "
+                    f"differ; say probe_{name}={key} and gallery_{name}=... "
+                    f"({say('meta')})"
+                )
+        for side, column, where in places:
+            self.file.require("meta", where if where in self.file else key)
+            if self.file.headers[where].shape != (sides.count(side),):
+                raise DataError(
+                    f"{self.file.path}: {where!r}, for {name!r}, has shape "
+                    f"{self.file.headers[where].shape}; expected ({sides.count(side)},)"
+                )
+            for other in [k for k in both[side] if where in (k, f"{_PREFIXES[side]}{k}")]:
+                del both[side][other]
+            both[side][column] = self.file.read(where)
+
+    def names_of_subjects(self, labels: np.ndarray) -> list[str]:
+        """Return labels as text; whole numbers index the array of names where there is one."""
+        header = self.file.headers.get(NAMES)
+        listed = header is not None and header.dtype.kind == "U" and len(header.shape) == 1
+        known = header.shape[0] if listed and header is not None else 0
+        if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < known:
+            return self.file.read(NAMES)[labels].tolist()
+        return [str(label) for label in labels.tolist()]
+
+    def ids(self, key: str, count: int) -> np.ndarray:
+        """Read template identities, one for each of `count` templates."""
+        ids = self.file.read(key)
+        if ids.shape != (count,) or ids.dtype.kind not in "iu":
+            raise DataError(
+                f"{self.file.path}: {key!r} is {ids.shape} {ids.dtype}; expected ({count},) int64"
+            )
+        return ids.astype(np.int64)
+
+    def word(self, name: str, default: str, accepted: tuple[str, ...]) -> str:
+        """Return an option, or the word in the file, or the default."""
+        given = getattr(self.options, name)
+        if given is not None:
+            if isinstance(given, str):
+                require_choice(name, given, accepted)
+            return given
+        if name not in self.file:
+            return default
+        word = self.file.text(name)
+        require_choice(f"{self.file.path}: {name}", word, accepted)
+        return word
+
+    @property
+    def nan(self) -> str:
+        """What a failed comparison means."""
+        return self.word("nan", "raise", NAN_POLICIES)
+
+    @property
+    def exclude(self) -> list[str]:
+        """The metadata columns by which the file excludes pairs, in the layout's own files."""
+        if self.options.names_arrays or "exclude" not in self.file:
+            return []
+        return np.atleast_1d(self.file.read("exclude")).astype(str).tolist()

@@ -1,0 +1,106 @@
+"""The registry of formats: every file that is read into scores, and those that are written.
+
+A new format is one file beside this one that defines a ``FORMAT``, and one line in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.formats import mat, npy, npz, pair_lists, top_k
+from bioeval.scores.formats.csv import matrix_advice
+from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.matrix import Scores
+
+#: All formats. Where several recognise a file, the first one reads it.
+FORMATS: tuple[Format, ...] = (
+    npz.FORMAT,
+    npy.FORMAT,
+    pair_lists.FORMAT,
+    mat.FORMAT,
+    top_k.FORMAT,
+)
+
+#: Every suffix that promises a format, in the order of the registry.
+SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
+
+
+def read(path: str | os.PathLike[str], options: ReadOptions) -> Scores:
+    """Read a file by the format that its content shows.
+
+    Raises
+    ------
+    DataError
+        Naming the file, whatever is wrong with it.
+    """
+    place = existing_file(path)
+    form = recognise(place, options)
+    try:
+        options.allow(form.expected, form.options)
+        with guarded(place, expected=form.expected):
+            scores = form.read(place, options)
+        return scores.excluding(*options.exclude) if options.exclude else scores
+    except DataError as error:
+        if str(place) in str(error):
+            raise
+        raise error.preceded_by(f"{place}: ") from error.__cause__
+
+
+def recognise(path: Path, options: ReadOptions) -> Format:
+    """Return the format of a file by its content, when its name does not contradict."""
+    found = Found(path, content(path), options)
+    promised = [form for form in FORMATS if found.suffix in form.suffixes]
+    form = next((form for form in promised or FORMATS if form.recognise(found)), None)
+    if form is not None:
+        return form
+    listed = listing(SUFFIXES)
+    if found.content == "text" and not promised:
+        needs = "; ".join(form.needs for form in FORMATS if form.needs)
+        advice = matrix_advice(path)
+        raise DataError(f"{path}: is text; expected {listed}; {needs}{advice and f'. It {advice}'}")
+    actual = next((form for form in FORMATS if form.recognise(found)), None)
+    if not promised or actual is None and found.content != "text":
+        raise DataError(f"{path}: is {found.content}; expected {listed}")
+    looks, advice = "text", "write the file again"
+    if actual is not None and found.content != "text":
+        looks, advice = actual.looks, f"if that is right, name it {path.stem}{actual.suffixes[0]}"
+    raise DataError(
+        f"{path}: is named {path.suffix} but holds {looks}; expected {promised[0].looks}; {advice}"
+    )
+
+
+def written_formats() -> list[Format]:
+    """Return the formats that can be written."""
+    return [form for form in FORMATS if form.written]
+
+
+def format_to_write(path: Path) -> Format:
+    """Return the format that the suffix of a file to write names."""
+    for form in written_formats():
+        if path.suffix in form.suffixes:
+            return form
+    suffixes = [form.suffixes[0] for form in written_formats()]
+    raise DataError(
+        f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(suffixes)}."
+        f"{nearest_name(path.suffix, suffixes)}"
+    )
+
+
+def listing(words: Sequence[str]) -> str:
+    """Join words as ``".npz, .npy or .csv"``."""
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def documented() -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield the rows of the table in ``docs/formats.md``: a format, and what is done with it."""
+    for form in FORMATS:
+        flags = dict.fromkeys(FLAGS[name] for name in form.options)
+        everything = set(flags) == {flag for name, flag in FLAGS.items() if name != "exclude"}
+        options = "all" if everything else ", ".join(f"`{flag}`" for flag in flags)
+        yield form.name, form.holds, "yes", form.written or "no", options

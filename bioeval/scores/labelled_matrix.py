@@ -1,0 +1,374 @@
+"""A matrix of values with the labels of both sides, its selections, and its rows.
+
+The values stay as they are (never copied, never converted) and are read in blocks of rows. A
+template has an identity, a number: by it no template is compared with itself, in a square matrix
+and in any selection of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
+from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
+from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.labels import Codes, as_labels, as_meta, digest
+
+# A matrix of distances between embeddings is made if it takes no more bytes than this.
+MEMORY_LIMIT = 1 << 30
+
+KINDS = ("distance", "similarity", "order")
+NAN_POLICIES = ("raise", "reject", "exclude")
+
+
+class LabelledMatrix:
+    """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
+
+    def __init__(
+        self,
+        values: Any,
+        probe_labels: Any = None,
+        gallery_labels: Any = None,
+        *,
+        kind: str = "distance",
+        nan: str = "raise",
+        mask: Any = None,
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        exclude: Sequence[str] = (),
+    ):
+        require_choice("kind", kind, KINDS)
+        require_choice("nan", nan, NAN_POLICIES)
+        self.kind, self.nan, self.name = kind, nan, name
+        self._base = as_values(values)
+        self.origin = ""
+        self.memory_limit = MEMORY_LIMIT
+        self._rows: np.ndarray | None = None
+        self._columns: np.ndarray | None = None
+        m, n = self._base.shape
+        self._mask = None if mask is None else as_mask(mask, (m, n))
+        self.labelled = probe_labels is not None
+        if not self.labelled:
+            self._init_from_mask(gallery_labels)
+        elif gallery_labels is None:
+            self._init_square(probe_labels, gallery_meta)
+        else:
+            self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
+            self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")), n)
+            self.probe_ids = np.arange(n, n + m, dtype=np.int64)
+            self.gallery_ids = np.arange(n, dtype=np.int64)
+        self.probe_meta = as_meta(probe_meta, m, "probe_meta")
+        square = self.probe_ids is self.gallery_ids
+        self.gallery_meta = self.probe_meta if square else as_meta(gallery_meta, n, "gallery_meta")
+        if self.labelled:
+            self.codes = Codes(self.probe_labels, self.gallery_labels)
+        self.exclude = self._as_columns(exclude)
+
+    def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
+        """Return names of metadata columns that both sides have."""
+        names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        known = [name for name in self.probe_meta if name in self.gallery_meta]
+        for name in names:
+            if name not in known:
+                side = "gallery" if name in self.probe_meta else "probe"
+                raise DataError(
+                    f"exclude names {name!r}, which is not in the {side} metadata; "
+                    f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
+                    f"{nearest_name(str(name), known)}"
+                )
+        if names and not self.labelled:
+            raise DataError("exclude needs labels: a mask alone does not say who is who")
+        return tuple(dict.fromkeys(names))
+
+    def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:
+        m, n = self._base.shape
+        if m != n:
+            raise DataError(
+                f"the scores have shape ({m}, {n}), which is not square; without gallery_labels "
+                "the same templates are on both sides. Give gallery_labels for a "
+                "probe-against-gallery matrix"
+            )
+        if gallery_meta is not None:
+            raise DataError(
+                f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
+            )
+        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
+        self.gallery_labels = self.probe_labels
+        self.probe_ids = self.gallery_ids = np.arange(n, dtype=np.int64)
+
+    def _init_from_mask(self, gallery_labels: Any) -> None:
+        if self._mask is None:
+            raise DataError(
+                f"{Argument('probe_labels')} is missing; labels can be left out only with a mask"
+            )
+        if gallery_labels is not None:
+            raise DataError(
+                f"{Argument('gallery_labels')} is given without {Argument('probe_labels')}; "
+                "expected both"
+            )
+        m, n = self._base.shape
+        square = m == n and not self._mask.diagonal().any()
+        probe, gallery, self._mask_is_consistent = subjects_of_mask(self._mask, square)
+        self.probe_labels, self.gallery_labels = probe, gallery
+        self.codes = Codes(probe, gallery)
+        self.gallery_ids = np.arange(n, dtype=np.int64)
+        self.probe_ids = self.gallery_ids if square else np.arange(n, n + m, dtype=np.int64)
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of probes and of gallery templates."""
+        return len(self.probe_ids), len(self.gallery_ids)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the values as given."""
+        return np.dtype(self._base.dtype)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values as an array; of a selection, a copy of the selected cells."""
+        if self._rows is None and self._columns is None:
+            return self._base if isinstance(self._base, np.ndarray) else np.asarray(self._base[:])
+        return self.read_rows(0, self.shape[0])
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        """The mask as an array, or None."""
+        return None if self._mask is None else self.read_mask(0, self.shape[0])
+
+    @cached_property
+    def layout(self) -> str:
+        """Either ``"all-against-all"`` or ``"probe-against-gallery"``.
+
+        It is all-against-all where every probe is itself one of the gallery's templates.
+        """
+        if self.probe_ids is self.gallery_ids:
+            return "all-against-all"
+        inside = np.isin(self.probe_ids, self.gallery_ids).all()
+        return "all-against-all" if inside else "probe-against-gallery"
+
+    @property
+    def subjects(self) -> np.ndarray:
+        """The distinct labels of both sides."""
+        present = np.union1d(self.codes.probe, self.codes.gallery)
+        return self.codes.values[present]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Shape, dtype, kind and a digest of the labels: enough to detect other data."""
+        m, n = self.shape
+        labels = digest(self.probe_labels, self.gallery_labels)
+        return f"{m}x{n} {self.dtype.name} {self.kind} labels:{labels}"
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        who = f"{len(self.subjects)} subjects, " if self.labelled else ""
+        what = f"{self.layout}, {m} x {n} {self.dtype} {self.kind}"
+        return f"<Scores {what}, {who}nan={self.nan!r}>"
+
+    # ---------------------------------------------------------------- views
+
+    def excluding(self, *columns: str) -> Self:
+        """Leave out pairs of one subject with the same value in any of these metadata columns.
+
+        Parameters
+        ----------
+        *columns : str
+            As for `exclude` of :class:`Scores`; none takes all pairs in again.
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> meta = {"session": [1, 1, 2, 1]}
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "a", "b"], probe_meta=meta)
+        >>> int(be.verification(scores).genuine_attempts)
+        6
+        >>> int(be.verification(scores.excluding("session")).genuine_attempts)
+        4
+        """
+        view = self.select()
+        view.exclude = self._as_columns(columns)
+        return view
+
+    def masked(self, mask: np.ndarray) -> Self:
+        """Return a view with another mask, uint8, of the shape of the base."""
+        view = self.select()
+        view._mask = as_mask(mask, self._base.shape)
+        return view
+
+    def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Say which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
+        found = np.zeros(len(i), dtype=bool)
+        for name in self.exclude:
+            codes = Codes(self.probe_meta[name], self.gallery_meta[name])
+            found |= codes.probe[i] == codes.gallery[j]
+        return found & (self.codes.probe[i] == self.codes.gallery[j]) if self.exclude else found
+
+    def select(self, probes: Any = None, gallery: Any = None) -> Self:
+        """Take some probes and some gallery templates, without copying any score.
+
+        Parameters
+        ----------
+        probes, gallery : array_like of int or bool, optional
+            Indices (or a boolean choice) of rows and of columns, in the order wanted. None
+            keeps all.
+
+        Returns
+        -------
+        Scores
+            A view that keeps template identities: a template on both sides stays
+            excluded from comparison with itself, also where the view is not square. Its layout
+            is all-against-all while every probe is itself in the gallery, and
+            probe-against-gallery otherwise, which decides the impostors of open-set
+            identification.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+        >>> scores.select(probes=[1, 3], gallery=[0, 1, 2]).shape
+        (2, 3)
+        """
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        for found in ("fingerprint", "layout"):  # cached, of the whole
+            view.__dict__.pop(found, None)
+        view.codes = object.__new__(Codes)
+        view.codes.__dict__.update(self.codes.__dict__)
+        if probes is not None:
+            index = as_index(probes, self.shape[0], "probes")
+            view._rows = self.base_rows(index)
+            view.probe_ids = self.probe_ids[index]
+            view.probe_labels = self.probe_labels[index]
+            view.probe_meta = {k: v[index] for k, v in self.probe_meta.items()}
+            view.codes.probe = self.codes.probe[index]
+        if gallery is not None:
+            index = as_index(gallery, self.shape[1], "gallery")
+            if len(np.unique(index)) != len(index):
+                raise DataError("gallery selects a template more than once")
+            view._columns = self.base_columns(index)
+            view.gallery_ids = self.gallery_ids[index]
+            view.gallery_labels = self.gallery_labels[index]
+            view.gallery_meta = {k: v[index] for k, v in self.gallery_meta.items()}
+            view.codes.gallery = self.codes.gallery[index]
+        return view
+
+    def with_mask(self, mask: Any) -> Self:
+        """Return a view with another mask, an array or an object read by rows like one.
+
+        Its rows and columns are those of this view.
+        """
+        view = self.select()
+        if self._rows is not None or self._columns is not None:
+            view._base = _Selected(self)
+            view._rows = view._columns = None
+        view._mask = mask
+        return view
+
+    @property
+    def base(self) -> Any:
+        """The values as they were given, of which a selection is a view."""
+        return self._base
+
+    @property
+    def streams(self) -> bool:
+        """Whether the rows are computed from embeddings each time they are read."""
+        return isinstance(self._base, EmbeddingSource)
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether reading rows copies nothing: all of an array of floats as kernels want it."""
+        base = self._base
+        plain = isinstance(base, np.ndarray) and base.dtype in (np.float32, np.float64)
+        plain = plain and base.flags.c_contiguous and base.dtype.isnative
+        whole = self._rows is None and self._columns is None
+        return plain and whole and self.kind != "similarity"
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether a mask was given."""
+        return self._mask is not None
+
+    @property
+    def selects_columns(self) -> bool:
+        """Whether only some columns of the base, or another order of them, are meant."""
+        return self._columns is not None
+
+    @property
+    def selects_rows(self) -> bool:
+        """Whether only some rows of the base, or another order of them, are meant."""
+        return self._rows is not None
+
+    def base_rows(self, index: np.ndarray) -> np.ndarray:
+        """Return the rows of the base at these places."""
+        return index if self._rows is None else self._rows[index]
+
+    def base_columns(self, index: np.ndarray) -> np.ndarray:
+        """Return the columns of the base at these places."""
+        return index if self._columns is None else self._columns[index]
+
+    def same_both_ways(self, i: np.ndarray, j: np.ndarray) -> bool:
+        """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values, NaN included."""
+        if isinstance(self._base, EmbeddingSource):
+            return not callable(self._base.metric)  # the named metrics are symmetric
+        if not isinstance(self._base, np.ndarray):
+            return False
+        rows, columns = self.base_rows(i), self.base_columns(j)
+        back_rows, back_columns = self.base_rows(j), self.base_columns(i)
+        a, b = self._base[rows, columns], self._base[back_rows, back_columns]
+        return bool(((a == b) | ((a != a) & (b != b))).all())
+
+    # ---------------------------------------------------------------- reading
+
+    def require_matrix(self) -> None:
+        """Raise :class:`ProtocolError` where only a part of the scores is there (top-K lists)."""
+
+    def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the raw values of rows ``low:high``, with the columns in `order`."""
+        columns = self._columns if order is None else self.base_columns(order)
+        return read_block(self._base, self._rows, low, high, columns)
+
+    def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the mask of rows ``low:high``, with the columns in `order`."""
+        columns = self._columns if order is None else self.base_columns(order)
+        return read_block(self._mask, self._rows, low, high, columns)
+
+    @property
+    def row_chunk(self) -> int:
+        """The number of rows that a chunked source stores together; 1 for arrays."""
+        chunks = getattr(self._base, "chunks", None)
+        if not chunks or self._rows is not None:
+            return 1
+        first = chunks[0]
+        return int(first[0] if isinstance(first, tuple) else first)
+
+    @property
+    def derives_subjects(self) -> bool:
+        """Whether identification has subjects to work with: labels, or a consistent mask."""
+        return self.labelled or self._mask_is_consistent
+
+
+class _Selected:
+    """A selection read by rows like an array, so that it can have a mask of its own."""
+
+    ndim = 2
+
+    def __init__(self, scores: LabelledMatrix):
+        self.scores, self.shape, self.dtype = scores, scores.shape, scores.dtype
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        index = np.arange(self.shape[0])[rows]
+        base, columns = self.scores.base, self.scores._columns
+        return read_block(base, self.scores.base_rows(index), 0, len(index), columns)

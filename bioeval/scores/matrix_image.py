@@ -1,0 +1,143 @@
+"""A score matrix reduced to a picture, sorted by subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.scores.arrays import IGNORE
+from bioeval.scores.matrix import PairScores, Scores
+
+# Values read at a time.
+BLOCK_VALUES = 1 << 19
+
+EXCLUDED, FAILED, INFINITE = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class MatrixImage:
+    """A score matrix, reduced to pixels.
+
+    Attributes
+    ----------
+    image : ndarray
+        Mean of the finite scores under each pixel; NaN where there is none. Rows are probes and
+        columns gallery templates, both sorted by subject.
+    state : uint8 ndarray
+        The pixels without a finite score: 1 no comparison (the diagonal of all-against-all,
+        masked cells), 2 failed comparisons (NaN), 3 infinite scores; else 0.
+    rows, columns : int64 ndarray
+        The template at each place.
+    row_edges, column_edges : int64 ndarray
+        Where the pixels begin and end, in templates.
+    row_labels, column_labels : ndarray
+        The subject at each place.
+    kind, layout : str
+        Of the scores.
+    name : str or None
+    subjects : int or None
+        Number of subjects; None for scores without labels.
+    """
+
+    image: np.ndarray
+    state: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    row_edges: np.ndarray
+    column_edges: np.ndarray
+    row_labels: np.ndarray
+    column_labels: np.ndarray
+    kind: str
+    name: str | None
+    layout: str
+    subjects: int | None
+
+
+def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
+    """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows.
+
+    Raises
+    ------
+    ProtocolError
+        If the scores are fixed pairs.
+    DataError
+        If they are not Scores.
+    """
+    if isinstance(scores, PairScores):
+        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
+    if not isinstance(scores, Scores):
+        raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
+    rows, columns = _order(scores)
+    row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
+    image, state = _reduce(scores, rows, columns, row_edges, column_edges)
+    return MatrixImage(
+        image=image,
+        state=state,
+        rows=rows,
+        columns=columns,
+        row_edges=row_edges,
+        column_edges=column_edges,
+        row_labels=scores.probe_labels[rows],
+        column_labels=scores.gallery_labels[columns],
+        kind=scores.kind,
+        name=scores.name,
+        layout=scores.layout,
+        subjects=len(scores.subjects) if scores.labelled else None,
+    )
+
+
+def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns sorted by subject, the subjects that are not enrolled last."""
+    probe, gallery = scores.codes.probe, scores.codes.gallery
+    columns = np.argsort(gallery, kind="stable")
+    if probe is gallery:
+        return columns, columns
+    absent = ~np.isin(probe, gallery)
+    return np.lexsort((np.arange(len(probe)), probe, absent)), columns
+
+
+def _edges(length: int, pixels: int) -> np.ndarray:
+    number = min(length, pixels)
+    return np.floor(np.linspace(0, length, number + 1)).astype(np.int64)
+
+
+def _reduce(
+    scores: Scores,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    row_edges: np.ndarray,
+    column_edges: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of the finite scores under each pixel, and the state of the others.
+
+    Rows are read in the order in which they are stored.
+    """
+    shape = (len(row_edges) - 1, len(column_edges) - 1)
+    total, finite, failed, infinite = (np.zeros(shape) for _ in range(4))
+    place = np.empty(len(rows), dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    pixel = np.searchsorted(row_edges, place, side="right") - 1
+    starts = column_edges[:-1]
+    step = max(1, BLOCK_VALUES // len(columns))
+    step = max(scores.row_chunk, step // scores.row_chunk * scores.row_chunk)
+    for low in range(0, len(rows), step):
+        high = min(low + step, len(rows))
+        values = scores.read_rows(low, high, columns).astype(np.float64)
+        compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
+        if scores.mask is not None:
+            compared &= scores.read_mask(low, high, columns) != IGNORE
+        at = pixel[low:high]
+        good = compared & np.isfinite(values)
+        for out, what in (
+            (total, np.where(good, values, 0.0)),
+            (finite, good),
+            (failed, compared & np.isnan(values)),
+            (infinite, compared & np.isinf(values)),
+        ):
+            np.add.at(out, at, np.add.reduceat(what.astype(np.float64), starts, axis=1))
+    with np.errstate(invalid="ignore"):
+        image = total / np.where(finite > 0, finite, np.nan)
+    state = np.where(infinite > 0, INFINITE, np.where(failed > 0, FAILED, EXCLUDED))
+    return image, np.where(finite > 0, 0, state).astype(np.uint8)

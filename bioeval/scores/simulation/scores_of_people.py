@@ -1,0 +1,280 @@
+"""Simulated scores and embeddings of people whose true error rates are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.random import RandomState, Stream
+from bioeval.scores.embeddings import Metric
+from bioeval.scores.matrix import Scores
+from bioeval.scores.simulation.gaussian_scores import GaussianScores
+from bioeval.scores.simulation.population import (
+    BLOCK,
+    SCORES,
+    Census,
+    Counts,
+    Design,
+    Population,
+    draw_embeddings,
+)
+
+MODELS = ("gaussian-embeddings", "gaussian-scores")
+
+
+def simulate(
+    subjects: int = 100,
+    templates: Counts = 10,
+    *,
+    model: str = "gaussian-embeddings",
+    layout: str = "all-against-all",
+    probes: Counts | None = None,
+    unenrolled: int | float = 0,
+    kind: str = "distance",
+    dimensions: int | None = None,
+    between: float | None = None,
+    within: Any = None,
+    metric: Metric | None = None,
+    sessions: int | None = None,
+    session_sd: float | None = None,
+    cameras: int | None = None,
+    camera_sd: float | None = None,
+    d_prime: float | None = None,
+    genuine_sd: float | None = None,
+    random_state: RandomState = 0,
+) -> Scores:
+    """Simulate the scores of a population whose true rates are known.
+
+    Parameters
+    ----------
+    subjects : int
+        Number of enrolled subjects.
+    templates : int, (low, high) or list of int
+        Templates of each subject: the same number for all; a tuple of two, from which each
+        subject's number is drawn, both ends included; or a list with each subject's number.
+    model : {"gaussian-embeddings", "gaussian-scores"}
+        ``"gaussian-embeddings"``: each person is a cloud of points, and points are compared.
+        Attempts of one person are correlated, as they are in real data.
+        ``"gaussian-scores"``: every score is drawn by itself, genuine and impostor scores from
+        a normal distribution each. Every rate then has a closed form.
+    layout : {"all-against-all", "probe-against-gallery"}
+    probes : int, (low, high) or list of int
+        Probes of each person, for probe-against-gallery; given as `templates` is, a list with
+        the enrolled subjects first. 5 unless given.
+    unenrolled : int or float
+        People who only probe, for probe-against-gallery: their number, or a fraction of
+        `subjects` (at least one then). They come on top of the subjects and are never in the
+        gallery.
+    kind : {"distance", "similarity"}
+        ``"similarity"`` for gaussian-scores only: the exact mirror image of the distances.
+    dimensions : int
+        Of the embeddings; 16 unless given. This and the next three: gaussian-embeddings only.
+    between : float
+        Standard deviation of the persons' centres, in each dimension; 1 unless given.
+    within : float or list of float
+        Standard deviation of a person's templates around the centre, in each dimension; 0.6
+        unless given. A list gives each person's own (goats are large, sheep are small).
+    metric : str or callable
+        As for :meth:`Scores.from_embeddings`; ``"l2"`` unless given.
+    sessions : int
+        Number of days on which everyone was seen; adds the metadata column ``session``, from 1.
+        All against all, a person's templates take the sessions in turn. In probe-against-gallery
+        session 1 enrols and the later sessions probe.
+    session_sd : float
+        Standard deviation of the person's offset of the day, in each dimension; 0.3 unless given.
+        gaussian-embeddings only.
+    cameras : int
+        Number of cameras; adds the metadata column ``camera``, from 1. Cameras are taken in turn
+        within each session, the probes of a person going on where the templates ended.
+    camera_sd : float
+        Standard deviation of a camera's offset, the same for all its pictures, in each dimension;
+        0.3 unless given. gaussian-embeddings only.
+    d_prime : float
+        Decidability: the distance of genuine and impostor mean, over the root of the mean
+        variance; 2 unless given. This and the next: gaussian-scores only.
+    genuine_sd : float
+        Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.
+    random_state : int, None, numpy SeedSequence or numpy Generator
+        The same integer gives the same embeddings, or scores of gaussian-scores, bit for bit on
+        every platform. (Distances of embeddings are computed from them by the metric, and may
+        differ in the last digit.) None gives another population each time.
+
+    Returns
+    -------
+    Scores
+        Labels are integers from 1. The true rates are in ``bioeval.scores.simulation``.
+
+    Raises
+    ------
+    DataError
+        If an argument is outside its range, or belongs to the other model or layout.
+
+    See Also
+    --------
+    simulate_embeddings : the embeddings themselves.
+    bioeval.scores.simulation.gaussian_scores.GaussianScores : true rates of gaussian-scores.
+    bioeval.scores.simulation.gaussian_embeddings.GaussianEmbeddings : those of
+        gaussian-embeddings.
+
+    Notes
+    -----
+    Scores of gaussian-scores are float32, independent from cell to cell, ``(i, j)`` from
+    ``(j, i)`` too; they may be negative, as only their order matters. Sessions and cameras are
+    labels without an effect there.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> be.simulate(subjects=20, templates=4).shape
+    (80, 80)
+
+    Everyone enrols once and probes twice, beside 5 people who are not enrolled:
+
+    >>> scores = be.simulate(
+    ...     20, 1, layout="probe-against-gallery", probes=2, unenrolled=5,
+    ...     model="gaussian-scores", d_prime=3.0, random_state=1,
+    ... )
+    >>> scores.shape
+    (50, 20)
+    """
+    require_choice("model", model, MODELS)
+    require_choice("kind", kind, ("distance", "similarity"))
+    of_embeddings = {
+        "dimensions": dimensions,
+        "between": between,
+        "within": within,
+        "metric": metric,
+        "session_sd": session_sd,
+        "camera_sd": camera_sd,
+    }
+    of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd}
+    foreign = of_scores if model == "gaussian-embeddings" else of_embeddings
+    for name, value in foreign.items():
+        if value is not None:
+            other = MODELS[1] if model == MODELS[0] else MODELS[0]
+            raise DataError(
+                f"{Argument(name)} is {value!r}, which model {model!r} has not; {other!r} has"
+            )
+    if model == "gaussian-scores":
+        census = Census(subjects, templates, layout, probes, unenrolled, sessions, cameras)
+        return _gaussian_scores(
+            Design.draw(census, random_state),
+            GaussianScores(
+                2.0 if d_prime is None else d_prime,
+                1.0 if genuine_sd is None else genuine_sd,
+                kind,
+            ),
+        )
+    if kind != "distance":
+        raise DataError(
+            f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
+            f"'distance', or {Argument('model', 'gaussian-scores')}"
+        )
+    return simulate_embeddings(
+        subjects,
+        templates,
+        layout=layout,
+        probes=probes,
+        unenrolled=unenrolled,
+        dimensions=16 if dimensions is None else dimensions,
+        between=1.0 if between is None else between,
+        within=0.6 if within is None else within,
+        sessions=sessions,
+        session_sd=session_sd,
+        cameras=cameras,
+        camera_sd=camera_sd,
+        random_state=random_state,
+    ).scores("l2" if metric is None else metric)
+
+
+def simulate_embeddings(
+    subjects: int = 100,
+    templates: Counts = 10,
+    *,
+    layout: str = "all-against-all",
+    probes: Counts | None = None,
+    unenrolled: int | float = 0,
+    dimensions: int = 16,
+    between: float = 1.0,
+    within: Any = 0.6,
+    sessions: int | None = None,
+    session_sd: float | None = None,
+    cameras: int | None = None,
+    camera_sd: float | None = None,
+    random_state: RandomState = 0,
+) -> Population:
+    """Simulate the embeddings of a population: person + session + camera + noise.
+
+    Parameters
+    ----------
+    subjects, templates, layout, probes, unenrolled, dimensions, between, within, sessions, \
+session_sd, cameras, camera_sd, random_state
+        As for :func:`simulate`.
+
+    Returns
+    -------
+    Population
+        ``embeddings`` (float32), ``labels``, ``enrolled``, ``meta`` and the true ``centres``;
+        its method ``scores(metric)`` compares them.
+
+    Raises
+    ------
+    DataError
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> population = be.simulate_embeddings(3, 2, dimensions=4, sessions=2)
+    >>> population.embeddings.shape, population.labels.tolist()
+    ((6, 4), [1, 1, 2, 2, 3, 3])
+    >>> population.meta["session"].tolist()
+    [1, 2, 1, 2, 1, 2]
+    """
+    for name, sd, of in (("session_sd", session_sd, sessions), ("camera_sd", camera_sd, cameras)):
+        if sd is not None and of is None:
+            of_name = name.removesuffix("_sd") + "s"
+            raise DataError(f"{name} is {sd!r} without {of_name}; expected both or neither")
+    census = Census(subjects, templates, layout, probes, unenrolled, sessions, cameras)
+    return draw_embeddings(
+        Design.draw(census, random_state),
+        dimensions,
+        between,
+        within,
+        _offset_sd(session_sd, sessions),
+        _offset_sd(camera_sd, cameras),
+    )
+
+
+def _offset_sd(sd: float | None, number: int | None) -> float:
+    if number is None:
+        return 0.0
+    return 0.3 if sd is None else sd
+
+
+def _gaussian_scores(design: Design, truth: GaussianScores) -> Scores:
+    rows = design.gallery if design.probes is None else design.probes
+    columns = design.gallery
+    values = np.empty((len(rows), len(columns)), dtype=np.float32)
+    stream = Stream(design.seed, SCORES)
+    step = max(1, BLOCK // len(columns))
+    for low in range(0, len(rows), step):
+        who = rows.person[low : low + step, None]
+        distances = stream.normals(len(who), len(columns))
+        genuine = who == columns.person
+        distances[genuine] = distances[genuine] * truth.genuine_sd - truth.shift
+        # Of the same draws, a similarity is the negative distance.
+        values[low : low + step] = distances if truth.kind == "distance" else -distances
+    if design.probes is None:
+        return Scores(values, rows.labels, kind=truth.kind, probe_meta=rows.meta, name="simulated")
+    return Scores(
+        values,
+        rows.labels,
+        columns.labels,
+        kind=truth.kind,
+        probe_meta=rows.meta,
+        gallery_meta=columns.meta,
+        name="simulated",
+    )

@@ -1,0 +1,166 @@
+"""What a plot says it shows: its task, attempts and subjects, conventions and ISO terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import DataError
+from bioeval.views.plots.select_datasets import System
+from bioeval.views.plots.style import plural
+
+
+def title_of(what: str, systems: Sequence[System]) -> str:
+    """Return the title of a plot: its name, and the task or what several tasks share."""
+    tasks = {str(system.dataset.attrs.get("task", "")) for system in systems}
+    if len(tasks) > 1:
+        heads = {task.partition(",")[0] for task in tasks}
+        tasks = heads if len(heads) == 1 else {"several tasks"}
+    task = tasks.pop()
+    return f"{what}: {task}" if task else what
+
+
+def over(systems: Sequence[System]) -> list[str]:
+    """Return the attempts and subjects of the rates, one line per system where they differ."""
+    people = {_people(system.dataset.attrs) for system in systems}
+    shared = people.pop() if len(people) == 1 else ""
+    counts = [
+        (_label(s), _semicolons(_attempts(s.dataset), "" if shared else _people(s.dataset.attrs)))
+        for s in systems
+    ]
+    texts = list(dict.fromkeys(text for _, text in counts if text))
+    if len(texts) <= 1:
+        label = _label(systems[0]) if len(systems) == 1 else ""
+        both = _semicolons(*texts, shared)
+        return [f"{label}: {both}" if label else both] if both else []
+    if len(counts) > 3:
+        return [_semicolons(_ranges([s.dataset for s in systems]), shared)]
+    lines = [f"{label}: {text}" if label else text for label, text in counts if text]
+    return [*lines, shared] if shared else lines
+
+
+def _semicolons(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
+def _label(system: System) -> str:
+    return system.name or str(system.dataset.attrs.get("system", ""))
+
+
+def attempts(dataset: xr.Dataset, role: str) -> int | None:
+    """Return the number of genuine or impostor attempts, None where the dataset has none."""
+    for name in (f"{role}_attempts", "attempts"):
+        if name in dataset:
+            return int(dataset[name])
+    return None
+
+
+def _attempts(dataset: xr.Dataset) -> str:
+    genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
+    if "genuine_attempts" in dataset and "impostor_attempts" in dataset:
+        return f"{genuine:,} genuine and {plural(impostor or 0, 'impostor attempt')}"
+    if genuine is None:
+        return ""
+    skipped = int(dataset["skipped"]) if "skipped" in dataset else 0
+    return plural(genuine, "probe") + (f" ({skipped:,} without a mate left out)" if skipped else "")
+
+
+def _people(attrs: Mapping[Any, Any]) -> str:
+    if not int(attrs.get("probe_subjects", 0)):
+        return ""
+    gallery = _of_subjects(attrs, "template", "gallery_templates", "gallery_subjects")
+    if attrs.get("layout") == "probe-against-gallery":
+        return f"{_of_subjects(attrs, 'probe', 'probes', 'probe_subjects')} against {gallery}"
+    return gallery if attrs.get("layout") == "all-against-all" else ""
+
+
+def _of_subjects(attrs: Mapping[Any, Any], noun: str, items: str, subjects: str) -> str:
+    counts = int(attrs.get(items, 0)), int(attrs.get(subjects, 0))
+    return f"{plural(counts[0], noun)} of {plural(counts[1], 'subject')}"
+
+
+def _ranges(datasets: Sequence[xr.Dataset]) -> str:
+    parts = []
+    for role in ("genuine", "impostor"):
+        counts = [c for d in datasets if (c := attempts(d, role)) is not None]
+        if not counts or (role == "impostor" and "impostor_attempts" not in datasets[0]):
+            continue
+        low, high = min(counts), max(counts)
+        number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        parts.append(f"{number} {role} attempts")
+    return _semicolons(*parts)
+
+
+def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
+    """Return an attribute in words where all systems have the same value, else nothing."""
+    values = {str(system.dataset.attrs.get(attribute, "")) for system in systems}
+    return words.format(values.pop()) if len(values) == 1 and "" not in values else ""
+
+
+def identification_details(systems: Sequence[System]) -> list[str]:
+    """Return the galleries, the unit of ranks and the tie policy, where all systems agree."""
+    said = []
+    templates = agreed(systems, "gallery")
+    if templates not in ("", "multi"):
+        number = "1 template" if templates == "single" else f"{templates} templates"
+        said.append(f"{number} a subject")
+    said.append(agreed(systems, "rank_unit", "ranks count {}s"))
+    said.append(agreed(systems, "ties", "{} ties"))
+    genuine, impostor = (
+        f"{int(size):,}" if size.isdecimal() else size
+        for size in (agreed(systems, f"{r}_gallery_subjects") for r in ("genuine", "impostor"))
+    )
+    if genuine and genuine == impostor:
+        said.append(f"gallery of N = {genuine}")
+    elif genuine and impostor:
+        said.append(f"N = {genuine} for genuine, {impostor} for impostor attempts")
+    return [_semicolons(*said)]
+
+
+def iso_of(systems: Sequence[System], variable: str) -> str:
+    """Return the ISO term of a variable, where all systems have the same."""
+    terms = {str(s.dataset[variable].attrs.get("iso_term", "")) for s in systems}
+    return terms.pop() if len(terms) == 1 else ""
+
+
+def scalar(dataset: xr.Dataset, name: str) -> float:
+    """Return a 0-d variable, NaN where the dataset has none of the name."""
+    if name not in dataset or dataset[name].ndim:
+        return float("nan")
+    return float(dataset[name])
+
+
+def undefined(dataset: xr.Dataset, variable: str) -> str:
+    """Return why all values of a variable are NaN; empty if some are defined."""
+    if not np.isnan(np.asarray(dataset[variable], dtype=float)).all():
+        return ""
+    if variable == "cmc":
+        return "no query has a match: CMC is not defined"
+    role = "impostor" if variable in ("far", "grr") else "genuine"
+    name = variable.upper()
+    if attempts(dataset, role) == 0:
+        noun = "probe with a mate" if variable == "cms" else f"{role} attempt"
+        return f"no {noun}: {name} is not defined"
+    return f"{name} is not defined (NaN)"
+
+
+def kind_of(systems: Sequence[System], plot: str) -> str:
+    """Return the kind of score that several systems share, or raise :class:`DataError`."""
+    kinds = {s.name: str(s.dataset.attrs.get("kind", "distance")) for s in systems}
+    if len(set(kinds.values())) > 1:
+        plural_of = {"distance": "distances", "similarity": "similarities"}
+        said = ", ".join(f"{name!r} holds {plural_of.get(k, k)}" for name, k in kinds.items())
+        raise DataError(
+            f"be.plot.{plot}: {said}, which have no axis in common; draw each on axes of its "
+            "own, with ax="
+        )
+    return next(iter(kinds.values()))
+
+
+def threshold_label(kind: str) -> str:
+    """Return the label of a threshold axis, with the rule of acceptance."""
+    sign = "≥" if kind == "similarity" else "≤"
+    return f"Threshold t ({kind}: accepted if {sign} t)"

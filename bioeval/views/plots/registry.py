@@ -1,0 +1,90 @@
+"""The table of plots: what each draws, where it is defined and what its files are called.
+
+Read by :mod:`bioeval.plot`, by ``save_all``, and by the messages that name the plot for a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Needs = Mapping[str, tuple[str, ...]]
+
+_RATES: Needs = {"far": ("threshold",), "frr": ("threshold",)}
+_ROC: Needs = {"far": ("threshold",), "gar": ("threshold",)}
+_DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
+_BY_SIZE: Needs = {"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)}
+_STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
+                 "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot, ``be.plot.<name>``.
+
+    Attributes
+    ----------
+    name : str
+        The public function; its module, unless `module` names another, and its display are named
+        after it.
+    result : str
+        The public function whose result it draws.
+    needs : tuple of mappings of variable to dims
+        What it draws; the first of several alternatives that the data have.
+    files : mapping of str to mapping
+        The stem of each file that ``save_all`` writes, with the options of the plot.
+    one_system : bool
+        Whether each file shows one system.
+    prefer : str
+        Variable of the results it is meant for: of a tree, others are drawn only if none has it,
+        and ``save_all`` draws no others.
+    """
+
+    name: str
+    result: str
+    needs: tuple[Needs, ...] = ()
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    one_system: bool = False
+    prefer: str = ""
+    module: str = ""
+
+    @property
+    def home(self) -> str:
+        """The module in which the function and its display are defined."""
+        return self.module or f"bioeval.views.plots.{self.name}"
+
+    @property
+    def display(self) -> str:
+        """The name of the display class."""
+        return self.name.title().replace("_", "") + "Display"
+
+
+PLOTS = {
+    plot.name: plot
+    for plot in (
+        Plot("roc", "be.verification", (_ROC,), {"roc": {}, "roc-log": {"log": True}}),
+        Plot("det", "be.verification", (_RATES,), {"det": {}}, prefer="gar"),
+        Plot("error_rates", "be.verification", (_RATES,), {"error-rates": {}}, True, "gar"),
+        Plot("dir_far", "be.open_set", (_DIR,), {"dir-far": {}, "dir-far-log": {"log": True}}),
+        Plot("dir_surface", "be.open_set", (_DIR,), {"dir-surface": {}}, True),
+        Plot("cmc", "be.closed_set", ({"cms": ("rank",)}, {"cmc": ("rank",)}), {"cmc": {}}),
+        Plot("gallery_size", "be.gallery_size", (_BY_SIZE,), {"gallery-size": {}}),
+        Plot(
+            "repeated",
+            "be.repeat",
+            ({"cms_mean": ("rank",)}, {"far_mean": ("threshold",)}),
+            {"repeated": {}},
+        ),
+        Plot("threshold_study", "be.study_threshold", (_STUDY,), {"threshold_study": {}}, True),
+        # Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
+        Plot(
+            "timeline",
+            "be.tracking",
+            ({"spell_target": ("spell",)},),
+            module="bioeval.mot.timeline",
+        ),
+        Plot("score_distributions", "be.Scores", files={"score-distributions": {}}),
+        Plot("matrix", "be.Scores", files={"matrix": {}}),
+    )
+}

@@ -1,0 +1,121 @@
+"""The section of a task in a table: its title, the options of its evaluation, its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bioeval.base.words import counted
+from bioeval.views.tables.row import Section
+from bioeval.views.tables.rows import (
+    closed_set_rows,
+    open_set_rows,
+    precision_of_queries,
+    reid_rows,
+    verification_rows,
+)
+from bioeval.views.tables.tasks import system_of, value_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Number of the worst queries that are named.
+WORST = 5
+
+
+def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Section:
+    """Return the section of a task, with the name of its system where there are several."""
+    attrs = dataset.attrs
+    more: list[str] = []
+    terms = ""
+    if "mean_ap" in dataset and "queries" in dataset:
+        rows = reid_rows(dataset)
+        options = ["removes", "junk", "cmc_counts", "ties", "ap"]
+        more = [_queries(dataset), *_worst(dataset)]
+    elif "cms" in dataset:
+        rows = closed_set_rows(dataset)
+        options = ["gallery", "rank_unit", "ties", "fusion"]
+    elif "dir" in dataset:
+        rows = open_set_rows(dataset)
+        options = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
+        options.append("fusion")
+        terms = "DIR is TPIR, FAR is FPIR"
+    else:
+        rows = verification_rows(dataset)
+        options = ["fusion", "claims"] if attrs.get("templates") == "multi" else ["claims"]
+        terms = "FAR is FMR, FRR is FNMR"
+    listed = list(rows)
+    details = "; ".join(filter(None, [_details(attrs, *options), terms]))
+    notes = dict.fromkeys(f"n/a: {row.why_not}" for row in listed if not row.is_defined)
+    return Section(title(dataset, path, several), details, listed, [*more, *notes])
+
+
+def title(dataset: xr.Dataset, path: str, several: bool) -> str:
+    """Return the title of a task, with the name of its system where there are several."""
+    task = str(dataset.attrs.get("task", path)) or "results"
+    return f"{system_of(path)}: {task}" if several else task[0].upper() + task[1:]
+
+
+def _details(attrs: Mapping[str, Any], *names: str) -> str:
+    """Return the options of the evaluation in words."""
+    # Fusion is named in the sense of distances: min takes the nearest template.
+    of_distances = " in the sense of distances" if attrs.get("kind") == "similarity" else ""
+    says: dict[str, Callable[[str], str]] = {
+        "genuine_gallery_subjects": lambda x: _searched(attrs),
+        "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
+        "rank_unit": lambda x: f"ranks count {x}s",
+        "ties": lambda x: f"{x} ties",
+        "impostors": lambda x: f"impostors {x}",
+        "fusion": lambda x: "" if x == "none" else f"fusion {x}{of_distances}",
+        "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
+        "removes": lambda x: f"removed: {x.replace('-', ' ')}",
+        "junk": lambda x: f"junk {x}",
+        "cmc_counts": lambda x: f"CMC counts {x}",
+        "ap": lambda x: f"AP {x}",
+    }
+    said = [says[name](str(attrs[name])) for name in names if name in attrs]
+    return ", ".join(text for text in said if text)
+
+
+def _drawn(gallery: str, sampling: str) -> str:
+    """Return in words how galleries were drawn, if templates were."""
+    if gallery == "multi":
+        return ""
+    count = "1 template" if gallery == "single" else f"{int(gallery):,} templates"
+    how = "exact mean over all galleries" if sampling == "exact" else f"{sampling} galleries drawn"
+    return f"{count} of each subject, {how}"
+
+
+def _searched(attrs: Mapping[str, Any]) -> str:
+    """Return the size of the gallery in words; impostors may have one subject less."""
+    genuine = attrs["genuine_gallery_subjects"]
+    impostor = attrs.get("impostor_gallery_subjects", genuine)
+    if not int(genuine):
+        templates = int(attrs.get("gallery_templates", 0))
+        return f"gallery of {counted(templates, 'templates')}, subjects unknown"
+    text = f"N = {counted(int(genuine), 'subjects')}"
+    if str(impostor) == str(genuine):
+        return text
+    others = f"{impostor:,}" if isinstance(impostor, int) else impostor
+    return f"{text} ({others} for impostors)"
+
+
+def _worst(dataset: xr.Dataset) -> Iterator[str]:
+    """Return the worst queries in words, if there are values of each."""
+    if "probe" not in dataset.dims:
+        return
+    found = precision_of_queries(dataset).dropna("probe")
+    found = found.sortby(found)[:WORST]
+    rows = zip(found["probe"].values.tolist(), found.values.tolist(), strict=True)
+    listed = ", ".join(f"{row} (AP {100 * value:.1f} %)" for row, value in rows)
+    if listed:
+        yield f"the worst queries, by row from 0: {listed}"
+
+
+def _queries(dataset: xr.Dataset) -> str:
+    """Return the number of queries and of comparisons removed, in words."""
+    count = {k: int(value_of(dataset, k) or 0) for k in ("queries", "skipped", "removed")}
+    said = f"{counted(count['queries'], 'queries')}; {count['skipped']:,} skipped"
+    if "removed" not in dataset:  # unknown of lists
+        return said
+    return f"{said}; {counted(count['removed'], 'comparisons')} removed"

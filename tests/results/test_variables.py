@@ -1,0 +1,151 @@
+"""Every variable of every result is described in the registry, and every scalar is consistent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+import xarray as xr
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base import scalars, variables
+from bioeval.base.names import Name
+from bioeval.results.dataset import build
+
+DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random
+
+
+def square() -> be.Scores:
+    return be.simulate(8, 4, random_state=3)
+
+
+def folds(task: str) -> xr.Dataset:
+    return be.cross_evaluate(square(), be.partition.SubjectKFold(2), task=task, ranks=[1, 2])
+
+
+def repeats(task: str) -> xr.Dataset:
+    return be.repeat(square(), be.partition.SubjectKFold(2), task=task, thresholds=[5.0, 9.0]
+                     if task != "closed_set" else None)  # fmt: skip
+
+
+def queries() -> be.Scores:
+    rng = np.random.default_rng(0)
+    return be.Scores(
+        rng.random((6, 9)), list("aabbxy"), list("aaabbbccc"),
+        probe_meta={"camera": [1, 2] * 3}, gallery_meta={"camera": [1, 2, 3] * 3},
+    )  # fmt: skip
+
+
+def listed() -> be.TopKScores:
+    return be.TopKScores([[0, 1], [2, 0]], ["a", "b"], ["a", "b", "b"])
+
+
+def tracked() -> xr.Dataset:
+    boxes = np.array([[1, 1, 0, 0, 2, 2], [2, 1, 0, 0, 2, 2]], dtype=float)
+    return be.tracking(boxes, boxes)
+
+
+RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
+    "verification": (
+        lambda: be.verification(square(), interval="subject-bootstrap", replicates=100),
+        variables.VERIFICATION,
+    ),
+    "without a second pass": (
+        lambda: (
+            be.tally(square().select(range(16)))
+            .merge(be.tally(square().select(range(16, 32))))
+            .dataset("verification/single")
+        ),
+        variables.VERIFICATION,
+    ),
+    "open set": (
+        lambda: be.open_set(square(), interval="subject-bootstrap", replicates=100),
+        variables.OPEN_SET,
+    ),
+    "open set, expected": (
+        lambda: be.open_set(square(), gallery="single", thresholds=[5.0, 9.0]),
+        variables.OPEN_SET,
+    ),
+    "open set, drawn": (
+        lambda: be.open_set(square(), gallery="single", sampling=3, thresholds=[5.0, 9.0]),
+        variables.OPEN_SET,
+    ),
+    "closed set": (lambda: be.closed_set(square(), interval="wilson"), variables.CLOSED_SET),
+    "closed set, expected": (
+        lambda: be.closed_set(square(), gallery="single"),
+        variables.CLOSED_SET,
+    ),
+    "ranks": (lambda: be.ranks(square()), variables.RANKS),
+    "gallery size": (
+        lambda: be.gallery_size(square(), [2, 4, 16], thresholds=[5.0]),
+        variables.GALLERY_SIZE,
+    ),
+    "comparison": (
+        lambda: be.compare(square(), square(), replicates=100),
+        variables.COMPARISON,
+    ),
+    **{
+        f"folds, {task}": (lambda task=task: folds(task), variables.CROSS)
+        for task in ("verification", "open_set", "closed_set")
+    },
+    **{
+        f"partitions, {task}": (lambda task=task: repeats(task), variables.REPEATED)
+        for task in ("verification", "open_set", "closed_set")
+    },
+    "threshold study": (
+        lambda: be.study_threshold(square(), "eer", folds=2, repeats=1, replicates=100),
+        variables.STUDY,
+    ),
+    "re-identification": (lambda: be.reid(queries(), per_query=True), variables.REID),
+    "GOM": (lambda: be.gom(queries(), per_query=True), variables.GOM),
+    "top K": (lambda: be.top_k(listed()), variables.TOP_K),
+    "tracking": (
+        tracked,
+        {**variables.TRACKING, **variables.TRACKING_TARGETS, **variables.TRACKING_SPELLS},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_variable_is_described(name):
+    make, table = RESULTS[name]
+    dataset = make()
+    for key, variable in dataset.data_vars.items():
+        stem = next((key.removesuffix(x) for x in DRAWN if key.endswith(x)), key)
+        assert key in table or stem in table, f"{key} of {name} is not in bioeval.base.variables"
+        if key in table:
+            assert table[key].attrs().items() <= variable.attrs.items(), key
+    assert set(dataset.coords) <= set(variables.COORDINATES)
+
+
+def test_a_variable_cannot_skip_the_registry():
+    with pytest.raises(KeyError, match="new_rate"):
+        build({"new_rate": ((), 0.5)}, variables.VERIFICATION, {}, {})
+
+
+def test_a_scalar_has_one_name_one_label_and_one_computation():
+    every = (*scalars.VERIFICATION_SCALARS, scalars.FRR_AT_FAR, scalars.MIN_COST, scalars.DIR,
+             scalars.CMS, scalars.RECOGNITION_RATE, scalars.DIR_AT_FAR)  # fmt: skip
+    names = [scalar.name for scalar in every]
+    labels = [scalar.label for scalar in every if scalar.label]
+    assert len(set(names)) == len(names) and len(set(labels)) == len(labels)
+    for scalar in every:
+        ways = [bool(scalar.point), scalar.quotient is not None, scalar.of_rates is not None]
+        assert sum(ways) <= 1, scalar.name
+        assert set(scalar.results) <= set(scalars.RESULTS), scalar.name
+        assert bool(scalar.best) == (scalar.of_rates is not None and "task" in scalar.results)
+
+
+def test_the_best_value_over_operating_points():
+    """FAR and FRR of four points: (0, 1), (0.1, 0.4), (0.5, 0.3), (1, 0)."""
+    far, frr = np.array([0, 0.1, 0.5, 1]), np.array([1, 0.4, 0.3, 0])
+    for best, expected in (("max", 0.5), ("min", 0.25)):
+        half = scalars.Scalar(
+            "mean error", name="x", of_rates=lambda far, frr: (far + frr) / 2, best=best
+        )
+        assert half.over_points(far, frr) == expected
+        assert half.over_points(far[:, None], frr[:, None]).tolist() == [expected]
+    with pytest.raises(TypeError, match="eer is not the best value"):
+        scalars.EQUAL_ERROR[0].over_points(far, frr)

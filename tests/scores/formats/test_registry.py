@@ -1,0 +1,127 @@
+"""The registry: what it says of each format holds in the reader, the writer and the documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bioeval as be
+from bioeval.cli.convert import command
+from bioeval.scores.formats import losses, registry
+from bioeval.scores.formats.files import replacing
+from bioeval.scores.formats.format import Format
+from bioeval.scores.formats.options import FLAGS, ReadOptions
+
+PAIRS = be.Scores.from_pairs([0.1, 0.2], [1, 0])
+SQUARE = be.Scores(np.arange(4.0).reshape(2, 2), ["a", "b"])
+
+
+def test_the_options_are_the_arguments_of_load():
+    arguments = list(inspect.signature(be.load).parameters)
+    assert arguments[0] == "path"
+    assert arguments[1:] == [field.name for field in dataclasses.fields(ReadOptions)]
+    for form in registry.FORMATS:
+        assert set(form.options) < set(FLAGS)
+
+
+def test_every_flag_is_one_of_the_command():
+    flags = {flag for option in command.params for flag in option.opts if flag.startswith("--")}
+    assert set(FLAGS.values()) <= flags
+
+
+@pytest.mark.parametrize("form", registry.written_formats(), ids=lambda form: form.name)
+def test_a_written_format_is_read_and_recognised(tmp_path, form):
+    scores = SQUARE if form.name == "`.npy`" else PAIRS
+    path = tmp_path / f"x{form.suffixes[0]}"
+    be.save(scores, path)
+    assert set(tmp_path.iterdir()) <= set(form.files(path))
+    np.testing.assert_array_equal(be.load(path).values, scores.values)
+
+
+@pytest.mark.parametrize("form", registry.FORMATS, ids=lambda form: form.name)
+def test_options_that_a_format_does_not_have(tmp_path, form):
+    """An option outside the registered ones is refused, before the file is read."""
+    for name in set(FLAGS) - set(form.options) - {"exclude"}:
+        with pytest.raises(be.DataError, match=rf"{name}= \({FLAGS[name]}\) has no meaning for"):
+            ReadOptions(**{name: 1}).allow(form.expected, form.options)
+
+
+def test_the_table_of_the_documents(root):
+    text = (root / "docs" / "formats.md").read_text(encoding="utf-8")
+    rows = ["| " + " | ".join(row) + " |" for row in registry.documented()]
+    assert "\n".join(rows) in text, "docs/formats.md wants these rows:\n" + "\n".join(rows)
+
+
+def test_the_help_names_what_can_be_written():
+    text = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    for form in registry.written_formats():
+        assert f"{form.suffixes[0]} ({form.written})" in text
+
+
+# ------------------------------------------------------------------------ a new format
+
+
+def read_trials(path, options):
+    words = [line.split() for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    scores = [float(score) for _, score in words]
+    return be.Scores.from_pairs(scores, [int(same) for same, _ in words], kind="similarity")
+
+
+def write_trials(scores, path):
+    lines = zip(scores.genuine.astype(int).tolist(), scores.values.tolist(), strict=True)
+    with replacing(path) as part:
+        text = "".join(f"{same} {score!r}\n" for same, score in lines)
+        part.write_text(f"#trials\n{text}", encoding="utf-8")
+
+
+def begins_as_trials(found):
+    return found.content == "text" and found.path.read_bytes().startswith(b"#trials")
+
+
+TRIALS = Format(
+    name="`.trials`",
+    suffixes=(".trials",),
+    holds="a list of trials",
+    looks="a list of trials",
+    expected="a list of trials",
+    recognise=begins_as_trials,
+    needs="a list of trials begins with #trials",
+    read=read_trials,
+    options=(),
+    written="trials",
+    write=write_trials,
+)
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, TRIALS))
+
+
+def test_a_new_format_is_one_entry(tmp_path, trials):
+    scores = be.Scores.from_pairs([0.1, 0.2], [1, 0], kind="similarity")
+    be.save(scores, tmp_path / "x.trials")
+    assert losses(scores, tmp_path / "x.trials") == []
+    (tmp_path / "x.trials").rename(tmp_path / "x.dat")
+    found = be.load(tmp_path / "x.dat")
+    assert (found.genuine.tolist(), found.values.tolist()) == ([True, False], [0.1, 0.2])
+    with pytest.raises(be.DataError, match=r"nan= \(--nan\) has no meaning for a list of trials"):
+        be.load(tmp_path / "x.dat", nan="reject")
+
+
+def test_errors_name_the_new_format(tmp_path, trials):
+    (tmp_path / "x.dat").write_text("1 0.5\n")
+    with pytest.raises(be.DataError, match="a list of trials begins with #trials"):
+        be.load(tmp_path / "x.dat")
+    (tmp_path / "x.trials").write_text("1 0.5\n")
+    with pytest.raises(be.DataError, match="is named .trials but holds text; expected a list of t"):
+        be.load(tmp_path / "x.trials")
+    (tmp_path / "y.trials").write_text("#trials\n1\n")
+    with pytest.raises(be.DataError, match="y.trials: is truncated or damaged .* a list of trials"):
+        be.load(tmp_path / "y.trials")
+    with pytest.raises(be.DataError, match="expected one of .npz, .npy, .csv, .trials"):
+        be.save(PAIRS, tmp_path / "x.mat")
