@@ -8,33 +8,35 @@ from typing import Any
 import click
 
 from bioeval.cli.options import Command, json_option, naming, reading_options, take_reading
+from bioeval.scores.formats.registry import format_to_write, listing, written_formats
+
+_WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
+
+HELP = f"""Read DATA, any file that bioeval run reads, and write it to OUT.
+
+OUT is named {_WRITTEN}. What OUT cannot hold is listed.
+
+Examples:
+  bioeval convert features.mat scores.npz
+  bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
+  bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
+"""
 
 
-@click.command("convert", cls=Command)
+@click.command("convert", cls=Command, help=HELP)
 @click.argument("data")
 @click.argument("out")
 @click.option("--force", is_flag=True, help="Replace OUT where it exists.")
 @json_option("Describe what was written as JSON.")
 @reading_options
 def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> None:
-    """Read DATA, any file that bioeval run reads, and write it to OUT.
-
-    OUT is a .npz file (everything in one), a .npy file (the matrix, with CSV files of labels beside
-    it), or a .csv file (a list of pairs). What OUT cannot hold is reported.
-
-    Examples
-    --------
-      bioeval convert features.mat scores.npz
-      bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
-      bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
-    """
+    """Read a file and write another."""
     reading = take_reading(data, options)
     from bioeval.base.errors import DataError, renamed
     from bioeval.cli.console import note, put, show_json
     from bioeval.cli.progress import Stages
     from bioeval.scores.formats import load, losses, save
     from bioeval.scores.formats.files import check_target
-    from bioeval.scores.formats.registry import format_to_write
 
     place = Path(out)
     form = format_to_write(place)

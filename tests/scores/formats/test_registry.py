@@ -109,7 +109,7 @@ def test_a_new_format_is_one_entry(tmp_path, trials):
     (tmp_path / "x.trials").rename(tmp_path / "x.dat")
     found = be.load(tmp_path / "x.dat")
     assert (found.genuine.tolist(), found.values.tolist()) == ([True, False], [0.1, 0.2])
-    with pytest.raises(be.DataError, match=r"nan= \(--nan\) has no meaning for a list of trials"):
+    with pytest.raises(be.DataError, match=r"nan has no meaning for a list of trials"):
         be.load(tmp_path / "x.dat", nan="reject")
 
 
