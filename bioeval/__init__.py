@@ -45,6 +45,7 @@ __all__ = [
     "repeat",
     "save",
     "simulate",
+    "simulate_embeddings",
     "stats",
     "study_threshold",
     "tally",

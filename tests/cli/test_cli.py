@@ -493,13 +493,13 @@ def test_a_signal_leaves_no_debris(number, code):
     """The signal comes while the file is half written."""
     program = f"""
 import os, sys
-from bioeval.scores.formats import npz_write
-whole = npz_write.row_blocks
+from bioeval.scores.formats import npz
+whole = npz.row_blocks
 def half(*args):
     yield from whole(*args)
     os.kill(os.getpid(), {int(number)})
     yield from whole(*args)
-npz_write.row_blocks = half
+npz.row_blocks = half
 from bioeval.cli import main
 sys.exit(main(["simulate", "--subjects", "3", "--templates", "2", "--out", "x.npz"]))
 """

@@ -46,7 +46,7 @@ def test_a_written_format_is_read_and_recognised(tmp_path, form):
 def test_options_that_a_format_does_not_have(tmp_path, form):
     """An option outside the registered ones is refused, before the file is read."""
     for name in set(FLAGS) - set(form.options) - {"exclude"}:
-        with pytest.raises(be.DataError, match=rf"{name}= \({FLAGS[name]}\) has no meaning for"):
+        with pytest.raises(be.DataError, match=f"{name} has no meaning for"):
             ReadOptions(**{name: 1}).allow(form.expected, form.options)
 
 
