@@ -11,7 +11,50 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval.base.version import __version__
 
-# Where each public name lives.
+# Written out, since type checkers read it.
+__all__ = [
+    "BioevalError",
+    "BioevalWarning",
+    "CardError",
+    "DataError",
+    "MergeError",
+    "PairScores",
+    "Protocol",
+    "ProtocolError",
+    "Scores",
+    "Tally",
+    "TopKScores",
+    "__version__",
+    "apply_convention",
+    "closed_set",
+    "compare",
+    "cross_evaluate",
+    "eer_scorer",
+    "evaluate",
+    "gallery_size",
+    "gom",
+    "load",
+    "make_scorer",
+    "open_set",
+    "parse_names",
+    "partition",
+    "plot",
+    "ranks",
+    "refine_tally",
+    "reid",
+    "repeat",
+    "save",
+    "simulate",
+    "simulate_embeddings",
+    "stats",
+    "study_threshold",
+    "tally",
+    "top_k",
+    "tracking",
+    "verification",
+]
+
+# Where each public name is defined; "bioeval" is a module of the public surface, such as be.plot.
 _HOMES = {
     "Scores": "bioeval.scores.matrix",
     "PairScores": "bioeval.scores.matrix",
@@ -53,20 +96,6 @@ _HOMES = {
     "MergeError": "bioeval.base.errors",
 }
 
-__all__ = ["__version__", *_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        from bioeval.base.errors import nearest_name
-
-        raise AttributeError(f"bioeval has no {name!r}.{nearest_name(name, __all__)}")
-    if _HOMES[name] == "bioeval":  # a module of the public surface, such as be.plot
-        return importlib.import_module(f"bioeval.{name}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
 
 def __dir__() -> list[str]:
     return sorted(__all__)
@@ -103,3 +132,15 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import PairScores, Scores
     from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
     from bioeval.scores.top_k import TopKScores
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            from bioeval.base.errors import nearest_name
+
+            raise AttributeError(f"bioeval has no {name!r}.{nearest_name(name, __all__)}")
+        if _HOMES[name] == "bioeval":
+            return importlib.import_module(f"bioeval.{name}")
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value

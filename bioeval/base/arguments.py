@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, subject
 
 
 def require_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
@@ -21,9 +21,9 @@ def require_integer(name: str, value: Any, *, low: int, high: int | None = None)
     except TypeError:
         whole = None
     if whole is None or whole < low:
-        raise DataError(f"{name} is {value!r}; expected an integer >= {low}")
+        raise DataError(f"{subject(name)} is {value!r}; expected an integer >= {low}")
     if high is not None and whole > high:
-        raise DataError(f"{name} is too large; expected an integer from {low} to {high:,}")
+        raise DataError(f"{subject(name)} is too large; expected an integer from {low} to {high:,}")
     return whole
 
 
@@ -42,7 +42,7 @@ def require_number(
     inside = inside and (low is None or real >= low) and (above is None or real > above)
     if not inside:
         interval = f"[{low:g}, inf)" if above is None else f"({above:g}, inf)"
-        raise DataError(f"{name} is {value!r}; expected a number in {interval}")
+        raise DataError(f"{subject(name)} is {value!r}; expected a number in {interval}")
     return real
 
 
@@ -50,5 +50,5 @@ def require_probability(name: str, value: Any) -> np.ndarray:
     """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
     array = np.asarray(value, dtype=np.float64)
     if not ((array >= 0.0) & (array <= 1.0)).all():
-        raise DataError(f"{name} is {value!r}; expected numbers in [0, 1]")
+        raise DataError(f"{subject(name)} is {value!r}; expected numbers in [0, 1]")
     return array

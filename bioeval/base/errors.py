@@ -1,18 +1,90 @@
-"""Every error that bioeval raises on purpose.
+"""Errors and warnings of the package, and the arguments that their messages name.
 
-All derive from :class:`BioevalError`, so that a program (and the command line) can tell a
-problem of the input from a defect of the library. Messages say what was found, where, and what
-was expected.
+Every error derives from :class:`BioevalError`, so that a program (and the command line) can
+distinguish a problem of the input from a defect of the library. Messages say what was found,
+where, and what was expected.
+
+A message names an argument by :class:`Argument`, in an f-string::
+
+    raise DataError(f"{Argument('max_rank')} is {value!r}; expected an integer >= 1")
+
+The error keeps it apart from the text around it: ``str(error)`` has Python's words (``max_rank``,
+``nan="reject"``), and another surface puts its own in their place by :meth:`BioevalError.message`
+(``--max-rank``, ``--nan reject``). Warnings are stored in results as plain text: there an argument
+is written in backticks, and :func:`renamed` is what puts a surface's words in its place.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Self
+
+# Noncharacters, which Unicode reserves for use inside a program: no label or path has them.
+_START, _VALUE, _END = "\ufdd0", "\ufdd1", "\ufdd2"
+_MARKED = re.compile(f"{_START}([^{_VALUE}]*){_VALUE}([^{_END}]*){_END}")
+_QUOTED = re.compile(r'`([a-z_]+)(?:="([^"`]*)")?`')
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a public function, or one with a value, as part of a message.
+
+    Examples
+    --------
+    >>> print(DataError(f"say {Argument('nan', 'reject')}"))
+    say nan="reject"
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        """Return the argument marked, as an f-string takes it up."""
+        value = "" if self.value is None else self._literal
+        return f"{_START}{self.name}{_VALUE}{value}{_END}"
+
+    @property
+    def _literal(self) -> str:
+        return f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+
+
+#: How a surface writes an argument: from its name, and its value as text or None.
+Naming = Callable[[str, str | None], str]
+
+
+def _in_python(name: str, value: str | None) -> str:
+    return name if value is None else f"{name}={value}"
 
 
 class BioevalError(Exception):
     """Base class of every error that bioeval raises on purpose."""
+
+    def message(self, naming: Naming) -> str:
+        """Return the message with its arguments as `naming` writes them.
+
+        `naming` is called with the name of each argument, and with its value in Python's
+        notation, or None.
+        """
+        text = super().__str__()
+        return _MARKED.sub(lambda found: naming(found[1], found[2] or None), text)
+
+    def __str__(self) -> str:
+        return self.message(_in_python)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def preceded_by(self, where: str) -> Self:
+        """Return the error with `where` before its message."""
+        return type(self)(where + super().__str__())
+
+
+def renamed(warning: str, naming: Naming) -> str:
+    """Return a warning of a result with the arguments in backticks as `naming` writes them."""
+    return _QUOTED.sub(lambda found: naming(found[1], found[2] and f'"{found[2]}"'), warning)
 
 
 class DataError(BioevalError, ValueError):
@@ -36,10 +108,10 @@ class MissingDependencyError(BioevalError, ImportError):
 
 
 class BioevalWarning(UserWarning):
-    """A result that is right, but that a user should know something about."""
+    """A correct result with a caveat that its user should know."""
 
 
-#: What other programs call a thing that has another name here.
+#: Names in other programs, and their equivalents here.
 SYNONYMS = {
     "euclidean": "l2",
     "manhattan": "l1",
@@ -63,11 +135,16 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 
+def subject(what: str) -> str:
+    """Return the subject of a message: an argument where `what` is a name, else `what` itself."""
+    return str(Argument(what)) if what.isidentifier() else what
+
+
 def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
-    """Say that `got` is none of `choices`, which are listed, with the nearest one."""
+    """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
     listed = ", ".join(repr(choice) for choice in choices)
-    return f"{what} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"
+    return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"
 
 
 def require_choice(what: str, got: object, choices: Iterable[object]) -> None:

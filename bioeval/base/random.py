@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 
 RandomState = int | None | np.random.SeedSequence | np.random.Generator | np.random.RandomState
 
@@ -127,7 +127,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     Raises
     ------
     DataError
-        If it is none of these, or a negative integer.
+        If it is of another type, or a negative integer.
     """
     if random_state is None:
         return np.random.SeedSequence()
@@ -143,7 +143,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         seed = -1
     if seed < 0:
         raise DataError(
-            f"random_state is {random_state!r}; expected an integer >= 0, None, "
+            f"{Argument('random_state')} is {random_state!r}; expected an integer >= 0, None, "
             "a numpy SeedSequence, Generator or RandomState"
         )
     return np.random.SeedSequence(seed)

@@ -1,7 +1,7 @@
 """The command line: one file a command, heavy imports inside the commands.
 
-Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, 130 interrupted, 141 who
-reads the output has left, 143 told to end.
+Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, 130 interrupted, 141 broken
+pipe (SIGPIPE), 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-DONE, FAILED, WRONG, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
+DONE, FAILED, WRONG, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 #: Errors of the machine while working; other OS errors are about the files that were named.
 _MACHINE = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
@@ -52,7 +52,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
 
     from bioeval.base.errors import BioevalError, CardError, MissingDependencyError
     from bioeval.cli.console import flush
-    from bioeval.cli.lazy_group import ReaderLeftError, root
+    from bioeval.cli.lazy_group import BrokenOutputError, root
 
     try:
         program = root if command is None else command
@@ -67,27 +67,24 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         return _say(f"{error.format_message()} (see {where} --help)", WRONG)
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
-    except CardError as error:
-        for line in str(error).splitlines():
-            _say(line, WRONG)
-        return WRONG
-    except MissingDependencyError as error:
-        return _say(str(error), FAILED)
     except BioevalError as error:
-        return _say(str(error), WRONG)
+        code = FAILED if isinstance(error, MissingDependencyError) else WRONG
+        for line in str(error).splitlines() if isinstance(error, CardError) else [str(error)]:
+            _say(line, code)
+        return code
     except MemoryError:
         return _say("not enough memory", FAILED)
-    except ReaderLeftError as error:
+    except BrokenOutputError as error:
         return _os_error(error.cause)
 
 
 def _os_error(error: OSError) -> int:
-    """Say what the machine could not do; nothing where the reader of a pipe has left."""
+    """Report an error of the operating system; a broken pipe silently."""
     from bioeval.cli.console import give_up_stdout
 
     if isinstance(error, BrokenPipeError):
         give_up_stdout()
-        return READER_LEFT
+        return BROKEN_PIPE
     file = f"{error.filename}: " if error.filename else ""
     output = error.filename == "standard output"
     machine = output or error.errno in _MACHINE or error.errno is None
@@ -105,5 +102,5 @@ def _say(message: str, code: int) -> int:
 
 
 def _terminate(number: int, frame: Any) -> NoReturn:
-    """Leave in the orderly way when told to, so that temporary files are removed."""
+    """Exit on SIGTERM by an exception, so that temporary files are removed."""
     raise SystemExit(128 + number)

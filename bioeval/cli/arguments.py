@@ -1,7 +1,8 @@
-"""What is written on the command line, as what it means."""
+"""Types of the values of options."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 
 class Numbers(click.ParamType):
-    """One number, or several parted by commas."""
+    """One number, or several, comma-separated."""
 
     name = "x"
 
@@ -20,7 +21,7 @@ class Numbers(click.ParamType):
         try:
             return tuple(float(word) for word in str(value).split(","))
         except ValueError:
-            self.fail(f"{value!r} is not a number, or several parted by commas", param, ctx)
+            self.fail(f"{value!r} is not a number, or several, comma-separated", param, ctx)
 
 
 class Whole(click.ParamType):
@@ -78,41 +79,83 @@ class Amount(click.ParamType):
         self.fail(f"{value!r} is not a whole number (5) or a fraction (0.2)", param, ctx)
 
 
-def metadata(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return ``name=KEY`` pairs as a mapping."""
-    columns = {}
-    for pair in pairs:
-        name, equals, key = pair.partition("=")
+class WholeNumbers(click.ParamType):
+    """Whole numbers, comma-separated."""
+
+    name = "n,n"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
+        """Return the numbers."""
+        try:
+            return [int(word) for word in str(value).split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is not comma-separated whole numbers (10,100)", param, ctx)
+
+
+class Frames(click.ParamType):
+    """A number of frames, for all or for one sequence."""
+
+    name = "n"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, int]:
+        """Return the sequence, empty for all, and the number."""
+        if isinstance(value, tuple):
+            return value
+        name, _, number = str(value).rpartition("=")
+        if not re.fullmatch("[0-9]{1,18}", number) or int(number) < 1:
+            self.fail(f"{value!r}; expected a whole number from 1 up, or NAME=N", param, ctx)
+        return name, int(number)
+
+
+class Metadata(click.ParamType):
+    """The name of a metadata column and the array that holds it, as NAME=KEY."""
+
+    name = "name=key"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Return the name and the key."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, key = str(value).partition("=")
         if not (name and equals and key):
-            raise click.BadParameter(f"{pair!r}; expected name=KEY", param_hint="'--meta'")
-        if name in columns:
-            raise click.BadParameter(f"{name!r} is given twice", param_hint="'--meta'")
-        columns[name] = key
-    return columns
+            self.fail(f"{value!r}; expected name=KEY", param, ctx)
+        return name, key
 
 
-def labels(side: str, value: str | None, data: str) -> dict[str, str]:
-    """Return the option of :func:`bioeval.load` that a KEY or a file of labels is.
+class Thresholds(click.ParamType):
+    """A number of thresholds (500), the thresholds (0.4,0.5), or a file of them."""
 
-    Only .npz and .mat files have arrays with names; everything else has its labels in files.
-    """
-    if value is None:
-        return {}
-    in_file = Path(data).suffix.lower() not in (".npy", ".csv", ".txt")
-    is_key = in_file and not value.lower().endswith((".csv", ".txt", ".xml"))
-    return {f"{side}_key" if is_key else side: value}
+    name = "N|FILE|T,T"
 
-
-def interval_options(
-    interval: str | None, confidence: float | None, replicates: int | None, seed: int | None
-) -> dict[str, Any]:
-    """Return the options of intervals that were given; they mean nothing without a method."""
-    given = {"confidence": confidence, "replicates": replicates, "random_state": seed}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if interval is None and chosen:
-        name = "seed" if "random_state" in chosen else next(iter(chosen))
-        raise click.UsageError(f"--{name} needs --interval METHOD, such as subject-bootstrap")
-    return {"interval": interval, **chosen}
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number, a list, or the array of a file."""
+        if not isinstance(value, str):
+            return value
+        try:
+            number = int(value)
+        except ValueError:
+            pass
+        else:
+            if number < 2:
+                self.fail(
+                    f"{value} is read as the number of thresholds, and there must be 2 or more; a "
+                    f"single threshold is written with a point: {number}.0",
+                    param,
+                    ctx,
+                )
+            return number
+        path = Path(value)
+        if path.exists():
+            return _threshold_file(path)
+        try:
+            return [float(word) for word in value.split(",")]
+        except ValueError:
+            self.fail(
+                f"{value!r} is no file; expected a number of thresholds (500), comma-separated "
+                "thresholds (0.4,0.5), or a file with one on each line",
+                param,
+                ctx,
+            )
 
 
 def card(value: str) -> str:
@@ -129,35 +172,6 @@ def card(value: str) -> str:
     if path.exists():
         raise CardError(f"{value} is a file whose name does not end in .toml; {expected}")
     return value
-
-
-def thresholds(value: str | None) -> Any:
-    """Return a number of thresholds, a list of them, or what a file of them holds."""
-    if value is None:
-        return None
-    try:
-        number = int(value)
-    except ValueError:
-        pass
-    else:
-        if number < 2:
-            raise click.BadParameter(
-                f"{value} is read as how many, and there must be 2 or more; a single threshold is "
-                f"written with a point: {number}.0",
-                param_hint="'--thresholds'",
-            )
-        return number
-    path = Path(value)
-    if path.exists():
-        return _threshold_file(path)
-    try:
-        return [float(word) for word in value.split(",")]
-    except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is no file; expected a number of thresholds (500), thresholds parted by "
-            "commas (0.4,0.5), or a file with one on each line",
-            param_hint="'--thresholds'",
-        ) from None
 
 
 def _threshold_file(path: Path) -> Any:

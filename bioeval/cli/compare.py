@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Numbers, Whole
-from bioeval.cli.reading_options import reading, reading_options
+from bioeval.cli.options import (
+    Command,
+    Output,
+    far_option,
+    interval_options,
+    output_options,
+    reading_options,
+    take_reading,
+    templates_option,
+)
 
-HELP = """Compare systems A and B, which scored the same templates in the same order.
-
-A and B are files as `bioeval run` reads them; both may be the same file, where --scores and
---scores-b name different arrays in it. What is said of A is said of B as well, unless there is an
-option for B. Both systems are resampled together by subject, and each line says whether they
-differ.
-
-\b
-Examples:
-  bioeval compare old.npz new.npz
-  bioeval compare distances.npz similarities.npz --kind-b similarity
-  bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
-  bioeval compare old.npz new.npz --meta session=visit --exclude session
-  bioeval compare old.npz new.npz --far 0.001 --json
-"""
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Options that may differ between the systems.
 _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
 
-# What is said of A's array has no meaning for B's, where that is of the other sort.
+# Options of A's array that have no meaning for B's, where that is of the other sort.
 _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
 
-@click.command("compare", help=HELP, short_help="Compare two systems over the same data.")
+@click.command("compare", cls=Command)
 @click.argument("a")
 @click.argument("b")
-@click.option("--out", metavar="DIR", help="Write comparison.nc, summary.json and table.txt.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
-@click.option("--name", metavar="NAME", help="What to call A.  [the file's name]")
-@click.option("--name-b", metavar="NAME", help="What to call B.  [the file's name]")
+@output_options("comparison.nc, summary.json and table.txt")
+@click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
+@click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
 @reading_options
 @click.option(
     "--kind-b",
@@ -52,80 +46,52 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     "--gallery-embeddings-b", metavar="KEY|NPY", help="The gallery's embeddings of B.  [as for A]"
 )
 @click.option("--metric-b", metavar="M", help="How to compare embeddings of B.  [as for A]")
-@click.option(
-    "--templates",
-    type=click.Choice(["single", "multi"]),
-    default="single",
-    show_default=True,
-    help="Whether each template makes an attempt of verification, or each subject.",
-)
-@click.option(
-    "--far", type=Numbers(), multiple=True, help="FAR to compare at, as 0.001; repeatable."
-)
-@click.option(
-    "--confidence", type=float, default=0.95, show_default=True, help="Of each difference."
-)
-@click.option(
-    "--replicates", type=Whole(100), default=2000, show_default=True, help="How often to resample."
-)
-@click.option("--seed", type=Whole(0), default=0, show_default=True, help="Of the resampling.")
-def command(
-    a: str,
-    b: str,
-    out: str | None,
-    as_json: bool,
-    name: str | None,
-    name_b: str | None,
-    templates: str,
-    far: tuple[tuple[float, ...], ...],
-    confidence: float,
-    replicates: int,
-    seed: int,
-    **options: Any,
-) -> None:
-    """Compare two files and show, or write, what differs."""
+@templates_option
+@far_option
+@interval_options
+def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any) -> None:
+    """Compare systems A and B, which scored the same templates in the same order.
+
+    A and B are files as `bioeval run` reads them; both may be the same file, where --scores and
+    --scores-b name different arrays in it. Options of A apply to B as well, unless the same option
+    for B is given. Both systems are resampled together by subject, and each line says whether they
+    differ.
+
+    Examples
+    --------
+      bioeval compare old.npz new.npz
+      bioeval compare distances.npz similarities.npz --kind-b similarity
+      bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
+      bioeval compare old.npz new.npz --meta session=visit --exclude session
+      bioeval compare old.npz new.npz --far 0.001 --json
+    """
+    output = Output.take(options)
     of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}
     not_of_b = {what for other, apart in _APART.items() if other in of_b for what in apart}
-    shared = {what: None if what in not_of_b else value for what, value in options.items()}
+    all_of_b = {what: None if what in not_of_b else v for what, v in options.items()} | of_b
     systems = [
-        (file, given or (_array(said) if a == b else None), reading(file, dict(said)))
-        for file, given, said in ((a, name, options), (b, name_b, {**shared, **of_b}))
+        (file, given or (_array(own) if a == b else None), take_reading(file, own))
+        for file, given, own in ((a, name, options), (b, name_b, all_of_b))
     ]
-    from bioeval.cli.console import Stages, note, show, show_json
-    from bioeval.cli.outputs import check_folder, write_comparison
-
-    folder = None if out is None else check_folder(out)
+    from bioeval.cli.progress import Stages
     from bioeval.evaluation.compare import compare
     from bioeval.scores.formats import load
     from bioeval.tallies.points import FAR_TARGETS
     from bioeval.views.tables.comparison import ComparisonTable
 
+    options["far_targets"] = options["far_targets"] or FAR_TARGETS
     read = []
-    with Stages() as tell:
-        for file, called, given in systems:
-            tell(f"reading {file}")
-            scores = load(file, **given)
+    with Stages("bootstrap") as stages:
+        for file, called, reading in systems:
+            stages(f"reading {file}")
+            scores = load(file, **reading)
             scores.name = called or Path(file).stem
             read.append(scores)
-        found = compare(
-            *read,
-            templates=templates,
-            far_targets=[x for numbers in far for x in numbers] or FAR_TARGETS,
-            confidence=confidence,
-            replicates=replicates,
-            random_state=seed,
-            progress=tell.counting,
-        )
+        stages("counting")
+        found = compare(*read, **options, progress=stages.counting)
         document = _document(found, a, b)
-        if folder is not None:
-            tell(f"writing to {folder}")
-            names = write_comparison(found, document, folder)
-    if as_json:
-        show_json(document)
-    else:
-        show(ComparisonTable(found))
-    if folder is not None:
-        note(f"wrote {len(names)} files to {folder}")
+        files = output.write(document, lambda folder: _write(found, folder), stages)
+    output.show(ComparisonTable(found), document, files)
 
 
 def _array(options: dict[str, Any]) -> str | None:
@@ -133,14 +99,24 @@ def _array(options: dict[str, Any]) -> str | None:
     return options["scores"] or options["embeddings"]
 
 
-def _document(found: Any, a: str, b: str) -> dict[str, Any]:
-    """Return what was found as one document."""
+def _write(found: xr.Dataset, folder: Path) -> None:
+    """Write the comparison and its table into a folder."""
+    from bioeval.cli.console import WIDTH
+    from bioeval.views.tables import plain
+    from bioeval.views.tables.comparison import ComparisonTable
+
+    found.to_netcdf(folder / "comparison.nc", engine="h5netcdf")
+    (folder / "table.txt").write_text(plain(ComparisonTable(found), WIDTH), encoding="utf-8")
+
+
+def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
+    """Return the comparison as one document."""
     attrs = {
         key: value
         for key, value in found.attrs.items()
         if key not in ("conclusions", "warnings", "bioeval_version")
     }
-    said = str(found.attrs["conclusions"]).splitlines()
+    conclusions = str(found.attrs["conclusions"]).splitlines()
     return {
         "bioeval": found.attrs["bioeval_version"],
         "file_a": a,
@@ -150,7 +126,7 @@ def _document(found: Any, a: str, b: str) -> dict[str, Any]:
             {
                 "measure": measure,
                 **{name: found[name].values[i].item() for name in found.data_vars},
-                "conclusion": said[i],
+                "conclusion": conclusions[i],
             }
             for i, measure in enumerate(found["measure"].values.tolist())
         ],

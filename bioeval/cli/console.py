@@ -1,6 +1,6 @@
 """Printing for people: width and colours as the terminal has them, plain text in a pipe.
 
-What goes to standard output is written at once, so that lines on standard error stand behind it.
+What goes to standard output is flushed at once, so that lines on standard error come after it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
 
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
@@ -36,13 +36,13 @@ def show(renderable: Any) -> None:
 
 
 def pipe_width() -> int:
-    """Return the columns of what goes into a pipe: those that ``COLUMNS`` says, else `WIDTH`."""
+    """Return the columns of output into a pipe: ``COLUMNS``, else `WIDTH`."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() and int(columns) else WIDTH
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal, as ``COLUMNS`` says where it does; `WIDTH` in a pipe."""
+    """Return the columns of the terminal, or of output into a pipe."""
     if sys.stdout is not None and sys.stdout.isatty():
         return shutil.get_terminal_size((WIDTH, 24)).columns
     return pipe_width()
@@ -67,7 +67,7 @@ def put(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Write a line on standard error, behind all that was printed."""
+    """Write a line on standard error, after all that was printed."""
     try:
         flush()
     except OSError:
@@ -86,7 +86,7 @@ def flush() -> None:
 
 
 def give_up_stdout() -> None:
-    """Let go of a standard output that cannot be written to, so that nothing is tried at exit."""
+    """Replace a standard output that cannot be written to, so that nothing is tried at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -112,44 +112,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value
-
-
-class Stages:
-    """Says on a terminal what is being done, on one line; silent where standard error is none.
-
-    Call it with what begins; :meth:`counting` tells how far the counting is. The line is wiped at
-    the end.
-    """
-
-    def __init__(self, stream: TextIO | None = None):
-        self.stream = sys.stderr if stream is None else stream
-        tty = self.stream is not None and self.stream.isatty()
-        self.enabled = tty and os.environ.get("TERM") != "dumb"
-        self._progress: Any = None
-
-    def __enter__(self) -> Stages:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._write("")
-
-    def __call__(self, what: str) -> None:
-        """Say what begins."""
-        self._write(f"{what[:70]} ...")
-
-    def counting(self, done: int, total: int) -> None:
-        """Say how many rows are counted; and what comes when all are."""
-        if not self.enabled:
-            return
-        if self._progress is None:
-            from bioeval.cli.progress import Progress
-
-            self._progress = Progress("counting", self.stream, enabled=True)
-        self._progress(done, total)
-        if done == total:
-            self("finding operating points")
-
-    def _write(self, line: str) -> None:
-        if self.enabled:
-            self.stream.write(f"\r\x1b[K{line}")
-            self.stream.flush()

@@ -13,7 +13,7 @@ import click
 from bioeval.base.errors import nearest_name
 from bioeval.base.version import __version__
 
-#: Each command's file and what it does, in one line.
+#: The registry: each command, which is ``command`` in the file of its name, and what it does.
 COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
     "threshold": "Which threshold to install, and what to expect of it.",
@@ -30,8 +30,8 @@ COMMANDS = {
 DATA = (".npz", ".npy", ".csv", ".mat")
 
 
-class ReaderLeftError(Exception):
-    """The reader of a pipe has left; as an OS error, click would make it an exit code of its own.
+class BrokenOutputError(Exception):
+    """A broken pipe. Not an OS error, of which click would make an exit code of its own.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ def _closed_pipes() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError as error:
-        raise ReaderLeftError(error) from error
+        raise BrokenOutputError(error) from error
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports the one that is asked for."""
+    """A group that knows its commands by name and imports the one that is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -75,23 +75,14 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Read the command line, which prints the help where it is asked for."""
+        """Parse the command line; ``--help`` is printed here."""
         with _closed_pipes():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what the library complains of is said in the command's words."""
-        from bioeval.base.errors import CardError, DataError, ProtocolError
-
-        try:
-            with _closed_pipes():
-                return super().invoke(ctx)
-        except CardError:
-            raise
-        except (DataError, ProtocolError) as error:
-            from bioeval.cli.reword_errors import rewording
-
-            raise type(error)(rewording(ctx.invoked_subcommand or "")(str(error))) from error
+        """Run the command."""
+        with _closed_pipes():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -100,7 +91,7 @@ class LazyGroup(click.Group):
 
 
 def _command_for(word: str) -> str:
-    """Return the command to give a file to, where a file stands in the command's place."""
+    """Return a hint for a file in the place of the command."""
     ending = Path(word).suffix.lower()
     if ending == ".toml":
         return f" To see a card: bioeval protocols {word}"
@@ -129,7 +120,7 @@ Examples:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, "
-    "130 interrupted (Ctrl-C), 141 the reader of the output has left, 143 told to end.",
+    "130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).",
 )
 @click.version_option(__version__, message="bioeval %(version)s")
 @click.pass_context

@@ -6,21 +6,13 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bioeval.base.errors import DataError
-from bioeval.cli.console import WIDTH, as_json
-from bioeval.cli.reword_errors import rewording
-from bioeval.cli.worst_queries import write_queries
+from bioeval.cli.console import as_json
 from bioeval.scores.formats.files import no_folder, part_of
-from bioeval.views.tables import as_text, datasets, plain, report_ranks
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from bioeval.scores.matrix import Scores
 
 SUMMARY = "summary.json"
 
@@ -39,47 +31,6 @@ def check_folder(out: str) -> Path:
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
     return folder
-
-
-def write_results(
-    tree: xr.DataTree,
-    document: dict[str, Any],
-    folder: Path,
-    scores: Scores | None = None,
-    plots: Sequence[str] = (),
-    queries: list[dict[str, Any]] | None = None,
-) -> list[str]:
-    """Write the results of an evaluation into `folder`; return the names of the files.
-
-    Plots are written in each of the formats named in `plots`; `queries` are those of a
-    re-identification one by one, if they are wanted.
-    """
-
-    def write(part: Path) -> None:
-        tree.to_netcdf(part / "results.nc", engine="h5netcdf")
-        (part / "table.txt").write_text(as_text(tree, WIDTH, rewording("run")), encoding="utf-8")
-        for path, dataset in datasets(tree):
-            write_curves(dataset, part / f"{path.replace('/', '_')}.csv")
-        if queries:
-            write_queries(queries, part / "queries.csv")
-        if plots:
-            from bioeval.evaluation.plotted_scores import plotted
-            from bioeval.views.plots.save_all import save_all
-
-            save_all(tree, plotted(scores), part, plots)
-
-    return write_folder(folder, document, write)
-
-
-def write_comparison(dataset: xr.Dataset, document: dict[str, Any], folder: Path) -> list[str]:
-    """Write a comparison of two systems into `folder`; return the names of the files."""
-    from bioeval.views.tables.comparison import ComparisonTable
-
-    def write(part: Path) -> None:
-        dataset.to_netcdf(part / "comparison.nc", engine="h5netcdf")
-        (part / "table.txt").write_text(plain(ComparisonTable(dataset), WIDTH), encoding="utf-8")
-
-    return write_folder(folder, document, write)
 
 
 def write_folder(
@@ -123,16 +74,8 @@ def _earlier(folder: Path) -> set[str]:
     return {f for f in files if isinstance(f, str) and f == Path(f).name and f.endswith(ENDINGS)}
 
 
-def write_curves(dataset: xr.Dataset, target: Path) -> None:
-    """Write the curves of a task: a row for each threshold, or for each rank."""
-    over = "threshold" if "threshold" in dataset.dims else "rank"
-    columns: dict[str, list] = {over: dataset[over].values.tolist()}
-    for name, values in dataset.data_vars.items():
-        if values.dims == (over,):
-            columns[str(name)] = values.values.tolist()
-        elif name in ("dir", "dir_low", "dir_high"):
-            for rank in report_ranks(dataset):
-                columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
+def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:
+    """Write columns of the same length as CSV."""
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

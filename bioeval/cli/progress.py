@@ -1,76 +1,95 @@
-"""A line on the terminal that tells how far an evaluation is, and nothing in a pipe."""
+"""Progress on a terminal, by rich; silent in a pipe.
+
+Imported by a command when it runs, since rich takes a while to load.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
+from datetime import timedelta
 from typing import TextIO
 
-_INTERVAL = 0.1
-_PATIENCE = 0.5
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+_LONGEST = 70  # characters of what is being done
 
 
-class Progress:
-    """Tell the share done and the time left, on one line that is wiped at the end.
+class TimeLeft(ProgressColumn):
+    """The percentage done and the time left, of a stage whose length is known."""
 
-    Call it with the rows done and their number; use it as a context manager. It is silent unless
-    the stream is a terminal that can move its cursor, and for the first half second.
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        """Return the text; the time is rounded up, so that it is 0 only at the end."""
+        left = task.time_remaining
+        if task.total is None or left is None:
+            return Text("")
+        return Text(f"{task.percentage:.0f} %, {timedelta(seconds=left)} left")
+
+
+class Stages:
+    """The stages of a command, on one line that is wiped at the end.
+
+    Call it with the name of a stage that begins; :meth:`counting` is the callback of an
+    evaluation.
 
     Parameters
     ----------
-    label : str
-        What is being done.
+    after : str
+        The stage that follows when all rows are counted.
     stream : file, optional
-        Standard error unless given.
-    enabled : bool, optional
-        Whether to write anything; found out from the stream unless given.
+        Standard error unless given. Nothing is written unless it is a terminal that can move its
+        cursor.
     """
 
-    def __init__(self, label: str, stream: TextIO | None = None, enabled: bool | None = None):
-        self.label = label
-        self.stream = sys.stderr if stream is None else stream
-        if enabled is None:
-            enabled = self.stream.isatty() and os.environ.get("TERM") != "dumb"
-        self.enabled = enabled
-        self._start = self._last = time.monotonic()
-        self._shown = False
+    def __init__(self, after: str = "finding operating points", stream: TextIO | None = None):
+        self._after = after
+        stream = sys.stderr if stream is None else stream
+        terminal = stream is not None and stream.isatty()
+        self._progress: Progress | None = None
+        if terminal and os.environ.get("TERM") not in ("dumb", "unknown"):
+            self._progress = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TimeLeft(),
+                console=Console(file=stream, force_terminal=True),
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._task = self._progress.add_task("", total=None, visible=False)
+        self._stage: tuple[str, int | None] = ("", None)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Stages:
+        if self._progress is not None:
+            self._progress.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._shown:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
-            self._shown = False
+        if self._progress is not None:
+            self._progress.stop()
 
-    def __call__(self, done: int, total: int) -> None:
-        """Say that `done` of `total` rows are done."""
-        now = time.monotonic()
-        if not self.enabled or now - self._last < (_INTERVAL if self._shown else _PATIENCE):
+    def __call__(self, stage: str) -> None:
+        """Begin a stage of unknown length."""
+        self._begin(f"{stage[:_LONGEST]} ...", None)
+
+    def counting(self, done: int, total: int) -> None:
+        """Show the rows counted; and the next stage when all are."""
+        if self._progress is None:
             return
-        self._last, self._shown = now, True
-        line = self.line(done, total, now - self._start)
-        try:
-            width = os.get_terminal_size(self.stream.fileno()).columns or 80
-        except (OSError, ValueError):
-            width = 80
-        self.stream.write(f"\r\x1b[K{line[: max(1, width - 1)]}")
-        self.stream.flush()
+        if done >= total:
+            self(self._after)
+            return
+        self._begin("counting", total)
+        self._progress.update(self._task, completed=done)
 
-    def line(self, done: int, total: int, seconds: float) -> str:
-        """Return the line for so many rows done after so many seconds."""
-        text = f"{self.label}: {done:,} of {total:,} rows, {done / max(total, 1):.0%}"
-        if 0 < done < total:
-            text += f", {_span(seconds * (total - done) / done)} left"
-        return text
-
-
-def _span(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    def _begin(self, stage: str, total: int | None) -> None:
+        if self._progress is None or self._stage == (stage, total):
+            return
+        self._stage = (stage, total)
+        self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(stage, total=total)
+        self._progress.refresh()

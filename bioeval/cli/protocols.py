@@ -7,31 +7,25 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import card as checked
-
-HELP = """List the protocols, or explain CARD: a protocol's name, or the path of a card (.toml).
-
-\b
-Examples:
-  bioeval protocols
-  bioeval protocols course-all-vs-all
-  bioeval protocols my-protocol.toml --check
-"""
-
+from bioeval.cli.options import Command, json_option
 
 _LEAST_TITLE = 24  # columns
 _LEAST_WIDTH = 20
 
 
-@click.command("protocols", help=HELP, short_help="List, explain and check protocol cards.")
+@click.command("protocols", cls=Command)
 @click.argument("card", required=False)
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Only: is it valid, and may it ship with bioeval?",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--check", is_flag=True, help="Only: is it valid, and may it ship with bioeval?")
+@json_option("Print one JSON document.")
 def command(card: str | None, check: bool, as_json: bool) -> None:
-    """List, explain or check cards."""
+    """List the protocols, or explain CARD: a protocol's name, or the path of a card (.toml).
+
+    Examples
+    --------
+      bioeval protocols
+      bioeval protocols course-all-vs-all
+      bioeval protocols my-protocol.toml --check
+    """
     from bioeval.cli.console import put, show_json, terminal_width
     from bioeval.protocol import available, explain, load
     from bioeval.protocol.shipping import unmet_rules

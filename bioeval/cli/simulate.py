@@ -7,18 +7,10 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import Amount, Counts, Numbers, Whole
-
-HELP = """Draw a population, compare its templates, and write the scores with their labels.
-
-\b
-Examples:
-  bioeval simulate --subjects 100 --templates 5 --out scores.npz
-  bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --out open.npz
-  bioeval simulate --model gaussian-scores --d-prime 3 --kind similarity --out gauss.npz
-"""
+from bioeval.cli.options import Command, json_option
 
 
-@click.command("simulate", help=HELP, short_help="Make scores of a population with known truth.")
+@click.command("simulate", cls=Command)
 @click.option("--subjects", type=int, default=100, show_default=True, help="Enrolled subjects.")
 @click.option(
     "--templates",
@@ -33,7 +25,7 @@ Examples:
     type=click.Choice(["gaussian-embeddings", "gaussian-scores"]),
     default="gaussian-embeddings",
     show_default=True,
-    help="Clouds of points that are compared, or scores drawn one by one.",
+    help="Embeddings that are compared, or scores drawn one by one.",
 )
 @click.option(
     "--layout",
@@ -41,31 +33,43 @@ Examples:
     default="all-against-all",
     show_default=True,
 )
-@click.option("--probes", type=Counts(), help="Probes of each person (probe-against-gallery).")
+@click.option("--probes", type=Counts(), help="Probes of each subject (probe-against-gallery).")
 @click.option(
     "--unenrolled",
     type=Amount(),
     default=0,
     show_default=True,
-    help="People who only probe: their number, or a fraction of the subjects.",
+    help="Unenrolled subjects, who only probe: their number, or a fraction of the subjects.",
 )
 @click.option("--kind", type=click.Choice(["distance", "similarity"]), default="distance")
-@click.option("--dimensions", type=int, help="Of the embeddings.  [16]")
-@click.option("--between", type=float, help="Spread of the persons' centres.  [1]")
-@click.option("--within", type=Numbers(), help="Spread of a person's templates.  [0.6]")
+@click.option("--dimensions", type=int, help="Dimensions of the embeddings.  [16]")
+@click.option("--between", type=float, help="SD of the subjects' centres.  [1]")
+@click.option("--within", type=Numbers(), help="SD of a subject's templates.  [0.6]")
 @click.option("--metric", metavar="M", help="cosine, l2, l1, linf or bhattacharyya.  [l2]")
-@click.option("--sessions", type=int, help="Days on which everyone was seen.")
-@click.option("--session-sd", type=float, help="Spread of the offset of the day.  [0.3]")
+@click.option("--sessions", type=int, help="Sessions in which every subject was captured.")
+@click.option("--session-sd", type=float, help="SD of the offsets of sessions.  [0.3]")
 @click.option("--cameras", type=int, help="Number of cameras.")
-@click.option("--camera-sd", type=float, help="Spread of the offset of a camera.  [0.3]")
+@click.option("--camera-sd", type=float, help="SD of the offsets of cameras.  [0.3]")
 @click.option("--d-prime", type=float, help="Decidability of gaussian-scores.  [2]")
-@click.option("--genuine-sd", type=float, help="Spread of genuine gaussian-scores.  [1]")
+@click.option("--genuine-sd", type=float, help="SD of genuine gaussian-scores.  [1]")
 @click.option(
-    "--seed", type=Whole(0), default=0, show_default=True, help="The same seed, the same scores."
+    "--seed",
+    "random_state",
+    type=Whole(0),
+    default=0,
+    show_default=True,
+    help="The same seed, the same scores.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
-def command(out: str, seed: int, as_json: bool, within: Any, **options: Any) -> None:
-    """Simulate scores and write them."""
+@json_option("Describe what was written as JSON.")
+def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
+    """Draw a population, compare its templates, and write the scores with their labels.
+
+    Examples
+    --------
+      bioeval simulate --subjects 100 --templates 5 --out scores.npz
+      bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --out open.npz
+      bioeval simulate --model gaussian-scores --d-prime 3 --kind similarity --out gauss.npz
+    """
     from bioeval.cli.console import put, show_json
     from bioeval.scores.formats import save
     from bioeval.scores.formats.files import check_target
@@ -74,7 +78,7 @@ def command(out: str, seed: int, as_json: bool, within: Any, **options: Any) -> 
     check_target(out)
     if within is not None:
         options["within"] = within[0] if len(within) == 1 else list(within)
-    scores = simulate(**options, random_state=seed)
+    scores = simulate(**options)
     save(scores, out)
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "subjects": len(scores.subjects)}

@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-HELP = """Evaluate the tracks of RESULT against the ground truth TRUTH.
+from bioeval.cli.arguments import Frames
+from bioeval.cli.options import Command, Output, output_options
 
-Both are files of rows frame,id,left,top,width,height,... as MOTChallenge has them (commas or
-blanks, plain or gzip), or folders: <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or
-<sequence>.txt, for the ground truth, and <sequence>.txt for the results. Several sequences are
-summed up by their counts.
-
-\b
-Examples:
-  bioeval tracking gt.txt tracker.txt --frames 1050
-  bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
-  bioeval tracking cameras/gt cameras/tracks --parts cameras
-  bioeval tracking truth.txt track3.txt --columns cityflow --json
-"""
+if TYPE_CHECKING:
+    import xarray as xr
 
 
-class _Frames(click.ParamType):
-    """A number of frames, for all or for one sequence."""
-
-    name = "n"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, int]:
-        """Return the sequence, empty for all, and the number."""
-        if isinstance(value, tuple):
-            return value
-        name, _, number = str(value).rpartition("=")
-        if not re.fullmatch("[0-9]{1,18}", number) or int(number) < 1:
-            self.fail(f"{value!r}; expected a whole number from 1 up, or NAME=N", param, ctx)
-        return name, int(number)
-
-
-@click.command("tracking", help=HELP, short_help="Evaluate tracks.")
+@click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("result")
 @click.option(
@@ -46,7 +23,7 @@ class _Frames(click.ParamType):
 )
 @click.option(
     "--frames",
-    type=_Frames(),
+    type=Frames(),
     multiple=True,
     metavar="N|NAME=N",
     help="Length of the sequence, or of the sequence (or camera) NAME; repeatable.  [what "
@@ -97,59 +74,43 @@ class _Frames(click.ParamType):
     help="motchallenge; cityflow (camera,id,frame,left,top,width,height); or the columns in order.",
 )
 @click.option("--targets", is_flag=True, help="List every target.")
-@click.option(
-    "--out", metavar="DIR", help="Write results.nc, summary.json, table.txt and targets.csv."
+@output_options(
+    "results.nc, summary.json, table.txt and targets.csv",
+    "segments.csv and a timeline of the targets",
+    ": rates are fractions",
 )
-@click.option(
-    "--plots", is_flag=True, help="With --out: also segments.csv and a timeline of the targets."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document: rates are fractions."
-)
-def command(
-    truth: str,
-    result: str,
-    frames: tuple[tuple[str, int], ...],
-    targets: bool,
-    out: str | None,
-    plots: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Evaluate tracks and show, or write, the results."""
-    if plots and out is None:
-        raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
-    from bioeval.cli.console import Stages, note, show, show_json
-    from bioeval.cli.outputs import check_folder, write_folder
-    from bioeval.cli.reword_errors import rewording
-    from bioeval.cli.tracking_outputs import document_of, write_tracking
+def command(truth: str, result: str, targets: bool, **options: Any) -> None:
+    """Evaluate the tracks of RESULT against the ground truth TRUTH.
 
-    folder = None if out is None else check_folder(out)
+    Both are files of rows frame,id,left,top,width,height,... as MOTChallenge has them (commas or
+    blanks, plain or gzip), or folders: <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or
+    <sequence>.txt, for the ground truth, and <sequence>.txt for the results. Several sequences are
+    summed up by their counts.
+
+    Examples
+    --------
+      bioeval tracking gt.txt tracker.txt --frames 1050
+      bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
+      bioeval tracking cameras/gt cameras/tracks --parts cameras
+      bioeval tracking truth.txt track3.txt --columns cityflow --json
+    """
+    output = Output.take(options)
+    options["frames"] = _lengths(options["frames"])
+    from bioeval.cli.progress import Stages
     from bioeval.mot import tracking
     from bioeval.mot.table import TrackingTable
 
-    reword = rewording("tracking")
-    with Stages() as tell:
+    with Stages() as stages:
         dataset = tracking(
             truth,
             result,
-            frames=_lengths(frames),
-            timeline=plots,
-            progress=lambda name: tell(f"matching {name or truth}"),
             **options,
+            timeline=output.plots,
+            progress=lambda name: stages(f"matching {name or truth}"),
         )
-        document = document_of(dataset, truth, result, reword)
-        if folder is not None:
-            tell(f"writing results to {folder}")
-            names = write_folder(
-                folder, document, lambda part: write_tracking(dataset, part, reword)
-            )
-    if as_json:
-        show_json(document)
-    else:
-        show(TrackingTable(dataset, targets, reword))
-    if folder is not None:
-        note(f"wrote {len(names)} files to {folder}")
+        document = _document(dataset, truth, result)
+        files = output.write(document, lambda folder: _write(dataset, folder), stages)
+    output.show(TrackingTable(dataset, targets), document, files)
 
 
 def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
@@ -164,3 +125,75 @@ def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
             "give one number for all, or NAME=N once for each", param_hint="'--frames'"
         )
     return dict(given)
+
+
+def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
+    """Return all results as one document."""
+    from bioeval.base.version import __version__
+
+    attrs = {str(name): value for name, value in dataset.attrs.items()}
+    warnings = str(attrs.pop("warnings")).splitlines()
+    attrs.pop("bioeval_version")
+    document: dict[str, Any] = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
+    document |= {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
+    if "sequence" in dataset:
+        document["sequences"] = _rows(dataset, "sequence")
+    document["targets_table"] = _rows(dataset, "target")
+    document["warnings"] = warnings
+    return document
+
+
+def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list]:
+    """Return the variables along a dimension."""
+    columns = {dim: dataset[dim].values.tolist()} if dim in dataset.coords else {}
+    for name, values in dataset.data_vars.items():
+        if values.dims == (dim,):
+            columns[str(name).removeprefix("sequence_")] = values.values.tolist()
+    return columns
+
+
+def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
+    """Return the variables along a dimension, one row each."""
+    columns = _columns(dataset, dim)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _write(dataset: xr.Dataset, folder: Path) -> None:
+    """Write the dataset, the table with all targets, and each target's row, into a folder."""
+    from bioeval.cli.console import WIDTH
+    from bioeval.cli.outputs import write_csv
+    from bioeval.mot.table import TrackingTable
+    from bioeval.views.tables import plain
+
+    dataset.to_netcdf(folder / "results.nc", engine="h5netcdf")
+    text = plain(TrackingTable(dataset, True), WIDTH)
+    (folder / "table.txt").write_text(text, encoding="utf-8")
+    files = {"target": "targets.csv", "sequence": "sequences.csv", "spell": "segments.csv"}
+    for dim in (dim for dim in files if dim in dataset.dims):
+        write_csv(folder / files[dim], _columns(dataset, dim))
+    if "spell" in dataset.dims:
+        _draw(dataset, folder)
+
+
+def _draw(dataset: xr.Dataset, folder: Path) -> None:
+    """Draw the timeline of each sequence and of each camera."""
+    import matplotlib.pyplot as plt
+
+    from bioeval.mot.timeline import cameras_of, timeline
+    from bioeval.views.plots.save import save
+
+    drawn: set[str] = set()
+    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
+    for sequence in sequences:
+        cameras: list[str | None] = [*cameras_of(dataset, sequence)]
+        for camera in cameras or [None]:
+            parts = [part for part in (sequence, camera) if part is not None]
+            stem = "_".join(["timeline", *(re.sub(r"[^\w.-]", "_", part) for part in parts)])
+            name, number = stem, 1
+            while name in drawn:  # a name may differ in what a file's cannot have
+                number += 1
+                name = f"{stem}_{number}"
+            drawn.add(name)
+            display = timeline(dataset, sequence=sequence, camera=camera)
+            save(display, folder / f"{name}.png")
+            plt.close(display.figure_)

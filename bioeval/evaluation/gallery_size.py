@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.base.names import Name
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.results.closed_set import closed_set_dataset
@@ -194,6 +194,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
     if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
         raise DataError(
-            f"sizes is {sizes!r}; expected increasing whole numbers of subjects from 1 up"
+            f"{Argument('sizes')} is {sizes!r}; expected increasing whole numbers of "
+            "subjects from 1 up"
         )
     return array.astype(np.int64)

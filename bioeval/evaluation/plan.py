@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol import for_layout, load
@@ -231,8 +231,8 @@ def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
         )
     if options.per_query and card.reid is None:
         raise ProtocolError(
-            f"per_query applies to re-identification only; protocol {card.name} has no [reid] "
-            "section (be.ranks gives the rank of each probe)"
+            f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
+            "has no [reid] section (be.ranks gives the rank of each probe)"
         )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
 from bioeval.results.gom import GomOptions, gom_dataset
@@ -256,7 +256,7 @@ def gom(
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
-            "ties='stable', 'pessimistic' or 'optimistic'"
+            f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
         )
     grid = check_thresholds(thresholds)
     if grid is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, bad_choice, nearest_name
+from bioeval.base.errors import Argument, DataError, bad_choice, nearest_name
 
 #: The order of the columns in the formats that have a name.
 LAYOUTS = {
@@ -95,8 +95,8 @@ def parse_columns(columns: Any) -> tuple[str, ...]:
     if len(names) < 2:
         listed = " or ".join(repr(layout) for layout in LAYOUTS)
         raise DataError(
-            f"columns is {columns!r}; expected {listed}, or the names of the columns in order: "
-            f"{', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}"
+            f"{Argument('columns')} is {columns!r}; expected {listed}, or the names of the "
+            f"columns in order: {', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}"
         )
     for name in names:
         if name not in COLUMNS:

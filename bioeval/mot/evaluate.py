@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.mot.boxes import parse_columns
 from bioeval.mot.dataset import tracking_dataset
 from bioeval.mot.inputs import read_pairs
@@ -155,5 +155,5 @@ def _overlap(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = 0.0
     if not 0 < number <= 1:
-        raise DataError(f"{name} is {value!r}; expected a number in (0, 1]")
+        raise DataError(f"{Argument(name)} is {value!r}; expected a number in (0, 1]")
     return number

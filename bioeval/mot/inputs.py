@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.mot.boxes import LAST_FRAME, Rows, from_array, in_order, joined
 from bioeval.mot.motchallenge_text import read_rows, sequence_length
 
@@ -80,7 +80,8 @@ def read_pairs(
     if parts == "cameras":
         if "camera" in columns:
             raise DataError(
-                'parts="cameras" takes a file for each camera; expected no column camera'
+                f"{Argument('parts', 'cameras')} takes a file for each camera; expected no column "
+                "camera"
             )
         return [_one_scene(truths, results, frames, columns)], notes
     pairs = []
@@ -108,7 +109,9 @@ def _one_scene(
     lengths = {name: length for name, (length, _) in known.items() if isinstance(length, int)}
     if lengths and len(lengths) < len(names):
         lacking = _some([name for name in names if name not in lengths])
-        raise DataError(f"frames has nothing for {lacking}; expected a number for each camera")
+        raise DataError(
+            f"{Argument('frames')} has nothing for {lacking}; expected a number for each camera"
+        )
     truth, result = (
         joined([side[name].rows(read).in_camera(name) for name in names])
         for side, read in ((truths, columns), (results, _of_result(columns)))
@@ -203,7 +206,7 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
     """Return the number of frames of a sequence, and the source of that number."""
     if isinstance(frames, Mapping):
         checked = {
-            key: require_integer(f"frames[{key!r}]", value, low=1, high=LAST_FRAME)
+            key: require_integer(f"{Argument('frames')}[{key!r}]", value, low=1, high=LAST_FRAME)
             for key, value in _by_name(frames, "frames").items()
         }
         if name in checked:
@@ -220,8 +223,8 @@ def _check_names(frames: Any, truths: dict[str, _Source], parts: str) -> None:
         for name in map(str, frames):
             if name not in truths:
                 raise DataError(
-                    f"frames has {name!r}, which is none of the {parts}: {_some(sorted(truths))}."
-                    f"{nearest_name(name, truths)}"
+                    f"{Argument('frames')} has {name!r}, which is none of the {parts}: "
+                    f"{_some(sorted(truths))}.{nearest_name(name, truths)}"
                 )
 
 
@@ -244,13 +247,13 @@ def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
         lacking = [name for name in cameras if name not in pair.frames]
         if lacking == [""]:
             raise DataError(
-                f"frames has {_some(list(pair.frames))}; expected one number, for there is one "
-                "sequence, and it has no name"
+                f"{Argument('frames')} has {_some(list(pair.frames))}; expected one number, for "
+                "there is one sequence, and it has no name"
             )
         if lacking:
             raise DataError(
-                f"frames has nothing for {_some(lacking)}; expected a number for each camera"
-                f"{nearest_name(lacking[0], pair.frames)}"
+                f"{Argument('frames')} has nothing for {_some(lacking)}; expected a number for "
+                f"each camera{nearest_name(lacking[0], pair.frames)}"
             )
         lengths = dict(pair.frames)
     else:

@@ -65,8 +65,6 @@ class TrackingTable:
     dataset : xarray.Dataset
     targets : bool
         Whether to list every target.
-    reword : callable, optional
-        Rewords a warning for the reader, such as with the options of a command line.
 
     Examples
     --------
@@ -76,15 +74,9 @@ class TrackingTable:
     >>> Console().print(TrackingTable(be.tracking(rows, rows)))  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        dataset: xr.Dataset,
-        targets: bool = False,
-        reword: Callable[[str], str] | None = None,
-    ):
+    def __init__(self, dataset: xr.Dataset, targets: bool = False):
         self.dataset = dataset
         self._targets = targets
-        self._reword = reword or str
         self.sequences = (
             [str(name) for name in dataset["sequence"].values] if "sequence" in dataset else []
         )
@@ -109,7 +101,7 @@ class TrackingTable:
             yield Text("")
             yield Text("Warnings", style="bold yellow")
         for line in warnings:
-            yield Padding(Text(f"- {self._reword(line)}"), (0, 0, 0, 2))
+            yield Padding(Text(f"- {line}"), (0, 0, 0, 2))
 
     def _along(self, prefix: str, i: int) -> Callable[[str], Any]:
         """Return a function from a variable's name to its value at an index."""

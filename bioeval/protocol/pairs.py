@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.errors import Argument, ProtocolError, require_choice
 from bioeval.protocol.biometric_tasks import Verification
 from bioeval.protocol.fields import fields_of
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
@@ -61,12 +61,12 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         scores.probe_ids, scores.gallery_ids
     ):
         raise ProtocolError(
-            f'pairs = "{rule}" compares each pair of one set of templates once; these scores are '
-            f"{scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
+            f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
+            f"scores are {scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
         )
     if not scores.labelled:
         raise ProtocolError(
-            f'pairs = "{rule}" needs labels: a mask alone does not identify the subjects'
+            f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
         )
     codes = scores.codes.gallery
     n = len(codes)

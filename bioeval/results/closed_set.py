@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.errors import Argument, ProtocolError, require_choice
 from bioeval.base.variables import CLOSED_SET
 from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
@@ -26,7 +26,7 @@ def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: i
         raise ProtocolError(
             "closed-set identification requires that every probe is enrolled, but "
             f"{skipped} of {probes} probes have no usable mate, the first is probe {first}; "
-            'unmated="skip" leaves them out and counts them, or use open_set'
+            f"{Argument('unmated', 'skip')} leaves them out and counts them, or use open_set"
         )
 
 

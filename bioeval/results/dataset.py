@@ -76,5 +76,5 @@ def max_ranks(longest: int, thresholds: int, max_rank: int | None, limit: int) -
         return longest, ""
     return 100, (
         f"ranks 1 to 100 of {longest}: {longest} ranks x {thresholds} thresholds exceed "
-        f"{limit:,} values; give max_rank for another number"
+        f"{limit:,} values; give `max_rank` for another number"
     )

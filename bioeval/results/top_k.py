@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, require_choice
+from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, require_choice, subject
 from bioeval.base.variables import TOP_K
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.results.dataset import about_attrs, build, rate
@@ -363,7 +363,8 @@ def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:
     rank = require_integer(name, given, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            f"{name} is {rank}, but a list covers only {reach} ranks (of its {depth} places, "
-            f"less those removed); expected at most {reach}, longer lists, or a matrix of scores"
+            f"{subject(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
+            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
+            "scores"
         )
     return rank

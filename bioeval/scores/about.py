@@ -71,7 +71,7 @@ def _notes(scores: Scores) -> list[str]:
         ):
             notes.append(
                 "probe and gallery labels are the same list; if these are the same templates, "
-                "leave gallery_labels out so that no template is compared with itself"
+                "leave `gallery_labels` out so that no template is compared with itself"
             )
     if scores.layout == "all-against-all":
         sessions = scores.probe_meta.get("session")
@@ -79,7 +79,7 @@ def _notes(scores: Scores) -> list[str]:
         if several and "session" not in scores.exclude:
             notes.append(
                 "templates of several sessions: pairs of the same session are counted too, and "
-                'flatter the system; exclude="session" leaves them out'
+                'flatter the system; `exclude="session"` leaves them out'
             )
     return notes
 

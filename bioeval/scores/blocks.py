@@ -16,7 +16,7 @@ from functools import cached_property
 import numba
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.kernels import refine as kernel_refine
@@ -274,8 +274,8 @@ class BlockReader:
         assert first is not None  # the caller has seen one
         raise DataError(
             f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; say "
-            'what a failed comparison means: nan="reject" (an attempt at an infinite distance) '
-            'or nan="exclude" (no attempt)'
+            f"what a failed comparison means: {Argument('nan', 'reject')} (an attempt at an "
+            f"infinite distance) or {Argument('nan', 'exclude')} (no attempt)"
         )
 
 
@@ -346,7 +346,7 @@ def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
         raise DataError(
             f"the scores hold {int(failed.sum())} NaN, the first at position "
             f"{int(np.argmax(failed))}; say what a failed comparison means: "
-            'nan="reject" or nan="exclude"'
+            f"{Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
         )
     return np.where(failed, row.dtype.type(np.inf), row)
 

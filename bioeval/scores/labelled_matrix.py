@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
@@ -58,8 +58,8 @@ class LabelledMatrix:
         elif gallery_labels is None:
             self._init_square(probe_labels, gallery_meta)
         else:
-            self.probe_labels = as_labels(probe_labels, "probe_labels", m)
-            self.gallery_labels = as_labels(gallery_labels, "gallery_labels", n)
+            self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
+            self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")), n)
             self.probe_ids = np.arange(n, n + m, dtype=np.int64)
             self.gallery_ids = np.arange(n, dtype=np.int64)
         self.probe_meta = as_meta(probe_meta, m, "probe_meta")
@@ -94,16 +94,23 @@ class LabelledMatrix:
                 "probe-against-gallery matrix"
             )
         if gallery_meta is not None:
-            raise DataError("gallery_meta without gallery_labels; probe_meta serves both sides")
-        self.probe_labels = as_labels(probe_labels, "probe_labels", m)
+            raise DataError(
+                f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
+            )
+        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
         self.gallery_labels = self.probe_labels
         self.probe_ids = self.gallery_ids = np.arange(n, dtype=np.int64)
 
     def _init_from_mask(self, gallery_labels: Any) -> None:
         if self._mask is None:
-            raise DataError("probe_labels is missing; labels can be left out only with a mask")
+            raise DataError(
+                f"{Argument('probe_labels')} is missing; labels can be left out only with a mask"
+            )
         if gallery_labels is not None:
-            raise DataError("gallery_labels is given without probe_labels; expected both")
+            raise DataError(
+                f"{Argument('gallery_labels')} is given without {Argument('probe_labels')}; "
+                "expected both"
+            )
         m, n = self._base.shape
         square = m == n and not self._mask.diagonal().any()
         probe, gallery, self._mask_is_consistent = subjects_of_mask(self._mask, square)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 
 FUSIONS = ("min", "mean", "max", "median", "kth:K")
 
@@ -13,6 +13,8 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         order = fusion[4:]
         if order.isdecimal() and 1 <= int(order) < 2**31:
             return "kth", int(order)
-        raise DataError(f"fusion is {fusion!r}; expected kth:K with a whole number K >= 1")
+        raise DataError(
+            f"{Argument('fusion')} is {fusion!r}; expected kth:K, K a whole number >= 1"
+        )
     require_choice("fusion", fusion, FUSIONS)
     return fusion, 0

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores
@@ -82,17 +82,18 @@ class TopKScores(Scores):
         self.labelled = True
         self._mask = None
         self.exclude = ()
-        self.gallery_labels = as_labels(gallery_labels, "gallery_labels")
+        self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
         n = len(self.gallery_labels)
         if n == 0:
-            raise DataError("the gallery is empty: gallery_labels has no entries")
+            raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
         self.indices = _as_lists(indices, n)
         q = len(self.indices)
         if np.ndim(probe_labels) == 1 and len(probe_labels) != q:
             raise DataError(
-                f"probe_labels has {len(probe_labels)} labels for {q} lists; expected one a query"
+                f"{Argument('probe_labels')} has {len(probe_labels)} labels for {q} lists; "
+                "expected one a query"
             )
-        self.probe_labels = as_labels(probe_labels, "probe_labels", q)
+        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
         self.distances = None if distances is None else self._as_distances(distances)
         self.probe_ids = np.arange(n, n + q, dtype=np.int64)
         self.gallery_ids = np.arange(n, dtype=np.int64)
@@ -178,8 +179,8 @@ class TopKScores(Scores):
     def excluding(self, *columns: str) -> NoReturn:
         """Refuse: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
         raise ProtocolError(
-            "exclude has no meaning for top-K lists; bioeval.top_k says with removed= what a query "
-            "does not see"
+            f"{Argument('exclude')} has no meaning for top-K lists; give removed= to bioeval.top_k "
+            "instead"
         )
 
     # ---------------------------------------------------------------- what it lacks

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS
 
@@ -29,7 +29,8 @@ def check_confidence(confidence: Any) -> float:
         value = np.nan
     if not 0.0 < value < 1.0:
         raise DataError(
-            f"confidence is {confidence!r}; expected a number between 0 and 1, such as 0.95"
+            f"{Argument('confidence')} is {confidence!r}; expected a number between 0 and 1, "
+            "such as 0.95"
         )
     return value
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.base.errors import ProtocolError
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.analytic import ratio_variances, variance
@@ -334,8 +334,9 @@ def _analytic(
     room = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
     if room < 8:
         raise ProtocolError(
-            f'interval="analytic" needs the counts of all pairs of {attempts.people:,} subjects at '
-            'several thresholds at once, which takes too much memory; use "subject-bootstrap"'
+            f"{Argument('interval', 'analytic')} needs the counts of all pairs of "
+            f"{attempts.people:,} subjects at several thresholds at once, which takes too much "
+            f"memory; give {Argument('interval', 'subject-bootstrap')}"
         )
     if len(thresholds) > room:
         kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.kernels import subject_counts as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
@@ -38,10 +38,11 @@ def require_people(scores: Scores, method: str | None = None) -> None:
     method : str, optional
         The method of an interval, for the message; None for the comparison of two systems.
     """
-    what = "comparing two systems" if method is None else f'interval="{method}"'
+    what = "comparing two systems" if method is None else str(Argument("interval", method))
 
     def instead(attempts: str) -> str:
-        taking = f'; or use interval="wilson", which assumes independent {attempts}'
+        wilson = Argument("interval", "wilson")
+        taking = f"; or give {wilson}, which takes all {attempts} as independent"
         return "" if method is None else taking
 
     if isinstance(scores, PairScores):

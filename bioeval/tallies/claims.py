@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import Scores
@@ -49,8 +49,8 @@ def parse_claims(
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims {plain(labels[i])!r}."
-            f'{scores.codes.nearest(labels[i])} unenrolled_claims="skip" leaves them out and '
-            "counts them"
+            f"{scores.codes.nearest(labels[i])} {Argument('unenrolled_claims', 'skip')} leaves "
+            "them out and counts them"
         )
     probes, groups = probes[~missing], groups[~missing]
     order = np.argsort(probes, kind="stable")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 
 # The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
@@ -32,7 +32,7 @@ def check_far_targets(targets: Any) -> np.ndarray:
     except (ValueError, TypeError):
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(f"far_targets is {targets!r}; expected rates in [0, 1]")
+        raise DataError(f"{Argument('far_targets')} is {targets!r}; expected rates in [0, 1]")
     return array
 
 

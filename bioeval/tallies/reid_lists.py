@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.kernels.mate_ranks import Gallery, Mates, Queries, rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.scores.about import About
@@ -39,8 +39,8 @@ def require_ranks(scores: Scores, max_rank: int) -> None:
     size = scores.shape[1]
     if max_rank > max(size, MOST_RANKS):
         raise DataError(
-            f"max_rank is {max_rank}; expected at most {max(size, MOST_RANKS)}: the gallery has "
-            f"{size} entries, and a CMC stays as it is beyond"
+            f"{Argument('max_rank')} is {max_rank}; expected at most {max(size, MOST_RANKS)}: the "
+            f"gallery has {size} entries, and a CMC stays as it is beyond"
         )
 
 

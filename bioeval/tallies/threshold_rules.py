@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import DataError, nearest_name, subject
 from bioeval.tallies.points import cheapest, check_costs
 from bioeval.tallies.threshold_search import Attempts, distinct
 
 RULES = ("eer", "far", "cost", "hter", "accuracy", "fixed")
 
 _EXPECTED = (
-    "expected eer, accuracy, hter, far=X, cost=PRIOR,C_MISS,C_FA or fixed=T (or a tuple: "
-    '("far", 0.001))'
+    "expected eer, accuracy, hter, far=X, cost=PRIOR,C_MISS,C_FA or fixed=T, such as far=0.001"
 )
 
 
@@ -77,27 +76,27 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
         try:
             values = tuple(float(word) for word in rest.split(",")) if equals else ()
         except ValueError:
-            raise DataError(f"{what} is {threshold!r}; {_EXPECTED}") from None
+            raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}") from None
     elif isinstance(threshold, (tuple, list)) and threshold:
         name, *given = threshold
         try:
             values = tuple(float(x) for x in given)
         except (TypeError, ValueError):
-            raise DataError(f"{what} is {threshold!r}; {_EXPECTED}") from None
+            raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}") from None
     elif isinstance(threshold, Rule):
         return threshold
     if not isinstance(name, str) or name not in RULES:
         near = nearest_name(name, RULES) if isinstance(name, str) else ""
-        raise DataError(f"{what} is {threshold!r}; {_EXPECTED}.{near}")
+        raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}.{near}")
     expected = {"far": 1, "cost": 3, "fixed": 1}.get(name, 0)
     if len(values) != expected:
-        raise DataError(f"{what} is {threshold!r}; {_EXPECTED}")
+        raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}")
     if name == "far" and not 0 <= values[0] <= 1:
-        raise DataError(f"{what} is {threshold!r}; expected a rate in [0, 1]")
+        raise DataError(f"{subject(what)} is {threshold!r}; expected a rate in [0, 1]")
     if name == "cost":
         check_costs(values)
     if name == "fixed" and math.isnan(values[0]):
-        raise DataError(f"{what} is NaN; expected a number, in the units of the scores")
+        raise DataError(f"{subject(what)} is NaN; expected a number, in the units of the scores")
     return Rule("cost", (0.5, 1.0, 1.0)) if name == "hter" else Rule(name, values)
 
 

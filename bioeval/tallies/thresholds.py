@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import cell_of
 
@@ -32,31 +32,32 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
     """
     if thresholds is None:
         return None
+    name = Argument("thresholds")
     if isinstance(thresholds, (bool, np.bool_)):
-        raise DataError("thresholds is a bool; expected None, a number of thresholds or an array")
+        raise DataError(f"{name} is a bool; expected None, a number of thresholds or an array")
     if isinstance(thresholds, (int, np.integer)):
         if thresholds < 2:
-            raise DataError(f"thresholds = {thresholds}; expected at least 2, or an array")
+            raise DataError(f"{name} = {thresholds}; expected at least 2, or an array")
         if thresholds > MOST:
-            raise DataError(f"thresholds = {thresholds:,}; expected at most {MOST:,}, or an array")
+            raise DataError(f"{name} = {thresholds:,}; expected at most {MOST:,}, or an array")
         return int(thresholds)
     try:
         array = np.atleast_1d(np.asarray(thresholds))
     except (ValueError, TypeError) as error:
-        raise DataError(f"thresholds is not an array of numbers: {error}") from None
+        raise DataError(f"{name} is not an array of numbers: {error}") from None
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf":
         raise DataError(
-            f"thresholds has shape {array.shape} and dtype {array.dtype}; expected None, a number "
+            f"{name} has shape {array.shape} and dtype {array.dtype}; expected None, a number "
             "of thresholds, or a one-dimensional increasing array of at least one number"
         )
     array = array.astype(np.float64)
     if np.isnan(array).any():
-        raise DataError(f"thresholds[{int(np.argmax(np.isnan(array)))}] is NaN")
+        raise DataError(f"{name}[{int(np.argmax(np.isnan(array)))}] is NaN")
     falls = np.nonzero(~(array[1:] > array[:-1]))[0]
     if len(falls):
         i = int(falls[0])
         raise DataError(
-            f"thresholds do not increase: thresholds[{i + 1}] = {array[i + 1]:g} after "
+            f"{name} do not increase: {name}[{i + 1}] = {array[i + 1]:g} after "
             f"{array[i]:g} ({len(falls)} such places); sort them and drop repeats. They increase "
             "for similarities too"
         )
@@ -68,7 +69,8 @@ def require_values(scores: Scores, task: str) -> None:
     if scores.kind == "order":
         raise ProtocolError(
             f"{task} compares scores of different rows with one threshold, but these scores hold "
-            'only the order within each row (kind="order"); closed_set and ranks can use them'
+            f"only the order within each row ({Argument('kind', 'order')}); closed_set and ranks "
+            "can use them"
         )
 
 

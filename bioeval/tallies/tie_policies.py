@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.tallies.counts import IdentificationTally
 
 TIES = ("pessimistic", "optimistic", "stable", "expected")
@@ -17,7 +17,7 @@ def check_max_rank(max_rank: int | None) -> None:
         return
     whole = isinstance(max_rank, (int, np.integer)) and not isinstance(max_rank, bool)
     if not whole or max_rank < 1:
-        raise DataError(f"max_rank is {max_rank!r}; expected None or a whole number >= 1")
+        raise DataError(f"{Argument('max_rank')} is {max_rank!r}; expected a whole number >= 1")
 
 
 def rank_weights(

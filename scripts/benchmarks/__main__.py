@@ -43,7 +43,8 @@ def command(
 ) -> None:
     """Run the benchmarks."""
     from benchmarks.options import PARTS, QUICK, Options
-    from bioeval.cli.console import Stages, note, put, show
+    from bioeval.cli.console import note, put, show
+    from bioeval.cli.progress import Stages
 
     if listing:
         width = max(map(len, PARTS))

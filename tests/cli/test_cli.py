@@ -9,6 +9,8 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ import pytest
 import xarray as xr
 
 import bioeval as be
+from bioeval.base.errors import Argument
 from bioeval.cli import main
 from bioeval.cli.lazy_group import COMMANDS
 
@@ -40,7 +43,7 @@ def run(*args: object) -> int:
 
 def bioeval(*args: object, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "bioeval.cli", *map(str, args)],
+        [sys.executable, "-m", "bioeval", *map(str, args)],
         capture_output=True,
         text=True,
         timeout=120,
@@ -168,43 +171,77 @@ def test_streams_and_codes_of_the_real_program(scores):
 
 def in_bash(command: str) -> subprocess.CompletedProcess[str]:
     """Run a line in which BIOEVAL stands for the program."""
-    line = command.replace("BIOEVAL", f"{sys.executable} -m bioeval.cli")
+    line = command.replace("BIOEVAL", f"{sys.executable} -m bioeval")
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["run scores.npz", "run scores.npz --json", "protocols", "protocols pairs", "--help"],
-)
-def test_a_reader_that_has_left(scores, command):
+class Broken(io.StringIO):
+    """A standard output whose every write fails."""
+
+    def __init__(self, error: OSError):
+        super().__init__()
+        self.error = error
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+
+COMMAND_LINES = [
+    "run scores.npz",
+    "run scores.npz --json",
+    "convert scores.npz copy.npz",
+    "protocols",
+    "protocols pairs",
+    "--help",
+    "run --help",
+]
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_a_reader_that_has_left(scores, capsys, monkeypatch, line):
+    monkeypatch.setattr(sys, "stdout", Broken(BrokenPipeError(32, "Broken pipe")))
+    assert run(*line.split()) == 141
+    monkeypatch.undo()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
+    monkeypatch.setattr(sys, "stdout", Broken(OSError(28, "No space left on device")))
+    assert run(*line.split()) == 1
+    monkeypatch.undo()
+    assert one_line(capsys.readouterr().err).endswith("No space left on device")
+
+
+@pytest.mark.parametrize("command", ["run scores.npz", "--help"])
+def test_a_pipe_that_nobody_reads(scores, command):
     done = in_bash(f"BIOEVAL {command} | true; exit ${{PIPESTATUS[0]}}")
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_reader_that_stops_early(scores):
-    done = in_bash(f"BIOEVAL run {scores} | head -n 1")
-    assert done.stdout.startswith("System")
-    assert done.stderr == ""
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("command", ["run scores.npz", "run scores.npz --json", "--help"])
-def test_an_output_that_is_full(scores, command):
-    done = in_bash(f"BIOEVAL {command} > /dev/full")
+def test_a_full_device(scores):
+    done = in_bash("BIOEVAL protocols > /dev/full")
     assert done.returncode == 1
     assert one_line(done.stderr).endswith("No space left on device")
 
 
-def test_an_output_that_is_closed(scores):
-    done = in_bash(f"BIOEVAL run {scores} >&-")
-    assert (done.returncode, done.stderr) == (0, "")
+def test_an_output_that_is_closed(scores, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
+    assert run("run", scores) == 0
+    monkeypatch.undo()
+    assert capsys.readouterr().err == ""
 
 
-def test_what_is_printed_stands_before_what_is_told(scores):
-    """Where both go into one pipe."""
-    done = in_bash(f"BIOEVAL run {scores} --out results 2>&1")
-    assert done.stdout.splitlines()[0].startswith("System")
-    assert done.stdout.splitlines()[-1] == "wrote 7 files to results"
+def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
+    """Where both go into one file, each through a buffer of its own."""
+    with open("both", "a") as out, open("both", "a") as err:
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        assert run("run", scores, "--out", "results") == 0
+    lines = Path("both").read_text().splitlines()
+    assert lines[0].startswith("System")
+    assert lines[-1] == "wrote 7 files to results"
 
 
 def test_exit_codes_are_documented(capsys):
@@ -439,7 +476,7 @@ def test_nothing_is_written_when_something_fails(
     def fail(*args, **kwargs):
         raise raised
 
-    monkeypatch.setattr("bioeval.cli.outputs.write_curves", fail)
+    monkeypatch.setattr("bioeval.cli.run_outputs.curve_columns", fail)
     assert run("run", scores, "--out", "results") == code
     one_line(capsys.readouterr().err.lstrip("\n"))
     if existing:
@@ -624,89 +661,64 @@ def test_similarities_of_simulate(capsys):
 # ------------------------------------------------------------------------ words
 
 
-@pytest.mark.parametrize("command", ["run", "convert", "simulate"])
-def test_every_option_that_a_message_may_name_is_there(command):
-    from importlib import import_module
-
-    from bioeval.cli.reword_errors import OPTIONS
-
-    params = import_module(f"bioeval.cli.{command}").command.params
-    known = {option for param in params for option in param.opts}
-    assert set(OPTIONS[command].values()) <= known
+def command_of(name: str):
+    return import_module(f"bioeval.cli.{name.replace('-', '_')}").command
 
 
 @pytest.mark.parametrize(
-    ("command", "message", "said"),
+    ("command", "argument", "said"),
     [
-        ("run", "far_targets is [2]; expected", "--far is [2]; expected"),
-        ("run", "thresholds[3] is NaN", "--thresholds[3] is NaN"),
-        ("run", "give max_rank for another", "give --max-rank for another"),
-        ("run", 'say nan="reject" (an attempt)', "say --nan reject (an attempt)"),
-        ("run", "labels_key='id' (--labels id) or mask= (--mask)", "--labels id or --mask"),
-        ("run", "x: scores_key='max_rank' (--scores max_rank)", "x: --scores max_rank"),
-        ("run", "none. It holds: gallery_labels (3,)", "none. It holds: gallery_labels (3,)"),
-        ("run", "the array 'gallery_labels' is", "the array 'gallery_labels' is"),
-        ("run", "gallery_labels.csv: no such", "gallery_labels.csv: no such"),
-        ("run", "a/max_rank: no such file", "a/max_rank: no such file"),
-        ("run", "max_rank: no such file", "max_rank: no such file"),
-        ("run", "all scores of this kind", "all scores of this kind"),
-        ("run", 'unmated="skip" leaves', 'unmated = "skip" in a protocol card leaves'),
-        ("run", "n is 0; expected None or more", "n is 0; expected more"),
-        ("simulate", "session_sd is 2 without it", "--session-sd is 2 without it"),
-        ("simulate", "Expected layout='x'", "Expected --layout x"),
-        ("simulate", "random_state is -1", "--seed is -1"),
-        (
-            "threshold",
-            "RepeatedSubjectKFold: n_splits is 10, but there are only 5 subjects; give fewer",
-            "--folds is 10, but there are only 5 subjects; give fewer",
-        ),
-        (
-            "threshold",
-            "RepeatedSampleKFold: n_splits is 10, but there are only 5 samples; give fewer",
-            "--folds is 10, but there are only 5 pairs; give fewer",
-        ),
-        (
-            "threshold",
-            "RepeatedSubjectKFold: there is only one subject",
-            "there is only one subject",
-        ),
-        ("protocols", "max_rank is 0", "max_rank is 0"),
+        ("run", ("far_targets",), "--far"),
+        ("run", ("max_rank",), "--max-rank"),
+        ("run", ("nan", "reject"), "--nan reject"),
+        ("run", ("labels_key", "id"), "--labels id"),
+        ("run", ("scores_key", "my scores"), "--scores 'my scores'"),
+        ("run", ("first_index", 0), "--first-index 0"),
+        ("run", ("unmated", "skip"), 'unmated = "skip" in a protocol card'),
+        ("run", ("gallery", "all"), 'gallery="all"'),
+        ("simulate", ("session_sd",), "--session-sd"),
+        ("simulate", ("random_state",), "--seed"),
+        ("simulate", ("layout", "pairs"), "--layout pairs"),
+        ("gallery-size", ("ties", "stable"), "--ties stable"),
+        ("gallery-size", ("unenrolled_shares",), "--unenrolled"),
+        ("compare", ("far_targets",), "--far"),
+        ("threshold", ("target",), "--target"),
+        ("tracking", ("mostly_tracked",), "--mostly-tracked"),
+        ("protocols", ("max_rank",), "max_rank"),
     ],
 )
-def test_messages_are_in_the_words_of_the_command_line(command, message, said):
-    from bioeval.cli.reword_errors import rewording
-
-    assert rewording(command)(message) == said
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+def test_an_argument_is_named_as_the_option(command, argument, said):
+    error = be.DataError(f"x.npz: {Argument(*argument)} is wrong; max_rank")
+    assert error.message(command_of(command).naming()) == f"x.npz: {said} is wrong; max_rank"
 
 
-def test_stages_are_told_on_a_terminal(monkeypatch):
-    from bioeval.cli.console import Stages
+def test_each_option_bears_the_name_of_an_argument():
+    """Else a message about the argument would not name the option."""
+    functions = {
+        "run": [be.load, be.evaluate],
+        "compare": [be.load, be.compare],
+        "threshold": [be.load, be.study_threshold],
+        "gallery-size": [be.load, be.gallery_size],
+        "simulate": [be.simulate],
+        "convert": [be.load],
+        "tracking": [be.tracking],
+    }
+    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets"}
+    for name, called in functions.items():
+        options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
+        known = {arg for function in called for arg in signature(function).parameters}
+        known |= {arg.removesuffix("_key") for arg in known}
+        unknown = {option.removesuffix("_b") for option in options} - known - own
+        assert unknown <= {"name"}, name
 
-    monkeypatch.setenv("TERM", "xterm")
-    stream = Terminal()
-    with Stages(stream) as tell:
-        tell("reading x.npz")
-        tell.counting(1, 2)
-        tell.counting(2, 2)
-    shown = [line for line in stream.getvalue().split("\r\x1b[K") if line]
-    assert shown == ["reading x.npz ...", "finding operating points ..."]
-    assert stream.getvalue().endswith("\r\x1b[K")
 
-
-@pytest.mark.parametrize(("stream", "term"), [(io.StringIO(), "xterm"), (Terminal(), "dumb")])
-def test_stages_are_silent_elsewhere(monkeypatch, stream, term):
-    from bioeval.cli.console import Stages
-
-    monkeypatch.setenv("TERM", term)
-    with Stages(stream) as tell:
-        tell("reading")
-        tell.counting(2, 2)
-    assert stream.getvalue() == ""
+def test_folds_are_named_as_the_option(scores, capsys):
+    assert run("threshold", scores, "--folds", 10) == 2
+    says = "bioeval: error: --folds is 10, but there are only 4 subjects; each fold needs one"
+    assert one_line(capsys.readouterr().err).startswith(says)
+    be.save(be.Scores.from_pairs([1.0, 2.0, 3.0], [1, 0, 1]), "p.npz")
+    assert run("threshold", "p.npz", "--folds", 5) == 2
+    assert "--folds is 5, but there are only 3 pairs" in one_line(capsys.readouterr().err)
 
 
 def test_choices_are_those_of_the_library():

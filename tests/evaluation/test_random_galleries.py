@@ -416,7 +416,7 @@ def test_pairs_of_one_session_are_left_out_before_the_draw():
         ({"gallery": True}, "at least 1"),
         ({"gallery": "single", "sampling": 0}, "expected 'exact'"),
         ({"sampling": 10}, "leaves nothing to draw"),
-        ({"gallery": "single", "interval": "wilson"}, "intervals need the whole gallery"),
+        ({"gallery": "single", "interval": "wilson"}, "intervals are of the whole gallery"),
         ({"gallery": 2}, "give rank_unit|Give rank_unit"),
         ({"gallery": 2, "rank_unit": "subject", "fusion": "mean"}, "Give fusion"),
         ({"gallery": "single", "ties": "random"}, "ties"),

@@ -324,7 +324,7 @@ def test_lists_under_other_names(tmp_path):
         be.load(tmp_path / "x.npz", scores_key="far", **keys)
     with pytest.raises(DataError, match="no gallery_labels; top-K lists need .* every gallery"):
         be.load(tmp_path / "x.npz", indices_key="top", probe_labels_key="who")
-    with pytest.raises(DataError, match=r"first_index= \(--first-index\) has no meaning"):
+    with pytest.raises(DataError, match="first_index has no meaning"):
         be.load(tmp_path / "x.npz", scores_key="far", first_index=1)
     with pytest.raises(DataError, match="'who'.*expected integers"):
         be.load(tmp_path / "x.npz", **{**keys, "indices_key": "who"})
@@ -358,7 +358,7 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("2 1\n1 2\n", {}, r"do not tell whether .* say first_index=0 \(--first-index 0\)"),
+        ("2 1\n1 2\n", {}, r"do not show whether .* say first_index=0 or"),
         ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
         ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
         ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected 0 or 1"),
@@ -371,7 +371,7 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
         ("2 0\n1 0_2\n", {}, "line 2: expected whole numbers"),
         ("2 0\n1 ٢\n", {}, "line 2: expected whole numbers"),
         ("\n", {}, "nothing but blank lines"),
-        ("2 0\n1 2\n", {"metric": "l2"}, "metric= .*no meaning for a text file"),
+        ("2 0\n1 2\n", {"metric": "l2"}, "metric has no meaning for a text file"),
     ],
 )
 def test_text_that_is_no_list(tmp_path, sides, text, options, message):
@@ -379,7 +379,7 @@ def test_text_that_is_no_list(tmp_path, sides, text, options, message):
     with pytest.raises(DataError, match=message) as error:
         be.load(tmp_path / "x.txt", **options, **sides)
     assert "x" in str(error.value) and "\n" not in str(error.value)
-    with pytest.raises(DataError, match="top-K lists need probe_labels= .* gallery_labels="):
+    with pytest.raises(DataError, match="top-K lists need probe_labels and gallery_labels"):
         be.load(tmp_path / "x.txt")
 
 

@@ -10,7 +10,6 @@ import xarray as xr
 from rich.console import Console
 
 import bioeval as be
-from bioeval.cli.progress import Progress
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import ResultTable, as_text, datasets
 from bioeval.views.tables.numbers import fvc_name, threshold
@@ -294,7 +293,7 @@ def test_warnings_in_other_words():
 def test_an_upside_down_result_is_pointed_at_first():
     text = as_text(verification(auc=0.2), 200)
     assert text.startswith("Warning: AUC is below 0.5")
-    assert 'really of kind distance? If not, say kind="similarity"\n\nData' in text
+    assert 'really of kind distance? If not, say `kind="similarity"`\n\nData' in text
     assert "Warnings" not in text
     both = {"new": verification(auc=0.2), "old": verification()}
     tree = xr.DataTree.from_dict({f"/{k}/verification/single": v for k, v in both.items()})
@@ -369,52 +368,6 @@ def test_thresholds(value, text):
 def test_targets():
     assert [per_cent(x) for x in (0.1, 0.01, 1e-6, 0.025)] == ["10 %", "1 %", "0.0001 %", "2.5 %"]
     assert [fvc_name(x) for x in (0.01, 0.001, 0.02, 0.1)] == [" (FMR100)", " (FMR1000)", "", ""]
-
-
-# ------------------------------------------------------------------------ progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_silent_in_a_pipe():
-    stream = io.StringIO()
-    with Progress("counting", stream) as progress:
-        progress._last -= 10
-        progress(1, 2)
-    assert stream.getvalue() == ""
-
-
-def test_progress_on_a_terminal_is_wiped(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    stream = Terminal()
-    with Progress("counting", stream) as progress:
-        progress(1, 1000)
-        assert stream.getvalue() == ""  # nothing in the first half second
-        progress._last -= 10
-        progress(500, 1000)
-        assert "counting: 500 of 1,000 rows, 50%" in stream.getvalue()
-    assert stream.getvalue().endswith("\r\x1b[K")
-
-
-def test_progress_on_a_dumb_terminal(monkeypatch):
-    monkeypatch.setenv("TERM", "dumb")
-    assert not Progress("counting", Terminal()).enabled
-
-
-@pytest.mark.parametrize(
-    ("done", "seconds", "text"),
-    [
-        (50, 10, "x: 50 of 100 rows, 50%, 10 s left"),
-        (10, 20, "x: 10 of 100 rows, 10%, 3 min 00 s left"),
-        (1, 60, "x: 1 of 100 rows, 1%, 1 h 39 min left"),
-        (100, 60, "x: 100 of 100 rows, 100%"),
-    ],
-)
-def test_time_left(done, seconds, text):
-    assert Progress("x", io.StringIO()).line(done, 100, seconds) == text
 
 
 @pytest.mark.parametrize("width", [20, 40, 100])

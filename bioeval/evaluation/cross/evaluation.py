@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.evaluation.cross.identification_folds import identify_folds
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
@@ -187,8 +187,8 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
     if options.task != "verification" or estimator is not None:
         what = f"{options.task_name} in folds" if estimator is None else "trained systems"
         raise ProtocolError(
-            f'interval="{options.interval}" in folds is for verification of scores; for {what} '
-            'use interval="nadeau-bengio"'
+            f"{Argument('interval', options.interval)} in folds is for verification of scores; "
+            f"for {what} give {Argument('interval', 'nadeau-bengio')}"
         )
     if isinstance(data, Scores):
         require_people(data, options.interval)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
 from bioeval.evaluation.cross.evaluation import cross_evaluate
@@ -122,13 +122,14 @@ def study_threshold(
         require_integer(name, number, low=least)
         if isinstance(scores, PairScores) and scores.pair_folds is not None:
             raise DataError(
-                f"{name} is {number}, but these pairs have folds of their own, which are used; "
-                "leave it out"
+                f"{Argument(name)} is {number}, but these pairs have folds of their own, which are "
+                "used; leave it out"
             )
     folds, repeats = folds or FOLDS, repeats or REPEATS
     if not isinstance(scores, Scores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
     require_values(scores, "a threshold")
+    _require_units(scores, folds)
     crossed = cross_evaluate(
         scores,
         _splitter(scores, folds, repeats, random_state),
@@ -213,6 +214,21 @@ def _by_subject(
     with threads_for(scores):
         pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
     return ends_by_subject(pooled), pooled.remarks()
+
+
+def _require_units(scores: Scores, folds: int) -> None:
+    """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds of them."""
+    pairs = isinstance(scores, PairScores)
+    if isinstance(scores, PairScores) and scores.pair_folds is not None:
+        return
+    number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
+    if number == 1:
+        raise DataError(f"there is only one {what}, which cannot be both trained on and tested")
+    if number < folds:
+        raise DataError(
+            f"{Argument('folds')} is {folds}, but there are only {number} {what}s; each fold needs "
+            f"one to test, so give at most {number} folds"
+        )
 
 
 def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:

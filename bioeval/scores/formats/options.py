@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
@@ -127,7 +127,5 @@ _CHOICES = {
 
 
 def say(name: str, value: object = None) -> str:
-    """Name an option in both ways: ``labels_key='id' (--labels id)``."""
-    if value is None:
-        return f"{name}= ({FLAGS[name]})"
-    return f"{name}={value!r} ({FLAGS[name]} {value})"
+    """Return an option as an argument of :func:`bioeval.load`, for a message."""
+    return str(Argument(name, value))

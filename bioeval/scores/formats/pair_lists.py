@@ -180,12 +180,12 @@ def _losses(scores: Scores) -> list[str]:
     if scores.kind != "distance":
         plural = {"similarity": "similarities", "order": "orders"}[scores.kind]
         lost.append(
-            f'that these are {plural} is not said in a CSV file: read it with kind="{scores.kind}"'
+            f'a CSV file does not say that these are {plural}: read it with `kind="{scores.kind}"`'
         )
     if scores.nan != "raise":
         lost.append(
             "what a failed comparison means is not said in a CSV file: read it with "
-            f'nan="{scores.nan}"'
+            f'`nan="{scores.nan}"`'
         )
     return lost
 

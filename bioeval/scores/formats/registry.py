@@ -49,7 +49,7 @@ def read(path: str | os.PathLike[str], options: ReadOptions) -> Scores:
     except DataError as error:
         if str(place) in str(error):
             raise
-        raise DataError(f"{place}: {error}") from error.__cause__
+        raise error.preceded_by(f"{place}: ") from error.__cause__
 
 
 def recognise(path: Path, options: ReadOptions) -> Format:

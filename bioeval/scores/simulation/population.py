@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.matrix import Scores
 
@@ -96,8 +96,8 @@ class Design:
         if census.layout == "all-against-all":
             if probes is not None:
                 raise DataError(
-                    f"probes is {probes!r}; in layout 'all-against-all' every template is a "
-                    "probe. Expected layout='probe-against-gallery' with it"
+                    f"{Argument('probes')} is {probes!r}; in layout 'all-against-all' every "
+                    f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
                 )
             if others:
                 raise DataError(
@@ -110,7 +110,7 @@ class Design:
         stream = Stream(seed, _PROBE_COUNTS)
         probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
         if not probe_counts.any():
-            raise DataError("probes is 0 for everyone; expected at least one probe")
+            raise DataError(f"{Argument('probes')} is 0 for everyone; expected at least one probe")
         first = np.zeros(people, dtype=np.int64)
         first[:subjects] = template_counts
         return cls(
@@ -286,8 +286,8 @@ def _unenrolled(value: Any, subjects: int) -> int:
         return require_integer("unenrolled", whole, low=0)
     except DataError:
         raise DataError(
-            f"unenrolled is {value!r}; expected an integer >= 0, or a fraction of the subjects "
-            "in (0, 1)"
+            f"{Argument('unenrolled')} is {value!r}; expected an integer >= 0, or a fraction of "
+            "the subjects in (0, 1)"
         ) from None
 
 
@@ -297,7 +297,9 @@ def _within(value: Any, people: int) -> np.ndarray:
     except (TypeError, ValueError):
         array = np.array(np.nan)
     if array.ndim > 1 or not (np.isfinite(array) & (array >= 0.0)).all():
-        raise DataError(f"within is {value!r}; expected numbers in [0, inf)")
+        raise DataError(f"{Argument('within')} is {value!r}; expected numbers in [0, inf)")
     if array.ndim == 1 and len(array) != people:
-        raise DataError(f"within has {len(array)} values; expected 1, or {people}, one a person")
+        raise DataError(
+            f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one a person"
+        )
     return np.broadcast_to(array, (people,))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, Stream
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
@@ -154,7 +154,9 @@ def simulate(
     for name, value in foreign.items():
         if value is not None:
             other = MODELS[1] if model == MODELS[0] else MODELS[0]
-            raise DataError(f"{name} is {value!r}, which model {model!r} has not; {other!r} has")
+            raise DataError(
+                f"{Argument(name)} is {value!r}, which model {model!r} has not; {other!r} has"
+            )
     if model == "gaussian-scores":
         census = Census(subjects, templates, layout, probes, unenrolled, sessions, cameras)
         return _gaussian_scores(
@@ -167,8 +169,8 @@ def simulate(
         )
     if kind != "distance":
         raise DataError(
-            f"kind is {kind!r}; embeddings are compared by distances. Expected 'distance', or "
-            "model='gaussian-scores'"
+            f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
+            f"'distance', or {Argument('model', 'gaussian-scores')}"
         )
     return simulate_embeddings(
         subjects,

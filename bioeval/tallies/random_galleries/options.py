@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores
@@ -83,8 +83,9 @@ def refuse_interval(interval: str | None) -> None:
     """Raise if an interval is requested for drawn galleries."""
     if interval is not None:
         raise DataError(
-            f"interval is {interval!r}, but intervals need the whole gallery; give "
-            'gallery="all", or leave interval out: sampling=100 gives the spread between galleries'
+            f"{Argument('interval')} is {interval!r}, but intervals are of the whole gallery; give "
+            f"{Argument('gallery', 'all')}, or leave {Argument('interval')} out: "
+            f"{Argument('sampling', 100)} shows the spread between galleries"
         )
 
 
@@ -94,7 +95,7 @@ def _whole(name: str, value: Any, expected: str) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise DataError(f"{name} is {value!r}; expected {expected} (at least 1)")
+        raise DataError(f"{Argument(name)} is {value!r}; expected {expected} (at least 1)")
     return min(int(number), int(np.iinfo(np.int64).max))
 
 
@@ -114,13 +115,13 @@ def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) 
     if drawn.size > 1 and rank_unit != "subject":
         raise DataError(
             f"gallery={drawn.size} with ranks among templates: templates of one subject are not "
-            'drawn independently of each other. Give rank_unit="subject", which ranks each '
-            "subject once, by its nearest drawn template"
+            f"drawn independently of each other. Give {Argument('rank_unit', 'subject')}, which "
+            "ranks each subject once, by its nearest drawn template"
         )
     if rank_unit == "subject" and fusion != "min":
         raise DataError(
             f"gallery={drawn.gallery!r} with fusion={fusion!r}: only the nearest of the drawn "
-            'templates has a known distribution. Give fusion="min"'
+            f"templates has a known distribution. Give {Argument('fusion', 'min')}"
         )
     if scores.layout == "pairs":
         raise ProtocolError("fixed pairs have no gallery to draw from")

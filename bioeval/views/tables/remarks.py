@@ -18,7 +18,7 @@ CHOSEN = (
 
 _UPSIDE_DOWN = (
     "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}? "
-    'If not, say kind="{}"'
+    'If not, say `kind="{}"`'
 )
 
 

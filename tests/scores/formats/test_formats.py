@@ -372,15 +372,15 @@ def test_csv_labels_for_npz(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"no array 'scores'.*scores_key='matrix' \(--scores matrix\).*rows_of.*\(2, 3\) f"),
+        ({}, r"no array 'scores'.*scores_key=.matrix..*rows_of.*\(2, 3\) f"),
         ({"scores_key": "matrixx"}, "no array 'matrixx'.*Did you mean 'matrix'.*It holds: "),
-        ({"scores_key": "matrix"}, r"no labels.*probe_labels_key='rows_of'.*gallery_labels_key='c"),
+        ({"scores_key": "matrix"}, r"no labels.*probe_labels_key=.rows_of.*gallery_labels_key=.c"),
         ({"scores_key": "matrix", "probe_labels_key": "rows_of"}, "2 x 3, not square"),
         ({"scores_key": "matrix", "probe_labels_key": "columns_of"}, r"\(3,\); expected \(2,\)"),
         ({"scores_key": "junk", "labels_key": "rows_of"}, r"\(2,\); expected \(5,\)"),
         ({"scores_key": "junk", "embeddings_key": "junk"}, "both given"),
         ({"scores_key": "junk", "labels_key": "a", "labels": "b"}, "both given"),
-        ({"scores_key": "matrix", "metric": "l2"}, "metric= .* no meaning for scores"),
+        ({"scores_key": "matrix", "metric": "l2"}, "metric has no meaning for scores"),
         ({"scores_key": "rows_of"}, "nothing says which are genuine"),
         ({"embeddings_key": "junk", "kind": "similarity"}, "compared by distances"),
         ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding a row"),
@@ -514,7 +514,7 @@ def test_labels_that_are_not_there(matrix):
     with pytest.raises(DataError, match="x.labels.csv and x.probe.csv; choose"):
         be.load(matrix)
     assert be.load(matrix, labels=matrix.parent / "x.labels.csv").shape == (2, 2)
-    with pytest.raises(DataError, match="gallery_labels= .* is missing"):
+    with pytest.raises(DataError, match="gallery_labels is missing"):
         be.load(matrix, probe_labels=matrix.parent / "x.probe.csv")
     with pytest.raises(DataError, match="labels both sides"):
         be.load(matrix, labels="a.csv", probe_labels="b.csv")
@@ -530,7 +530,7 @@ def test_one_list_of_labels_for_a_rectangle(tmp_path):
 
 
 def test_options_without_a_meaning(matrix):
-    with pytest.raises(DataError, match=r"scores_key= \(--scores\) has no meaning for a .npy"):
+    with pytest.raises(DataError, match="scores_key has no meaning for a .npy"):
         be.load(matrix, scores_key="x")
 
 
@@ -570,7 +570,7 @@ def test_a_matrix_as_text_is_told_apart(tmp_path):
     with pytest.raises(DataError, match=r"is text; expected .*np.loadtxt\('.*p.txt'\)\)"):
         be.load(tmp_path / "p.txt")
     (tmp_path / "p.csv").write_text("score,genuine\n1,1\n")
-    with pytest.raises(DataError, match=r"labels= .* has no meaning .*matrix of scores is .npy"):
+    with pytest.raises(DataError, match=r"labels has no meaning .*matrix of scores is .npy"):
         be.load(tmp_path / "p.csv", labels="people.csv")
 
 
@@ -601,7 +601,7 @@ def test_csv_pairs_under_other_names(tmp_path):
         ("score,genuine\n1,2\n", "line 2: genuine is '2'; expected one of 1, true, genuine"),
         ("score,genuine\n1,\n", "line 2: the cell 'genuine' is blank"),
         ("score,genuine\n", "no rows"),
-        ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels= "),
+        ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels"),
         ("0.1,0.2\n0.3,0.4\n", "no column 'score'.*A matrix of scores is read from .npy"),
         ("0,1,2\n1,0,3\n2,3,0\n", r"line of numbers.*np.save\('.*p.npy', np.*delimiter=','\)"),
         ("0;1;2\n1;0;3\n2;3;0\n", r"must be a .npy or .npz file.*delimiter=';'\)"),

@@ -104,7 +104,7 @@ def test_bad_lists(folder, text, message):
 
 def test_what_does_not_go_with_it(folder):
     given = {"pairs": folder / "pairs.txt"}
-    with pytest.raises(DataError, match="no whole numbers called 'image_number'.*--meta"):
+    with pytest.raises(DataError, match="no whole numbers called 'image_number'.*meta="):
         be.load(folder / "d.npz", **given)
     with pytest.raises(DataError, match="both given"):
         be.load(folder / "x.npz", pairs_key="labels", **given)

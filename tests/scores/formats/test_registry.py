@@ -46,7 +46,7 @@ def test_a_written_format_is_read_and_recognised(tmp_path, form):
 def test_options_that_a_format_does_not_have(tmp_path, form):
     """An option outside the registered ones is refused, before the file is read."""
     for name in set(FLAGS) - set(form.options) - {"exclude"}:
-        with pytest.raises(be.DataError, match=rf"{name}= \({FLAGS[name]}\) has no meaning for"):
+        with pytest.raises(be.DataError, match=f"{name} has no meaning for"):
             ReadOptions(**{name: 1}).allow(form.expected, form.options)
 
 
@@ -109,7 +109,7 @@ def test_a_new_format_is_one_entry(tmp_path, trials):
     (tmp_path / "x.trials").rename(tmp_path / "x.dat")
     found = be.load(tmp_path / "x.dat")
     assert (found.genuine.tolist(), found.values.tolist()) == ([True, False], [0.1, 0.2])
-    with pytest.raises(be.DataError, match=r"nan= \(--nan\) has no meaning for a list of trials"):
+    with pytest.raises(be.DataError, match=r"nan has no meaning for a list of trials"):
         be.load(tmp_path / "x.dat", nan="reject")
 
 

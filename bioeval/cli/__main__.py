@@ -1,7 +1,0 @@
-"""``python -m bioeval.cli`` is ``bioeval``."""
-
-import sys
-
-from bioeval.cli import main
-
-sys.exit(main())

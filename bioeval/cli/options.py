@@ -1,0 +1,328 @@
+"""Options that commands share, each declared once, and how they name an argument in a message."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from bioeval.base.errors import BioevalError, Naming
+from bioeval.cli.arguments import Metadata, Numbers, Whole
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Arguments of the library that a protocol card sets, where a command has no option for them.
+OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims")
+
+#: An empty line before lines that are indented: click would fill a paragraph without a mark.
+_INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
+
+
+class Command(click.Command):
+    """A command whose help is its docstring, and whose errors name its options.
+
+    The name of each parameter is that of the library's argument, so that a message about the
+    argument is one about the option.
+    """
+
+    def __init__(self, name: str | None, help: str | None = None, **settings: Any):
+        text = cleandoc(help or "").replace("Examples\n--------\n", "Examples:\n")
+        super().__init__(name, help=_INDENTED.sub("\n\n\b\n", text), **settings)
+
+    def naming(self) -> Naming:
+        """Return what writes an argument of the library as an option of the command.
+
+        An argument in ``_key``, the name of an array, has the option without the ending: one
+        option takes a file or an array.
+        """
+        options = {
+            param.name: max(param.opts, key=len)
+            for param in self.params
+            if isinstance(param, click.Option)
+        }
+
+        def named(name: str, value: str | None) -> str:
+            option = options.get(name) or options.get(name.removesuffix("_key"))
+            if option is None and name in OF_A_CARD and value:
+                return f"{name} = {value} in a protocol card"
+            if value is None:
+                return option or name
+            typed = value.strip('"')
+            return f"{name}={value}" if option is None else f"{option} {shlex.quote(typed)}"
+
+        return named
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of the library names the command's options."""
+        try:
+            return super().invoke(ctx)
+        except BioevalError as error:
+            raise type(error)(error.message(self.naming())) from error
+
+
+def naming() -> Naming:
+    """Return what writes an argument as an option of the command that runs."""
+    command = click.get_current_context().command
+    assert isinstance(command, Command)
+    return command.naming()
+
+
+def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that gives a command these options, in this order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+# ------------------------------------------------------------------------- reading a file
+
+#: How a file is read, for each command that reads one.
+reading_options = _group(
+    click.option(
+        "--kind",
+        type=click.Choice(["distance", "similarity", "order"]),
+        help="What the scores are.  [what the file says, else distance]",
+    ),
+    click.option(
+        "--nan",
+        type=click.Choice(["raise", "reject", "exclude"]),
+        help="What a failed comparison (NaN) means.  [what the file says, else raise]",
+    ),
+    click.option("--scores", metavar="KEY", help="Array of scores."),
+    click.option("--genuine", metavar="KEY", help="Array of 0 and 1 beside a list of scores."),
+    click.option("--embeddings", metavar="KEY", help="Array of embeddings, one a row."),
+    click.option(
+        "--gallery-embeddings",
+        metavar="KEY|NPY",
+        help="Array, or beside a .npy file another one, of the gallery's embeddings.",
+    ),
+    click.option("--indices", metavar="KEY", help="Array of top-K lists: gallery entries a query."),
+    click.option(
+        "--first-index",
+        type=click.IntRange(0, 1),
+        help="How top-K lists number the first gallery entry.",
+    ),
+    click.option(
+        "--metric",
+        metavar="M",
+        help="How to compare embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]",
+    ),
+    click.option(
+        "--labels",
+        metavar="KEY|FILE",
+        help="Subjects of the templates, where rows and columns are the same ones.",
+    ),
+    click.option("--probe-labels", metavar="KEY|FILE", help="Subjects of the rows."),
+    click.option("--gallery-labels", metavar="KEY|FILE", help="Subjects of the columns."),
+    click.option(
+        "--names-of",
+        metavar="DATASET",
+        help="The labels are names of images: market1501, dukemtmc-reid, msmt17, veri776, "
+        "vehicleid; or label-xml lists.",
+    ),
+    click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine."),
+    click.option(
+        "--meta",
+        type=Metadata(),
+        multiple=True,
+        metavar="NAME=KEY",
+        help="Metadata, as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; repeatable.",
+    ),
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="NAME",
+        help="Leave out pairs of one subject that agree in this metadata column, as session; "
+        "repeatable.",
+    ),
+    click.option(
+        "--pairs",
+        metavar="KEY|TXT",
+        help="Array of pairs to evaluate: index a, index b, (fold,) same; or a list in LFW's form, "
+        "by the labels and the metadata image_number.",
+    ),
+    click.option(
+        "--missing-pairs",
+        type=click.Choice(["raise", "skip"]),
+        help="What to do with pairs of a list of which an image is missing.  [raise]",
+    ),
+)
+
+_WORDS = ("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude")
+_KEYS = ("scores", "genuine", "embeddings", "indices", "mask")
+_KEYS_OR_FILES = ("gallery_embeddings", "pairs", "labels", "probe_labels", "gallery_labels")
+
+
+def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Take these options out of a command's, as arguments of :func:`bioeval.load`."""
+    arguments = {name: options.pop(name) for name in _WORDS}
+    arguments |= {f"{name}_key": options.pop(name) for name in _KEYS}
+    for name in _KEYS_OR_FILES:
+        value = options.pop(name)
+        if value is not None:
+            arguments[f"{name}_key" if _is_key(value, data) else name] = value
+    arguments["meta"] = _by_name(options.pop("meta"))
+    return arguments
+
+
+def _is_key(value: str, data: str) -> bool:
+    """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
+    in_file = Path(data).suffix.lower() not in (".npy", ".csv", ".txt")
+    return in_file and not value.lower().endswith((".csv", ".txt", ".xml"))
+
+
+def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    columns: dict[str, str] = {}
+    for name, key in pairs:
+        if name in columns:
+            raise click.BadParameter(f"{name!r} is given twice", param_hint="'--meta'")
+        columns[name] = key
+    return columns
+
+
+# ------------------------------------------------------------------------- numbers
+
+far_option = click.option(
+    "--far",
+    "far_targets",
+    type=Numbers(),
+    multiple=True,
+    callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
+    help="FAR at which to report FRR and DIR, as 0.001; repeatable.",
+)
+
+templates_option = click.option(
+    "--templates",
+    type=click.Choice(["single", "multi"]),
+    default="single",
+    show_default=True,
+    help="Whether each template makes an attempt of verification, or each subject.",
+)
+
+ranks_option = click.option("--max-rank", type=Whole(1), metavar="K", help="Number of ranks.")
+
+#: Options of a confidence interval.
+interval_options = _group(
+    click.option(
+        "--confidence",
+        type=float,
+        metavar="C",
+        default=0.95,
+        show_default=True,
+        help="Confidence of an interval, both sides together.",
+    ),
+    click.option(
+        "--replicates",
+        type=Whole(100),
+        metavar="N",
+        default=2000,
+        show_default=True,
+        help="Number of bootstrap replicates, which resample subjects.",
+    ),
+    click.option(
+        "--seed",
+        "random_state",
+        type=Whole(0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Seed of what is random.",
+    ),
+)
+
+
+def require_method(interval: str | None) -> None:
+    """Refuse options of an interval that are given without its method."""
+    context = click.get_current_context()
+    for name, option in (
+        ("confidence", "--confidence"),
+        ("replicates", "--replicates"),
+        ("random_state", "--seed"),
+    ):
+        if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} needs --interval METHOD, such as subject-bootstrap")
+
+
+# ------------------------------------------------------------------------- output
+
+
+def output_options(files: str, plots: str = "", json: str = "") -> Callable[[F], F]:
+    """Return the options of where results go: `files` and `plots` are what is written."""
+    drawing = click.option("--plots", is_flag=True, help=f"With --out: also {plots}.")
+    return _group(
+        click.option("--out", metavar="DIR", help=f"Write {files}."),
+        *([drawing] if plots else []),
+        json_option(f"Print one JSON document, not a table{json}."),
+    )
+
+
+def json_option(help: str) -> Callable[[F], F]:
+    """Return the option of JSON on standard output."""
+    return click.option("--json", "as_json", is_flag=True, help=help)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the results of a command go.
+
+    Attributes
+    ----------
+    folder : pathlib.Path or None
+        The folder of the files, which can be written to; None where none was named.
+    plots : bool
+        Whether plots are among the files.
+    as_json : bool
+        Whether a document is printed, in place of a table.
+    """
+
+    folder: Path | None
+    plots: bool
+    as_json: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Output:
+        """Take the options of the output out of a command's, before anything is computed."""
+        out, plots = options.pop("out"), options.pop("plots", False)
+        if plots and out is None:
+            raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
+        from bioeval.cli.outputs import check_folder
+
+        return cls(None if out is None else check_folder(out), plots, options.pop("as_json"))
+
+    def write(
+        self,
+        document: dict[str, Any],
+        fill: Callable[[Path], None],
+        stages: Callable[[str], None],
+    ) -> list[str]:
+        """Write the files, which `fill` writes into a folder, and return their names."""
+        if self.folder is None:
+            return []
+        stages(f"writing to {self.folder}")
+        from bioeval.cli.outputs import write_folder
+
+        return write_folder(self.folder, document, fill)
+
+    def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
+        """Print the document or the table (text is printed as it is), then the number of files."""
+        from bioeval.cli.console import note, put, show, show_json
+
+        if self.as_json:
+            show_json(document)
+        elif isinstance(table, str):
+            put(table)
+        else:
+            show(table)
+        if self.folder is not None:
+            note(f"wrote {len(files)} files to {self.folder}")

@@ -1,0 +1,288 @@
+"""The document and the files of ``bioeval run``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.errors import Naming, renamed
+from bioeval.base.version import __version__
+from bioeval.cli.console import WIDTH
+from bioeval.cli.outputs import write_csv
+from bioeval.evaluation.reid import apply_convention
+from bioeval.views.tables import (
+    CHOSEN,
+    ResultTable,
+    alarms,
+    datasets,
+    has_chosen,
+    left_out,
+    plain,
+    report_ranks,
+    warnings,
+)
+from bioeval.views.tables.folds import FoldTable, has_folds
+from bioeval.views.tables.rows import precision_of_queries
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.scores.matrix import Scores
+
+#: Attributes that all tasks of an evaluation share.
+_SHARED = (
+    "system",
+    "layout",
+    "kind",
+    "nan_policy",
+    "probes",
+    "probe_subjects",
+    "enrolled_subjects",
+    "gallery_templates",
+    "gallery_subjects",
+    "failed_comparisons",
+    "origin",
+    "fingerprint",
+    "protocol",
+)
+
+#: Attributes that are in another place of the document, or in another form.
+_ELSEWHERE = (*_SHARED, "warnings", "bioeval_version", "report_ranks")
+
+#: Dimensions of curves, which are in the CSV files.
+_CURVES = ("threshold", "rank", "probe")
+
+
+#: Those of an evaluation in folds.
+_SHARED_OF_FOLDS = ("system", "layout", "kind", "nan_policy", "fingerprint", "origin", "protocol")
+
+
+class Evaluation:
+    """The results of an evaluation, as a table, as a document and as files.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    scores : Scores
+        What was evaluated.
+    protocol : str
+    file : str
+        What was read.
+    per_query : bool
+        Whether the queries of a re-identification are listed.
+    naming : callable
+        Writes arguments in warnings as options.
+    """
+
+    def __init__(
+        self,
+        tree: xr.DataTree,
+        scores: Scores,
+        protocol: str,
+        file: str,
+        per_query: bool,
+        naming: Naming,
+    ):
+        self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
+        self.datasets = dict(datasets(tree))
+        self.in_folds = has_folds(tree)
+        self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
+        self._naming = naming
+
+    def _renamed(self, warning: str) -> str:
+        return renamed(warning, self._naming)
+
+    def table(self) -> ResultTable | FoldTable:
+        """Return what is shown."""
+        return FoldTable(self.tree) if self.in_folds else ResultTable(self.tree, self._renamed)
+
+    def document(self) -> dict[str, Any]:
+        """Return all results but the curves.
+
+        Rates are fractions. NaN means not defined: a rate whose class had no attempt; JSON has
+        null for it, and the words "inf" and "-inf" for infinite thresholds.
+        """
+        found = self.datasets
+        first = next(iter(found.values())).attrs if found else {}
+        shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
+        head = {
+            "bioeval": __version__,
+            "file": self.file,
+            **{name: first[name] for name in shared if name in first},
+        }
+        if self.in_folds:
+            return {**head, "tasks": {path: _fold_task(ds) for path, ds in found.items()}}
+        chosen = any(has_chosen(dataset) for dataset in found.values())
+        return {
+            **head,
+            **({"chosen_on": CHOSEN} if chosen else {}),
+            "tasks": {path: _task(dataset) for path, dataset in found.items()},
+            **({"left_out": why} if (why := left_out(found)) else {}),
+            "warnings": [
+                {"message": self._renamed(message), "tasks": paths}
+                for message, paths in {**alarms(found), **warnings(found)}.items()
+            ],
+        }
+
+    def write(self, folder: Path, formats: Sequence[str]) -> None:
+        """Write the results, the table, the curves, and the plots in each of the formats."""
+        self.tree.to_netcdf(folder / "results.nc", engine="h5netcdf")
+        (folder / "table.txt").write_text(plain(self.table(), WIDTH), encoding="utf-8")
+        for path, dataset in self.datasets.items():
+            columns = fold_columns(dataset) if self.in_folds else curve_columns(dataset)
+            write_csv(folder / f"{path.replace('/', '_')}.csv", columns)
+        if self.queries:
+            columns = {name: [row[name] for row in self.queries] for name in self.queries[0]}
+            write_csv(folder / "queries.csv", columns)
+        if formats:
+            from bioeval.evaluation.plotted_scores import plotted
+            from bioeval.views.plots.save_all import save_all
+
+            compared = self.scores
+            if "reid" in self.datasets and compared.layout != "top-k":
+                compared = apply_convention(compared, self.protocol)  # what the results are over
+            save_all(self.tree, plotted(compared), folder, formats)
+
+
+# ------------------------------------------------------------------------- the document
+
+
+def _task(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the scalars of a task, and its values at FAR targets and at some ranks."""
+    about = {str(name): value for name, value in dataset.attrs.items() if name not in _ELSEWHERE}
+    scalars = {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
+    document: dict[str, Any] = {**about, **scalars}
+    ranks = report_ranks(dataset)
+    if "far_target" in dataset.dims:
+        document["far_targets"] = _far_targets(dataset, ranks)
+    for dim in dataset.dims:
+        if dim not in (*_CURVES, "far_target"):
+            document[f"{dim}s"] = _along(dataset, str(dim))
+    if "cms" in dataset:
+        document["ranks"] = [
+            {
+                "rank": rank,
+                "cms": dataset["cms"].sel(rank=rank).item(),
+                "cms_count": dataset["cms_count"].sel(rank=rank).item(),
+                **{
+                    name: dataset[name].sel(rank=rank).item()
+                    for name in ("cms_low", "cms_high")
+                    if name in dataset
+                },
+            }
+            for rank in ranks
+        ]
+    if "cmc" in dataset:
+        document["ranks"] = [
+            {
+                "rank": rank,
+                "cmc": dataset["cmc"].sel(rank=rank).item(),
+                "cmc_count": dataset["cmc_count"].sel(rank=rank).item(),
+            }
+            for rank in ranks
+        ]
+    if dataset.sizes.get("threshold", 0):
+        thresholds = dataset["threshold"].values
+        document["thresholds"] = {
+            "count": len(thresholds),
+            "first": thresholds[0],
+            "last": thresholds[-1],
+        }
+    return document
+
+
+def _along(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
+    """Return the values along a short dimension, such as the costs of decisions."""
+    names = [name for name, values in dataset.data_vars.items() if values.dims == (dim,)]
+    return [
+        {str(name): dataset[name].values[i].item() for name in names}
+        for i in range(dataset.sizes[dim])
+    ]
+
+
+def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
+    """Return what is known at each FAR target; values at ranks by rank."""
+    rows = []
+    for i, target in enumerate(dataset["far_target"].values):
+        row: dict[str, Any] = {"far_target": target}
+        for name, values in dataset.data_vars.items():
+            if values.dims == ("far_target",):
+                row[str(name)] = values[i].item()
+            elif set(values.dims) == {"far_target", "rank"}:
+                at = values.isel(far_target=i)
+                row[str(name)] = {str(rank): at.sel(rank=rank).item() for rank in ranks}
+        rows.append(row)
+    return rows
+
+
+def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
+    kept = {
+        k: v for k, v in dataset.attrs.items() if k not in (*_SHARED_OF_FOLDS, "bioeval_version")
+    }
+    kept["warnings"] = [w for w in str(kept.pop("warnings", "")).split("\n") if w]
+    over = {str(k): v for k, v in dataset.data_vars.items() if "fold" in v.dims}
+    whole = {str(k): v.values.tolist() for k, v in dataset.data_vars.items() if k not in over}
+    folds = [
+        {
+            "repeat": repeat,
+            "fold": fold,
+            **{k: v.values[repeat, fold].tolist() for k, v in over.items()},
+        }
+        for repeat in range(dataset.sizes["repeat"])
+        for fold in range(dataset.sizes["fold"])
+    ]
+    ranks = {"ranks": dataset["rank"].values.tolist()} if "rank" in dataset.dims else {}
+    return {**kept, **ranks, **whole, "folds": folds}
+
+
+def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
+    """Return the values of each query, by rising average precision; undefined ones last."""
+    order = np.argsort(precision_of_queries(dataset).values, kind="stable")
+    columns = {"query": order, "label": scores.probe_labels[order]}
+    columns |= {name: column[order] for name, column in scores.probe_meta.items()}
+    for name, values in dataset.data_vars.items():
+        if values.dims == ("probe",):
+            columns[str(name)] = values.values[order]
+    plain_values = [[_plain(x) for x in column.tolist()] for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*plain_values, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """Return a label or a number as JSON and CSV hold it."""
+    return value if isinstance(value, (int, float, str)) else str(value)
+
+
+# ------------------------------------------------------------------------- the files
+
+
+def curve_columns(dataset: xr.Dataset) -> dict[str, list]:
+    """Return the curves of a task: a row for each threshold, or for each rank."""
+    over = "threshold" if "threshold" in dataset.dims else "rank"
+    columns: dict[str, list] = {over: dataset[over].values.tolist()}
+    for name, values in dataset.data_vars.items():
+        if values.dims == (over,):
+            columns[str(name)] = values.values.tolist()
+        elif name in ("dir", "dir_low", "dir_high"):
+            for rank in report_ranks(dataset):
+                columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
+    return columns
+
+
+def fold_columns(dataset: xr.Dataset) -> dict[str, list]:
+    """Return the rates of a task: a row for each fold of each repetition."""
+    repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
+    columns: dict[str, list] = {
+        "repeat": np.repeat(np.arange(repeats), folds).tolist(),
+        "fold": np.tile(np.arange(folds), repeats).tolist(),
+    }
+    ranked = {}
+    for name, values in dataset.data_vars.items():
+        if values.dims == ("repeat", "fold"):
+            columns[str(name)] = values.values.ravel().tolist()
+        elif "fold" in values.dims and values.dims[-1] == "rank":
+            for i, rank in enumerate(dataset["rank"].values.tolist()):
+                ranked[f"{name}_rank_{rank}"] = values.values[..., i].ravel().tolist()
+    return columns | ranked
