@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from bioeval.base.errors import CardError, bad_choice
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import read_card
-from bioeval.protocol.fields import (PAIRS, RECTANGULAR)
-from bioeval.views.plots.style import (SQUARE)
+from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bioeval.protocol.choices import FUSIONS, GALLERIES, RANK_UNITS, TIES
-from bioeval.protocol.fields import (PAIRS, RECTANGULAR, SEARCHABLE, Choice, Field, Interval, described, integer_field, text_field)
-from bioeval.views.plots.style import (SQUARE)
+from bioeval.protocol.fields import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Choice,
+    Field,
+    Interval,
+    described,
+    integer_field,
+    text_field,
+)
 from bioeval.protocol.section import Task
 
 _PAIRS = {

@@ -9,8 +9,19 @@ from typing import Any
 
 from bioeval.protocol import toml as toml_text
 from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
-from bioeval.protocol.fields import (PAIRS, RECTANGULAR, SEARCHABLE, Choice, Field, Interval, fields_of, integer_field, number_field, text_field)
-from bioeval.views.plots.style import (SQUARE)
+from bioeval.protocol.fields import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Choice,
+    Field,
+    Interval,
+    fields_of,
+    integer_field,
+    number_field,
+    text_field,
+)
 from bioeval.protocol.fold_sections import Partition, Threshold, Uncertainty
 from bioeval.protocol.reid_task import Reid
 from bioeval.protocol.section import Section, Task

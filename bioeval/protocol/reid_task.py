@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bioeval.protocol.choices import TIES
-from bioeval.protocol.fields import (RECTANGULAR, SEARCHABLE, Choice, Interval, integer_field, text_field)
-from bioeval.views.plots.style import (SQUARE)
+from bioeval.protocol.fields import (
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Choice,
+    Interval,
+    integer_field,
+    text_field,
+)
 from bioeval.protocol.section import Task
 
 
