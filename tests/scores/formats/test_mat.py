@@ -229,7 +229,7 @@ def test_characters_of_any_width(tmp_path):
     assert wide != raw
     (tmp_path / "x.mat").write_bytes(wide)
     archive = MatArchive(tmp_path / "x.mat")
-    with pytest.raises(DataError, match="4 characters; its shape"):
+    with pytest.raises(DataError, match=r"claims the shape \(2, 1073741824\) in 48 bytes"):
         archive.read("c")
 
 
@@ -382,7 +382,7 @@ def test_a_shape_that_the_values_do_not_fill(tmp_path):
     (tmp_path / "x.mat").write_bytes(
         raw.replace(struct.pack(">ii", 2, 2), struct.pack(">ii", 2**30, 2))
     )
-    with pytest.raises(DataError, match=r"4 values; its shape \(1073741824, 2\) needs"):
+    with pytest.raises(DataError, match=r"claims the shape \(1073741824, 2\) in 64 bytes"):
         MatArchive(tmp_path / "x.mat").read("x")
 
 
