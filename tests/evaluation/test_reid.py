@@ -533,7 +533,7 @@ def test_gom_of_a_card_with_expected_ties(tmp_path):
     text = load("viper").to_toml().replace('"stable"', '"expected"').replace('"viper"', '"mine"')
     (tmp_path / "mine.toml").write_text(text)
     scores = be.Scores([[1, 2]], [1], [1, 2])
-    with pytest.raises(be.ProtocolError, match="mine has expected ties.*give ties="stable""):
+    with pytest.raises(be.ProtocolError, match='mine has expected ties.*give ties="stable"'):
         be.gom(scores, convention=tmp_path / "mine.toml")
     found = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
     assert found.attrs["ties"] == "stable"

@@ -228,9 +228,8 @@ def test_characters_of_any_width(tmp_path):
     wide = raw.replace(struct.pack("<ii", 2, 2), struct.pack("<ii", 2, 2**30))
     assert wide != raw
     (tmp_path / "x.mat").write_bytes(wide)
-    archive = MatArchive(tmp_path / "x.mat")
     with pytest.raises(DataError, match=r"claims the shape \(2, 1073741824\) in 48 bytes"):
-        archive.read("c")
+        MatArchive(tmp_path / "x.mat")
 
 
 def test_what_is_no_matrix_is_refused_in_73(tmp_path):
