@@ -54,3 +54,106 @@ class RankFacts(NamedTuple):
     mates: np.ndarray
     other: np.ndarray
     others: np.ndarray
+
+
+class GroupedBlock(NamedTuple):
+    """A block of probes against a gallery grouped by subject.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n)
+        Distances, grouped by subject; NaN = no attempt.
+    columns : int64 array, shape (n,)
+        Place of each candidate in the gallery's own order, for stable ties.
+    starts : int64 array, shape (groups + 1,)
+        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
+    own, self_position : int64 arrays, shape (b,)
+        The row's own group, and the candidate that is the probe itself; -1 for none.
+    """
+
+    values: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+    own: np.ndarray
+    self_position: np.ndarray
+
+
+class Queries(NamedTuple):
+    """A block of queries of re-identification.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n), C-contiguous
+        Distances to the gallery; NaN = no attempt.
+    own : int64 array, shape (b,)
+        The identity of each query; -1 for none.
+    self_column : int64 array, shape (b,)
+        The column that is the query itself; -1 for none.
+    camera : int64 array, shape (b,)
+    which : int64 array, shape (b,)
+        The list of columns that each query searches.
+    """
+
+    values: np.ndarray
+    own: np.ndarray
+    self_column: np.ndarray
+    camera: np.ndarray
+    which: np.ndarray
+
+
+class ListedGallery(NamedTuple):
+    """The gallery of re-identification, and the columns of each list.
+
+    Attributes
+    ----------
+    identity : int64 array, shape (n,)
+        The identity of each column.
+    own_starts, own_columns : int64 arrays
+        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
+        increasing.
+    camera : int64 array, shape (n,)
+    same_camera : bool
+        Whether own templates from the query's camera are removed.
+    run_starts, run_first, run_stop : int64 arrays
+        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for ``r``
+        in ``run_starts[l]:run_starts[l + 1]``. Columns on no list are ignored.
+    """
+
+    identity: np.ndarray
+    own_starts: np.ndarray
+    own_columns: np.ndarray
+    camera: np.ndarray
+    same_camera: bool
+    run_starts: np.ndarray
+    run_first: np.ndarray
+    run_stop: np.ndarray
+
+
+class Mates(NamedTuple):
+    """The mates of each query, from near to far (equal ones by column); written but `offsets`.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (b + 1,)
+        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
+    distance : array of the dtype of the values
+    column, closer, tied, before : int64 arrays
+        Of each mate: its column, the others closer, those exactly as close, and those of the
+        latter in an earlier column.
+    found : int64 array, shape (b,)
+        Usable mates.
+    removed : int64 array, shape (b,)
+        Own templates on the list that are removed.
+    failed : int64 array, shape (b,)
+        Comparisons on the list that are NaN, except with the query itself and removed ones.
+    """
+
+    offsets: np.ndarray
+    distance: np.ndarray
+    column: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    found: np.ndarray
+    removed: np.ndarray
+    failed: np.ndarray

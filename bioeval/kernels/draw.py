@@ -12,31 +12,6 @@ import numpy as np
 from numba import njit, prange
 
 
-class Block(NamedTuple):
-    """A block of probes.
-
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        Distances, grouped by subject; NaN = no attempt.
-    columns : int64 array, shape (n,)
-        Place of each candidate in the gallery's own order, for stable ties.
-    starts : int64 array, shape (groups + 1,)
-        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
-    own, self_position : int64 arrays, shape (b,)
-        The row's own group, and the candidate that is the probe itself; -1 for none.
-    probe : int64 array, shape (b,)
-        The number from which a row's random numbers follow, with the seed.
-    """
-
-    values: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
-    own: np.ndarray
-    self_position: np.ndarray
-    probe: np.ndarray
-
-
 class Facts(NamedTuple):
     """The outcome of each search in each gallery, written.
 
@@ -77,7 +52,7 @@ def below(word, count):
 
 
 @njit(cache=True)
-def draw_row(row, block, i, size, key, facts):
+def draw_row(row, block, i, probe, size, key, facts):
     """Rank the subject of row `i`, whose distances `row` holds in float64."""
     starts, own, place = block.starts, block.own[i], block.columns
     groups = len(starts) - 1
@@ -97,7 +72,7 @@ def draw_row(row, block, i, size, key, facts):
     has_mate = own >= 0 and begin[own + 1] > begin[own]
     facts.mates[i] = 1 if has_mate else 0
     facts.others[i] = found
-    seed = mixed(key[0] ^ mixed(np.uint64(block.probe[i]) + key[1]))
+    seed = mixed(key[0] ^ mixed(np.uint64(probe) + key[1]))
     for r in range(len(facts.mate)):
         state = mixed(seed + np.uint64(r) * golden)
         best = np.inf
@@ -159,22 +134,21 @@ def draw_row(row, block, i, size, key, facts):
 
 
 @njit(parallel=True, cache=True)
-def draw_facts(block, size, key, facts):
+def draw_facts(block, probe, size, key, facts):
     """Rank each row's subject in galleries drawn at random.
 
     Parameters
     ----------
-    block : Block
+    probe : int64 array, shape (b,)
+        The number from which a row's random numbers follow, with the seed.
     size : int
         Templates drawn of each subject; all, if it has fewer.
     key : uint64 array, shape (2,)
         The seed.
-    facts : Facts
-        Written.
     """
     n = block.values.shape[1]
     for i in prange(block.values.shape[0]):
         row = np.empty(n)
         for p in range(n):
             row[p] = block.values[i, p]
-        draw_row(row, block, i, size, key, facts)
+        draw_row(row, block, i, probe[i], size, key, facts)

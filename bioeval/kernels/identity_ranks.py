@@ -13,63 +13,6 @@ MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 MIX_B = np.uint64(0x94D049BB133111EB)
 
 
-class Queries(NamedTuple):
-    """A block of queries.
-
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        Distances to the gallery; NaN = no attempt.
-    own : int64 array, shape (b,)
-        The identity of each query; -1 for none.
-    which : int64 array, shape (b,)
-        The list of columns that each query searches.
-    """
-
-    values: np.ndarray
-    own: np.ndarray
-    which: np.ndarray
-
-
-class Gallery(NamedTuple):
-    """The gallery, and the columns of each list.
-
-    Attributes
-    ----------
-    identity : int64 array, shape (n,)
-        The identity of each column.
-    identities : int
-        Number of identities.
-    run_starts, run_first, run_stop : int64 arrays
-        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
-        ``run_starts[l]:run_starts[l + 1]``.
-    """
-
-    identity: np.ndarray
-    identities: int
-    run_starts: np.ndarray
-    run_first: np.ndarray
-    run_stop: np.ndarray
-
-
-class Mates(NamedTuple):
-    """The usable mates of each query, from near to far, as ``rank_mates`` wrote them.
-
-    Attributes
-    ----------
-    found : int64 array, shape (b,)
-        Number of mates of each row.
-    offsets : int64 array, shape (b + 1,)
-        Where the mates of each row start in the next two.
-    distance, column : arrays
-    """
-
-    found: np.ndarray
-    offsets: np.ndarray
-    distance: np.ndarray
-    column: np.ndarray
-
-
 class Draws(NamedTuple):
     """Galleries of one entry of each identity: the ties, and which galleries.
 
@@ -113,7 +56,8 @@ def _uniform(state, key):
 @njit(cache=True)
 def _rank_identities(queries, gallery, mates, counts, start, stop):
     """Count the identities before the best mate of the rows ``start:stop``."""
-    mark = np.zeros(gallery.identities, np.int8)  # 3 closer, 2 and 1 tied and before or behind
+    identities = len(gallery.own_starts) - 1
+    mark = np.zeros(identities, np.int8)  # 3 closer, 2 and 1 tied and before or behind
     for i in range(start, stop):
         counts[i, :] = 0
         if mates.found[i] == 0:
@@ -148,14 +92,9 @@ def rank_identities(queries, gallery, mates, counts, chunks):
 
     Parameters
     ----------
-    queries : Queries
-    gallery : Gallery
-    mates : Mates
     counts : int64 array, shape (b, 3), written
         Other identities with an entry closer than the best mate, with the nearest entry exactly
         as close, and those of the latter in an earlier column; 0 without a mate.
-    chunks : int
-        Parts that the rows are divided into, one for each thread.
     """
     b = len(queries.values)
     for c in prange(chunks):
@@ -224,9 +163,10 @@ def _add_exactly(node, weight, kept, first, equal, line, at_rank):
 @njit(cache=True)
 def _single_shots(queries, gallery, mates, draws, at_rank, start, stop):
     """Find the distribution of the match's rank for the rows ``start:stop``."""
-    kept = np.zeros(gallery.identities, np.int64)  # usable entries of each identity,
-    first = np.zeros(gallery.identities, np.int64)  # those before the mate,
-    equal = np.zeros(gallery.identities, np.int64)  # and those tied with it
+    identities = len(gallery.own_starts) - 1
+    kept = np.zeros(identities, np.int64)  # usable entries of each identity,
+    first = np.zeros(identities, np.int64)  # those before the mate,
+    equal = np.zeros(identities, np.int64)  # and those tied with it
     columns = np.empty(queries.values.shape[1] + 1, np.int64)
     line = np.empty(at_rank.shape[1])
     for i in range(start, stop):
@@ -271,14 +211,8 @@ def single_shots(queries, gallery, mates, draws, at_rank, chunks):
 
     Parameters
     ----------
-    queries : Queries
-    gallery : Gallery
-    mates : Mates
-    draws : Draws
     at_rank : float64 array, shape (b, K), written
         Probability, or proportion of the draws, of ranks 1 ... K.
-    chunks : int
-        Parts that the rows are divided into, one for each thread.
     """
     b = len(queries.values)
     for c in prange(chunks):

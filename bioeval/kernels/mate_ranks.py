@@ -7,8 +7,6 @@ the query's own identity are among them and are subtracted again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit, prange
 
@@ -18,84 +16,6 @@ CHUNK = 64
 # Up to this many mates, all collected values are compared with each mate, and mates are inserted
 # in order; beyond, each value is placed among the sorted mates by bisection.
 FEW = 64
-
-
-class Queries(NamedTuple):
-    """A block of queries.
-
-    Attributes
-    ----------
-    values : float array, shape (b, n), C-contiguous
-        Distances to the gallery; NaN = no attempt.
-    own : int64 array, shape (b,)
-        The identity of each query; -1 for none.
-    self_column : int64 array, shape (b,)
-        The column that is the query itself; -1 for none.
-    camera : int64 array, shape (b,)
-    which : int64 array, shape (b,)
-        The list of columns that each query searches.
-    """
-
-    values: np.ndarray
-    own: np.ndarray
-    self_column: np.ndarray
-    camera: np.ndarray
-    which: np.ndarray
-
-
-class Gallery(NamedTuple):
-    """The gallery, and the columns of each list.
-
-    Attributes
-    ----------
-    own_starts, own_columns : int64 arrays
-        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
-        increasing.
-    camera : int64 array, shape (n,)
-    same_camera : bool
-        Whether own templates from the query's camera are removed.
-    run_starts, run_first, run_stop : int64 arrays
-        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for ``r``
-        in ``run_starts[l]:run_starts[l + 1]``. Columns on no list are ignored.
-    """
-
-    own_starts: np.ndarray
-    own_columns: np.ndarray
-    camera: np.ndarray
-    same_camera: bool
-    run_starts: np.ndarray
-    run_first: np.ndarray
-    run_stop: np.ndarray
-
-
-class Mates(NamedTuple):
-    """The mates of each query, from near to far (equal ones by column); written but `offsets`.
-
-    Attributes
-    ----------
-    offsets : int64 array, shape (b + 1,)
-        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
-    distance : array of the dtype of the values
-    column, closer, tied, before : int64 arrays
-        Of each mate: its column, the others closer, those exactly as close, and those of the
-        latter in an earlier column.
-    found : int64 array, shape (b,)
-        Usable mates.
-    removed : int64 array, shape (b,)
-        Own templates on the list that are removed.
-    failed : int64 array, shape (b,)
-        Comparisons on the list that are NaN, except with the query itself and removed ones.
-    """
-
-    offsets: np.ndarray
-    distance: np.ndarray
-    column: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-    found: np.ndarray
-    removed: np.ndarray
-    failed: np.ndarray
 
 
 @njit(cache=True)
@@ -337,14 +257,7 @@ def _rank_rows(queries, gallery, mates, start, stop):
 def rank_mates(queries, gallery, mates, chunks):
     """Rank all mates of each query among the templates of others.
 
-    Parameters
-    ----------
-    queries : Queries
-    gallery : Gallery
-    mates : Mates
-        Written.
-    chunks : int
-        Parts that the rows are divided into, one for each thread.
+    ``mates`` is written, by one thread for each of as many parts of the rows as `chunks`.
     """
     b = len(queries.values)
     for c in prange(chunks):

@@ -17,28 +17,6 @@ from numba import njit, prange
 OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
 
-class Block(NamedTuple):
-    """A block of probes.
-
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        Distances, grouped by subject; NaN = no attempt.
-    columns : int64 array, shape (n,)
-        Place of each candidate in the gallery's own order, for stable ties.
-    starts : int64 array, shape (groups + 1,)
-        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
-    own, self_position : int64 arrays, shape (b,)
-        The row's own group, and the candidate that is the probe itself; -1 for none.
-    """
-
-    values: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
-    own: np.ndarray
-    self_position: np.ndarray
-
-
 class Draw(NamedTuple):
     """Which galleries are drawn, and how they are ranked.
 
@@ -169,23 +147,11 @@ def one_more(target, source, below, y, x):
 
 @njit(cache=True)
 def successes(trials, count, u, limit, tiny, terms):
-    """Write the chances of 0, 1, ... successes among independent trials.
+    """Write the chances of 0, 1, ... successes among the first `count` trials.
 
-    Trial ``s`` succeeds with chance ``chance[s] + u more[s]`` and is made ``times[s]`` times. All
-    terms are positive, so nothing cancels, however many trials there are; terms below `tiny` at
-    either end are dropped, which keeps the work to the numbers that can happen.
-
-    Parameters
-    ----------
-    trials : Trials
-    count : int
-        Number of trials.
-    u : float
-    limit : int
-        Terms to compute.
-    tiny : float
-    terms : float64 array, shape (3, >= limit), C-contiguous
-        The first row is written; the others are scratch.
+    All terms are positive, so nothing cancels, however many trials there are; terms below `tiny`
+    at either end are dropped, which keeps the work to the numbers that can happen. The first
+    `limit` are written to the first row of `terms`; its other two rows are scratch.
     """
     chance, more, times = trials.chance, trials.more, trials.times
     out, factor, spare = terms[0], terms[1], terms[2]
@@ -263,28 +229,6 @@ def closer_and_same(cells, x):
 
 
 @njit(cache=True)
-def cells_within(cells, x):
-    """Count the cells up to `x`."""
-    count = 0
-    for p in range(len(cells)):
-        count += cells[p] <= x
-    return count
-
-
-@njit(cache=True)
-def usable_of_each(row, starts, itself, usable):
-    """Write the number of attempts of each group, the probe itself not counted."""
-    whole = cells_within(row, np.inf) == len(row)  # without NaN
-    for g in range(len(starts) - 1):
-        usable[g] = starts[g + 1] - starts[g]
-        for p in range(starts[g], starts[g] if whole else starts[g + 1]):
-            usable[g] -= row[p] != row[p]
-    for g in range(len(starts) - 1):
-        if starts[g] <= itself < starts[g + 1]:
-            usable[g] -= row[itself] == row[itself]
-
-
-@njit(cache=True)
 def closer_of_each(row, starts, x, closer):
     """Write the number of cells of each group below `x`."""
     p = np.uint64(starts[0])  # unsigned, so that no index need be checked for being negative
@@ -341,13 +285,8 @@ def nearest_drawn(weight, size):
 def trials_of_each(row, block, draw, x, place, ties, usable, closer, number, trials):
     """Write the trial of each subject; `ties` says whether any is tied with the mate.
 
-    Returns
-    -------
-    kinds, shift, loose : int
-        Trials written; subjects certain to rank before the mate; trials that depend on the place
-        of a tied mate.
-    untied : float
-        Chance that no subject is exactly as close.
+    Return the trials written, the subjects certain to rank before the mate, the trials that depend
+    on the place of a tied mate, and the chance that no subject is exactly as close.
     """
     shift = 0
     loose = 0
@@ -387,18 +326,8 @@ def trials_of_each(row, block, draw, x, place, ties, usable, closer, number, tri
 def repeated_trials(number, size, kinds, trials):
     """Append one repeated trial for the subjects that have the same chance.
 
-    Parameters
-    ----------
-    number : int64 array, shape (m + 1, m + 1), zeros on return
-        Subjects with ``n`` usable templates of which ``c`` are ahead, in ``number[n, c]``.
-    size, kinds : int
-    trials : Trials
-        Written from place `kinds` on.
-
-    Returns
-    -------
-    kinds, shift : int
-        Trials written, and subjects certain to rank before the mate.
+    ``number[n, c]`` counts those with ``n`` usable templates of which ``c`` are ahead, and is
+    emptied. Return the trials written, and the subjects certain to rank before the mate.
     """
     shift = 0
     for n in range(len(number)):
@@ -437,7 +366,7 @@ def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
 
 
 @njit(cache=True)
-def rank_row(row, block, i, draw, rules, ranks):
+def rank_row(row, block, i, usable, draw, rules, ranks):
     """Rank the mates of row `i`, whose distances `row` holds in float64."""
     low = ranks.first[i]
     high = ranks.first[i + 1]
@@ -457,10 +386,7 @@ def rank_row(row, block, i, draw, rules, ranks):
         return
     weight = np.empty(count)
     used = nearest_drawn(weight, draw.size)
-    # The usable templates of each other subject.
-    groups = len(block.starts) - 1
-    usable = np.empty(groups, dtype=np.int64)
-    usable_of_each(row, block.starts, block.self_position[i], usable)
+    groups = len(usable)
     usable[own] = 0
     largest = 0
     others = 0
@@ -507,21 +433,33 @@ def rank_row(row, block, i, draw, rules, ranks):
 
 
 @njit(parallel=True, cache=True)
-def rank_chances(block, draw, rules, ranks):
+def rank_chances(block, usable, draw, rules, ranks):
     """Find the chance of each mate of each row to be enrolled and at each rank.
 
-    Parameters
-    ----------
-    block : Block
-    draw : Draw
-    rules : Rules
-        For expected ties; not used otherwise.
-    ranks : MateRanks
-        Written.
+    The attempts of each row in each group are ``usable[b, groups]``; `rules` serves expected ties
+    alone; `ranks` is written.
     """
     n = block.values.shape[1]
     for i in prange(block.values.shape[0]):
         row = np.empty(n)
         for p in range(n):
             row[p] = block.values[i, p]
-        rank_row(row, block, i, draw, rules, ranks)
+        rank_row(row, block, i, usable[i].copy(), draw, rules, ranks)
+
+
+@njit(cache=True)
+def add_fixed(values, row, scale, shift, high, low):
+    """Add rows of chances to the sums of integers that `row` names; -1 for none.
+
+    A chance is rounded to a multiple of ``1 / scale``; `low` sums its last `shift` bits and `high`
+    those above, so that the order of addition changes nothing.
+    """
+    mask = (np.int64(1) << shift) - 1
+    for r in range(len(row)):
+        at = row[r]
+        if at < 0:
+            continue
+        for k in range(values.shape[1]):
+            whole = np.int64(np.rint(values[r, k] * scale))
+            high[at, k] += whole >> shift
+            low[at, k] += whole & mask

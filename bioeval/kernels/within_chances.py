@@ -13,25 +13,6 @@ import numpy as np
 from numba import njit, prange
 
 
-class Block(NamedTuple):
-    """A block of probes.
-
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        Distances, grouped by subject; NaN = no attempt.
-    starts : int64 array, shape (groups + 1,)
-        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
-    own, self_position : int64 arrays, shape (b,)
-        The row's own group, and the candidate that is the probe itself; -1 for none.
-    """
-
-    values: np.ndarray
-    starts: np.ndarray
-    own: np.ndarray
-    self_position: np.ndarray
-
-
 class Grid(NamedTuple):
     """Thresholds, and the guide into them.
 
@@ -94,19 +75,6 @@ def cells_within(cells, x):
 
 
 @njit(cache=True)
-def usable_of_each(row, starts, itself, usable):
-    """Write the number of attempts of each group, the probe itself not counted."""
-    whole = cells_within(row, np.inf) == len(row)  # without NaN
-    for g in range(len(starts) - 1):
-        usable[g] = starts[g + 1] - starts[g]
-        for p in range(starts[g], starts[g] if whole else starts[g + 1]):
-            usable[g] -= row[p] != row[p]
-    for g in range(len(starts) - 1):
-        if starts[g] <= itself < starts[g + 1]:
-            usable[g] -= row[itself] == row[itself]
-
-
-@njit(cache=True)
 def threshold_of(x, grid):
     """Return the first threshold that is not below `x`."""
     places = len(grid.guide) - 1
@@ -127,19 +95,7 @@ def threshold_of(x, grid):
 
 @njit(cache=True)
 def chance_within(near, count, usable, steps, out):
-    """Write the chance that a drawn template is within each threshold.
-
-    Parameters
-    ----------
-    near : Near
-    count : int
-        Templates within some threshold.
-    usable : int64 array, shape (groups,)
-        Templates of each group, also those beyond all thresholds.
-    steps
-        As for :func:`within_chances`.
-    out : float64 array, shape (t,), written
-    """
+    """Write the chance that a drawn template is within each threshold; `count` are within some."""
     last = len(out)
     # Templates by threshold: where those of each one end, counted from its start.
     end = np.zeros(last + 1, dtype=np.int64)
@@ -183,14 +139,12 @@ def enough_within(row, start, stop, thresholds, needed):
 
 
 @njit(cache=True)
-def row_within(row, block, i, grid, steps, chances):
+def row_within(row, block, i, usable, grid, steps, chances):
     """Find the chances of row `i`, whose distances `row` holds in float64."""
     starts, own, itself = block.starts, block.own[i], block.self_position[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1
     last = len(thresholds)
-    usable = np.empty(groups, dtype=np.int64)
-    usable_of_each(row, starts, itself, usable)
     found = 0
     largest = 0
     for g in range(groups):
@@ -237,23 +191,21 @@ def row_within(row, block, i, grid, steps, chances):
 
 
 @njit(parallel=True, cache=True)
-def within_chances(block, grid, steps, chances):
+def within_chances(block, usable, grid, steps, chances):
     """Find the chance that a drawn template is within each threshold, for each row.
 
     Parameters
     ----------
-    block : Block
-    grid : Grid
+    usable : int64 array, shape (b, groups)
+        Attempts of each row in each group.
     steps : float64 array, shape (n + 1,)
         Change of the logarithm of the chance that no template of a group is drawn, for one more
         template within a threshold, by the number of templates of the group not within before;
         -inf where that chance becomes zero.
-    chances : Chances
-        Written.
     """
     n = block.values.shape[1]
     for i in prange(block.values.shape[0]):
         row = np.empty(n)
         for p in range(n):
             row[p] = block.values[i, p]
-        row_within(row, block, i, grid, steps, chances)
+        row_within(row, block, i, usable[i], grid, steps, chances)

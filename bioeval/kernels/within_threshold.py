@@ -11,53 +11,6 @@ from numba import njit, prange
 CHUNK = 256
 
 
-class Queries(NamedTuple):
-    """A block of queries.
-
-    Attributes
-    ----------
-    values : float array, shape (b, n), C-contiguous
-        Distances to the gallery; NaN = no attempt.
-    own : int64 array, shape (b,)
-        The identity of each query; -1 for none.
-    self_column : int64 array, shape (b,)
-        The column that is the query itself; -1 for none.
-    camera : int64 array, shape (b,)
-    which : int64 array, shape (b,)
-        The list of columns that each query searches.
-    """
-
-    values: np.ndarray
-    own: np.ndarray
-    self_column: np.ndarray
-    camera: np.ndarray
-    which: np.ndarray
-
-
-class Gallery(NamedTuple):
-    """The gallery, and the columns of each list.
-
-    Attributes
-    ----------
-    own_starts, own_columns : int64 arrays
-        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``.
-    camera : int64 array, shape (n,)
-    same_camera : bool
-        Whether own templates from the query's camera are removed.
-    run_starts, run_first, run_stop : int64 arrays
-        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
-        ``run_starts[l]:run_starts[l + 1]``.
-    """
-
-    own_starts: np.ndarray
-    own_columns: np.ndarray
-    camera: np.ndarray
-    same_camera: bool
-    run_starts: np.ndarray
-    run_first: np.ndarray
-    run_stop: np.ndarray
-
-
 class Thresholds(NamedTuple):
     """Thresholds, and a guide that finds the place of a value among them.
 
@@ -161,14 +114,9 @@ def count_retrieved(queries, gallery, thresholds, counts, chunks):
 
     Parameters
     ----------
-    queries : Queries
-    gallery : Gallery
-    thresholds : Thresholds
     counts : int64 array, shape (b, t + 1), written
         Entries ``thresholds[k - 1] < value <= thresholds[k]``; NaN, the query itself and removed
         templates of its own identity are not counted.
-    chunks : int
-        Parts that the rows are divided into, one for each thread.
     """
     b = len(queries.values)
     for c in prange(chunks):

@@ -7,11 +7,11 @@ from numba import get_num_threads
 
 from bioeval.base.errors import DataError
 from bioeval.kernels import identity_ranks, within_threshold
-from bioeval.kernels.count import finite_range
-from bioeval.kernels.mate_ranks import Mates
+from bioeval.kernels.argument_groups import Mates
 from bioeval.protocol.reid import Convention
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.counters import finite_range
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
 from bioeval.tallies.reid_lists import Lists, RowReader, joined, match_lists, require_ranks
 
@@ -60,10 +60,7 @@ class RetrievalJob:
         with threads_for(scores):
             for low, rows, checked in self.lists.rows(reader):
                 for rule in self.lists.rules:
-                    found = self.lists.rank(rule, low, rows)
-                    if found.failed.any():
-                        rows = checked()
-                        found = self.lists.rank(rule, low, rows)
+                    rows, found = self.lists.rank_checked(rule, low, rows, checked)
                     parts[rule].append(match_lists(found))
                     if rule == over:
                         removed[low : low + len(rows)] = found.removed
@@ -93,19 +90,7 @@ class RetrievalJob:
         """Return what a CMC over identities needs of a block of rows."""
         if self.convention.cmc not in ("identity-dedup", "single-gallery-shot"):
             return []
-        lists, part = self.lists, slice(low, low + len(rows))
-        candidates = lists.rules[self.convention.removed]
-        given = (
-            identity_ranks.Queries(rows, lists.own[part], candidates.which[part]),
-            identity_ranks.Gallery(
-                identity=lists.identity,
-                identities=lists.identities,
-                run_starts=candidates.run_starts,
-                run_first=candidates.run_first,
-                run_stop=candidates.run_stop,
-            ),
-            identity_ranks.Mates(mates.found, mates.offsets, mates.distance, mates.column),
-        )
+        given = (*self.lists.groups(self.convention.removed, low, rows), mates)
         if self.convention.cmc == "identity-dedup":
             counts = np.empty((len(rows), 3), dtype=np.int64)
             identity_ranks.rank_identities(*given, counts, get_num_threads())
@@ -121,7 +106,7 @@ class RetrievalJob:
             weights=weights,
             repeats=self.repeats,
             seed=self.seed,
-            keys=self.scores.probe_ids[part],
+            keys=self.scores.probe_ids[low : low + len(rows)],
         )
         at_rank = np.empty((len(rows), self.convention.max_rank))
         identity_ranks.single_shots(*given, draws, at_rank, get_num_threads())
@@ -169,14 +154,14 @@ class GomJob:
             raw = unscaled(self.thresholds, least, span)
             thresholds = None
             for low, rows, checked in lists.rows(reader):
-                found = lists.rank(self.rule, low, rows)
-                if found.failed.any():
-                    rows = checked()
-                    found = lists.rank(self.rule, low, rows)
+                rows, found = lists.rank_checked(self.rule, low, rows, checked)
                 high = low + len(rows)
                 if thresholds is None:
                     thresholds = _with_guide(raw, rows.dtype)
-                self._count(low, rows, thresholds, retrieved[low:high])
+                within_threshold.count_retrieved(
+                    *lists.groups(self.rule, low, rows), thresholds, retrieved[low:high],
+                    get_num_threads(),
+                )  # fmt: skip
                 removed[low:high] = found.removed
                 parts.append(match_lists(found))
                 if progress is not None:
@@ -197,43 +182,13 @@ class GomJob:
             matches=matches,
         )
 
-    def _count(
-        self,
-        low: int,
-        rows: np.ndarray,
-        thresholds: within_threshold.Thresholds,
-        counts: np.ndarray,
-    ) -> None:
-        """Count the entries of a block of rows between thresholds."""
-        lists, part = self.lists, slice(low, low + len(rows))
-        candidates = lists.rules[self.rule]
-        queries = within_threshold.Queries(
-            values=rows,
-            own=lists.own[part],
-            self_column=lists.self_column[part],
-            camera=lists.query_camera[part],
-            which=candidates.which[part],
-        )
-        gallery = within_threshold.Gallery(
-            own_starts=lists.own_starts,
-            own_columns=lists.own_columns,
-            camera=lists.camera,
-            same_camera=candidates.same_camera,
-            run_starts=candidates.run_starts,
-            run_first=candidates.run_first,
-            run_stop=candidates.run_stop,
-        )
-        within_threshold.count_retrieved(queries, gallery, thresholds, counts, get_num_threads())
-
     def _scale(self, reader: RowReader) -> tuple[float, float]:
         """Return the smallest finite distance, and the span to the largest."""
         least, most = np.inf, -np.inf
         for low, rows, _ in self.lists.rows(reader):
-            lows, highs = np.empty(len(rows)), np.empty(len(rows))
             itself = self.lists.self_column[low : low + len(rows)]
-            start, stop = np.maximum(itself, 0), itself + 1
-            finite_range(rows, start, stop, lows, highs)
-            least, most = min(least, float(lows.min())), max(most, float(highs.max()))
+            low_end, high_end = finite_range(rows, np.maximum(itself, 0), itself + 1)
+            least, most = min(least, low_end), max(most, high_end)
         if not least < most:
             raise DataError(
                 "distances cannot be normalised: there are not two different finite ones; give "

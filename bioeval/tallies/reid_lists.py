@@ -17,7 +17,8 @@ import numpy as np
 from numba import get_num_threads
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.kernels.mate_ranks import Gallery, Mates, Queries, rank_mates
+from bioeval.kernels.argument_groups import ListedGallery, Mates, Queries
+from bioeval.kernels.mate_ranks import rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.scores.about import About
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
@@ -227,12 +228,20 @@ class Lists:
             else:
                 yield low, checked(), checked
 
-    def rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
+    def rank_checked(
+        self, rule: str, low: int, rows: np.ndarray, checked: Callable
+    ) -> tuple[np.ndarray, Mates]:
+        """Return a block of rows and the ranks of its matches; checked where some have failed."""
+        found = self._rank(rule, low, rows)
+        if found.failed.any():
+            rows = checked()
+            found = self._rank(rule, low, rows)
+        return rows, found
+
+    def _rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
         """Rank the matches of a block of rows under a rule."""
         b = len(rows)
-        part = slice(low, low + b)
-        candidates = self.rules[rule]
-        offsets = np.concatenate([[0], np.cumsum(self.room[part])]).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(self.room[low : low + b])]).astype(np.int64)
         places = int(offsets[-1])
         mates = Mates(
             offsets=offsets,
@@ -240,6 +249,12 @@ class Lists:
             **{k: np.empty(places, dtype=np.int64) for k in ("column", "closer", "tied", "before")},
             **{k: np.empty(b, dtype=np.int64) for k in ("found", "removed", "failed")},
         )
+        rank_mates(*self.groups(rule, low, rows), mates, get_num_threads())
+        return mates
+
+    def groups(self, rule: str, low: int, rows: np.ndarray) -> tuple[Queries, ListedGallery]:
+        """Return a block of rows and the gallery, as the kernels take them under a rule."""
+        part, candidates = slice(low, low + len(rows)), self.rules[rule]
         queries = Queries(
             values=rows,
             own=self.own[part],
@@ -247,7 +262,8 @@ class Lists:
             camera=self.query_camera[part],
             which=candidates.which[part],
         )
-        gallery = Gallery(
+        gallery = ListedGallery(
+            identity=self.identity,
             own_starts=self.own_starts,
             own_columns=self.own_columns,
             camera=self.camera,
@@ -256,8 +272,7 @@ class Lists:
             run_first=candidates.run_first,
             run_stop=candidates.run_stop,
         )
-        rank_mates(queries, gallery, mates, get_num_threads())
-        return mates
+        return queries, gallery
 
 
 def match_lists(mates: Mates) -> MatchLists:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import MergeError, require_choice
 from bioeval.kernels import rank_chances, within_chances
+from bioeval.kernels.argument_groups import GroupedBlock
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import guide_to
@@ -165,11 +166,13 @@ class GalleryJob:
         tally.targets += int(enrolled.sum())
         tally.non_targets += int((~enrolled).sum())
         for low, high in _tiles(room, self.ranks, len(self.thresholds)):
-            self._rank(block, low, high, room[low:high])
+            probes = grouped(block, slice(low, high))
+            given = probes, _usable(probes)
+            self._rank(*given, block.low + low, room[low:high])
             if len(self.thresholds):
-                self._within(block, low, high)
+                self._within(*given)
 
-    def _rank(self, block: Block, low: int, high: int, room: np.ndarray) -> None:
+    def _rank(self, probes: GroupedBlock, usable: np.ndarray, low: int, room: np.ndarray) -> None:
         first = np.concatenate([[0], np.cumsum(room)])
         ranks = rank_chances.MateRanks(
             first=first,
@@ -177,15 +180,8 @@ class GalleryJob:
             tied=np.empty(first[-1]),
             chance=np.empty((first[-1], self.ranks)),
         )
-        probes = rank_chances.Block(
-            values=block.values[low:high],
-            columns=block.columns[0],
-            starts=block.starts,
-            own=block.own[low:high],
-            self_position=block.self_position[low:high],
-        )
         draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY)
-        rank_chances.rank_chances(probes, draw, self.rules, ranks)
+        rank_chances.rank_chances(probes, usable, draw, self.rules, ranks)
         tally, usable = self.tally, ~np.isnan(ranks.distance)
         bins = np.searchsorted(self.thresholds, ranks.distance)
         tally.di.add(ranks.chance, np.where(usable, bins, -1))
@@ -194,26 +190,20 @@ class GalleryJob:
         mated[np.repeat(np.arange(len(room)), room)[usable]] = True
         tally.genuine += int(mated.sum())
         tally.unmated += int((~mated).sum())
-        tally.unmated_targets += int((~mated & (block.own[low:high] >= 0)).sum())
+        tally.unmated_targets += int((~mated & (probes.own >= 0)).sum())
         if tally.first_unmated < 0 and not mated.all():
-            tally.first_unmated = block.low + low + int(np.argmin(mated))
+            tally.first_unmated = low + int(np.argmin(mated))
 
-    def _within(self, block: Block, low: int, high: int) -> None:
-        shape = (high - low, len(self.thresholds))
+    def _within(self, probes: GroupedBlock, usable: np.ndarray) -> None:
+        shape = (len(usable), len(self.thresholds))
         chances = within_chances.Chances(
             anyone=np.empty(shape),
             oneself=np.empty(shape),
-            others=np.empty(high - low, dtype=np.int64),
+            others=np.empty(len(usable), dtype=np.int64),
         )
-        probes = within_chances.Block(
-            values=block.values[low:high],
-            starts=block.starts,
-            own=block.own[low:high],
-            self_position=block.self_position[low:high],
-        )
-        within_chances.within_chances(probes, self.grid, self.steps, chances)
+        within_chances.within_chances(probes, usable, self.grid, self.steps, chances)
         anyone, oneself, others = chances
-        tally, enrolled = self.tally, block.own[low:high] >= 0
+        tally, enrolled = self.tally, probes.own >= 0
         tally.impostors_enrolled += int((enrolled & (others > 0)).sum())
         tally.impostors_unenrolled += int((~enrolled & (others > 0)).sum())
         tally.within.add(anyone, np.where(enrolled, ENROLLED, UNENROLLED))
@@ -223,6 +213,27 @@ class GalleryJob:
     def result(self) -> GalleryTally:
         """Return the tally."""
         return self.tally
+
+
+def grouped(block: Block, rows: slice) -> GroupedBlock:
+    """Return rows of a block for the kernels."""
+    return GroupedBlock(
+        block.values[rows], block.columns[0], block.starts, block.own[rows],
+        block.self_position[rows],
+    )  # fmt: skip
+
+
+def _usable(probes: GroupedBlock) -> np.ndarray:
+    """Return the attempts of each row in each group, the probe itself not counted."""
+    values, starts, itself = probes.values, probes.starts, probes.self_position
+    usable = np.tile(np.diff(starts), (len(values), 1))
+    failed = np.isnan(values)
+    if failed.any():
+        usable -= np.add.reduceat(failed, starts[:-1], axis=1, dtype=np.int64)
+    rows = np.flatnonzero(itself >= 0)
+    rows = rows[~failed[rows, itself[rows]]]
+    usable[rows, np.searchsorted(starts, itself[rows], side="right") - 1] -= 1
+    return usable
 
 
 def _tiles(room: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.kernels.fixed_sums import add_fixed
+from bioeval.kernels.rank_chances import add_fixed
 
 # A chance is a multiple of 2^-60. The last 30 bits are summed separately, so that neither sum
 # overflows before 2^33 chances.

@@ -8,6 +8,7 @@ from bioeval.base.random import seed_sequence
 from bioeval.kernels import draw as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.random_galleries.counts import grouped
 from bioeval.tallies.random_galleries.options import Drawn, require_room
 
 # Facts of each search.
@@ -38,16 +39,14 @@ class SampledJob:
         rows = slice(block.low, block.low + len(block.values))
         shape = (self.drawn.repeats, len(block.values))
         found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
-        probes = kernel.Block(
-            values=block.values,
-            columns=block.columns[0],
-            starts=block.starts,
-            own=block.own,
-            self_position=block.self_position,
-            probe=self.reader.scores.probe_ids[rows],
-        )
         facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
-        kernel.draw_facts(probes, self.drawn.size, self.key, facts)
+        kernel.draw_facts(
+            grouped(block, slice(None)),
+            self.reader.scores.probe_ids[rows],
+            self.drawn.size,
+            self.key,
+            facts,
+        )
         for name in FACTS:
             self.facts[name][:, rows] = found[name]
 
