@@ -147,25 +147,39 @@ def count_cells(block, own_start, own_stop, width, inverse, first, tables, infin
                         infinite[c, 0] += 1
 
 
+@njit
+def threshold_of(x, thresholds, base, scale, guide):
+    """Return the first of increasing thresholds that is not below `x`.
+
+    The guide narrows the search: a score whose place ``c`` is ``(x - base) * scale``, cut to the
+    length of the guide, lies between the thresholds ``guide[c]`` and ``guide[c + 1]``. That holds
+    whatever the rounding, since the place of a score never falls as the score grows.
+    """
+    places = len(guide) - 1
+    y = (x - base) * scale
+    place = 0
+    if y > 0:
+        place = places - 1 if y >= places - 1 else np.int64(y)
+    low = guide[place]
+    high = guide[place + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if thresholds[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @njit(parallel=True, cache=True)
 def count_thresholds(block, own_start, own_stop, thresholds, base, scale, guide, tables):
     """Count impostor scores between thresholds: bin ``i`` holds ``t[i - 1] < x <= t[i]``.
 
-    The guide narrows the search: a score that falls in its place ``c`` lies between the
-    thresholds ``guide[c]`` and ``guide[c + 1]``. That holds whatever the rounding, since the
-    place of a score never falls as the score grows.
-
-    Parameters
-    ----------
-    thresholds : float64 array, shape (t,), increasing
-    base, scale : float
-        Place of a score: ``(x - base) * scale``, cut to the length of the guide.
-    guide : int64 array, shape (places + 1,)
-    tables : int64 array, shape (chunks, t + 1), added to
+    The guide is that of :func:`threshold_of`; the counts are added to `tables`, int64 of shape
+    (chunks, t + 1).
     """
     b = block.shape[0]
     chunks = tables.shape[0]
-    places = len(guide) - 1
     for c in prange(chunks):
         table = tables[c]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
@@ -176,12 +190,75 @@ def count_thresholds(block, own_start, own_stop, thresholds, base, scale, guide,
                     x = np.float64(part[j])
                     if x != x:
                         continue
-                    y = (x - base) * scale
-                    place = 0
-                    if y > 0:
-                        place = places - 1 if y >= places - 1 else np.int64(y)
-                    low = guide[place]
-                    high = guide[place + 1]
+                    table[threshold_of(x, thresholds, base, scale, guide)] += 1
+
+
+@njit(parallel=True, cache=True)
+def count_between(block, own_start, own_stop, genuine, base, scale, guide, below, equal):
+    """Count impostor scores between, and exactly at, the distinct genuine scores.
+
+    ``below[c, i]`` gets the scores with ``genuine[i - 1] < x < genuine[i]``, ``equal[c, i]`` those
+    at ``genuine[i]``; both are int64. The guide is that of :func:`threshold_of`.
+    """
+    b = block.shape[0]
+    chunks = below.shape[0]
+    u = len(genuine)
+    last = genuine[u - 1]
+    for c in prange(chunks):
+        under = below[c]
+        at = equal[c]
+        beyond = np.int64(0)
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            for side in range(2):
+                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                for j in range(len(part)):
+                    x = np.float64(part[j])
+                    if x > last:
+                        beyond += 1
+                        continue
+                    if x != x:
+                        continue
+                    low = threshold_of(x, genuine, base, scale, guide)
+                    if genuine[low] == x:
+                        at[low] += 1
+                    else:
+                        under[low] += 1
+        under[u] += beyond
+
+
+@njit(parallel=True, cache=True)
+def count_pairs(block, starts, own, self_position, row_starts, thresholds, counts):
+    """Count the impostor scores of each pair of subjects between thresholds.
+
+    Parameters
+    ----------
+    block : float array, shape (b, n)
+        Distances; NaN = no attempt. Group ``g`` is at columns ``starts[g]:starts[g + 1]``.
+    starts : int64 array, shape (g + 1,)
+    own, self_position : int64 arrays, shape (b,)
+        The group of the row's own subject, which is left out, and the template that is the probe
+        itself; -1 where there is none.
+    row_starts : int64 array, shape (s + 1,)
+        Rows ``row_starts[k]:row_starts[k + 1]`` are probes of one subject.
+    thresholds : float64 array, shape (t,), increasing
+    counts : int32 array, shape (s, g, t + 1), added to
+        Bin ``k`` holds the scores above ``thresholds[k - 1]`` and not above ``thresholds[k]``.
+    """
+    groups = len(starts) - 1
+    for s in prange(len(row_starts) - 1):
+        for i in range(row_starts[s], row_starts[s + 1]):
+            row = block[i]
+            for g in range(groups):
+                if g == own[i]:
+                    continue
+                table = counts[s, g]
+                for p in range(starts[g], starts[g + 1]):
+                    x = np.float64(row[p])
+                    if x != x or p == self_position[i]:
+                        continue
+                    low = 0
+                    high = len(thresholds)
                     while low < high:
                         middle = (low + high) // 2
                         if thresholds[middle] < x:
@@ -192,41 +269,23 @@ def count_thresholds(block, own_start, own_stop, thresholds, base, scale, guide,
 
 
 @njit(cache=True)
-def gather_own(block, own_start, own_stop, self_position, out):
-    """Write the genuine scores of all rows one after the other; return how many they are."""
+def gather(block, rows, start, stop, self_position, value, index, position):
+    """Write the scores of cells ``start[k]:stop[k]`` of the rows ``rows[k]``, for each `k` in turn.
+
+    NaN and the probe itself are left out. `index` gets `k`, and `position` the column, of each
+    score; return how many there are.
+    """
     filled = 0
-    for i in range(block.shape[0]):
-        for p in range(own_start[i], own_stop[i]):
+    for k in range(len(rows)):
+        i = rows[k]
+        for p in range(start[k], stop[k]):
             x = block[i, p]
             if p != self_position[i] and x == x:
-                out[filled] = x
+                value[filled] = x
+                index[filled] = k
+                position[filled] = p
                 filled += 1
     return filled
-
-
-@njit(cache=True)
-def gather_claims(block, starts, self_position, rows, groups, own, genuine, impostor):
-    """Write the scores of explicit claims, by class; return how many of each there are.
-
-    Claim ``c`` is made by ``rows[c]`` of the block for the group ``groups[c]``, and is genuine
-    where ``own[rows[c]]`` is that group. Each template of the group makes one attempt.
-    """
-    n_genuine = 0
-    n_impostor = 0
-    for c in range(len(rows)):
-        i = rows[c]
-        g = groups[c]
-        for p in range(starts[g], starts[g + 1]):
-            x = block[i, p]
-            if p == self_position[i] or x != x:
-                continue
-            if own[i] == g:
-                genuine[n_genuine] = x
-                n_genuine += 1
-            else:
-                impostor[n_impostor] = x
-                n_impostor += 1
-    return n_genuine, n_impostor
 
 
 @njit(parallel=True, cache=True)

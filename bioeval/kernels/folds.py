@@ -63,30 +63,6 @@ def count_by_fold(block, own_start, own_stop, row_fold, offset, window, nan_cell
                 table[index[p]] -= one
 
 
-@njit(cache=True)
-def gather_by_fold(block, own_start, own_stop, self_position, row_fold, fold, out, pair):
-    """Write the genuine scores of all rows, and their two folds; return how many they are.
-
-    Parameters
-    ----------
-    fold : int64 array, shape (n,)
-        The fold of each position.
-    out : float array, shape (g,), written
-    pair : int32 array, shape (g, 2), written
-        The folds of probe and template.
-    """
-    filled = 0
-    for i in range(block.shape[0]):
-        for p in range(own_start[i], own_stop[i]):
-            x = block[i, p]
-            if p != self_position[i] and x == x:
-                out[filled] = x
-                pair[filled, 0] = row_fold[i]
-                pair[filled, 1] = fold[p]
-                filled += 1
-    return filled
-
-
 @njit(parallel=True, cache=True)
 def collect_by_fold(block, own_start, own_stop, window, wanted, above, upto, found, out, place):
     """Collect the impostor scores of each row that lie in wanted cells, with their positions.

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+# Rules of fusion, besides the `k`-th smallest distance, which is `k`.
+MEDIAN, MEAN, MAX = 0, -1, -2
+
 
 @njit(parallel=True, cache=True)
-def fuse_extreme(block, columns, starts, self_position, sign, fused, place):
-    """Fuse by the smallest distance (sign = 1) or the largest (sign = -1).
+def fuse_groups(block, columns, starts, self_position, rule, fused, place):
+    """Fuse the templates of each group by the `rule`-th smallest distance, or as above.
+
+    The mean is accumulated in float64 in gallery order; infinities of both signs have none, and the
+    result is then +inf, accepted at no finite threshold. The median of an even number is the mean
+    of the two in the middle. A group of fewer than `rule` templates is no attempt.
 
     Parameters
     ----------
@@ -19,74 +26,11 @@ def fuse_extreme(block, columns, starts, self_position, sign, fused, place):
     starts : int64 array, shape (g + 1,)
     self_position : int64 array, shape (b,)
         The template that is the probe itself, or -1.
+    rule : int
     fused : float array, shape (b, g), written
         NaN where no template is left.
     place : int64 array, shape (b, g), written
         Place of the group's nearest template, the first of them in a tie.
-    """
-    b = block.shape[0]
-    groups = len(starts) - 1
-    for i in prange(b):
-        row = block[i]
-        for g in range(groups):
-            best = np.inf
-            first = np.int64(-1)
-            worst = -np.inf
-            for p in range(starts[g], starts[g + 1]):
-                x = row[p]
-                if p == self_position[i] or x != x:
-                    continue
-                if first < 0 or x < best:
-                    best = x
-                    first = columns[0, p]
-                if x > worst:
-                    worst = x
-            if first < 0:
-                fused[i, g] = np.nan
-            else:
-                fused[i, g] = best if sign > 0 else worst
-            place[i, g] = first
-
-
-@njit(parallel=True, cache=True)
-def fuse_mean(block, columns, starts, self_position, fused, place):
-    """Fuse by the mean, accumulated in float64 in gallery order.
-
-    Infinities of both signs have no mean; the result is then +inf, accepted at no finite
-    threshold. Arguments as for :func:`fuse_extreme`, `fused` in float64.
-    """
-    b = block.shape[0]
-    groups = len(starts) - 1
-    for i in prange(b):
-        row = block[i]
-        for g in range(groups):
-            total = 0.0
-            count = 0
-            best = np.inf
-            first = np.int64(-1)
-            for p in range(starts[g], starts[g + 1]):
-                x = np.float64(row[p])
-                if p == self_position[i] or x != x:
-                    continue
-                total += x
-                count += 1
-                if first < 0 or x < best:
-                    best = x
-                    first = columns[0, p]
-            if count == 0:
-                fused[i, g] = np.nan
-            else:
-                mean = total / count
-                fused[i, g] = mean if mean == mean else np.inf
-            place[i, g] = first
-
-
-@njit(parallel=True, cache=True)
-def fuse_order(block, columns, starts, self_position, kth, fused, place):
-    """Fuse by the `kth` smallest distance (from 1), or by the median where `kth` is 0.
-
-    The median of an even number is the mean of the two in the middle. A group of fewer than
-    `kth` templates is no attempt. Arguments as for :func:`fuse_extreme`, `fused` in float64.
     """
     b = block.shape[0]
     groups = len(starts) - 1
@@ -98,7 +42,9 @@ def fuse_order(block, columns, starts, self_position, kth, fused, place):
         held = np.empty(largest, dtype=np.float64)
         for g in range(groups):
             count = 0
+            total = 0.0
             best = np.inf
+            worst = -np.inf
             first = np.int64(-1)
             for p in range(starts[g], starts[g + 1]):
                 x = np.float64(row[p])
@@ -106,18 +52,101 @@ def fuse_order(block, columns, starts, self_position, kth, fused, place):
                     continue
                 held[count] = x
                 count += 1
+                total += x
+                worst = max(worst, x)
                 if first < 0 or x < best:
                     best = x
                     first = columns[0, p]
             place[i, g] = first
-            if count == 0 or count < kth:
+            if count == 0 or count < rule:
                 fused[i, g] = np.nan
-                continue
-            ordered = np.sort(held[:count])
-            if kth > 0:
-                fused[i, g] = ordered[kth - 1]
+            elif rule == 1:
+                fused[i, g] = best
+            elif rule == MAX:
+                fused[i, g] = worst
+            elif rule == MEAN:
+                mean = total / count
+                fused[i, g] = mean if mean == mean else np.inf
             else:
-                low = ordered[(count - 1) // 2]
-                high = ordered[count // 2]
-                middle = low if low == high else 0.5 * low + 0.5 * high
-                fused[i, g] = middle if middle == middle else np.inf
+                ordered = np.sort(held[:count])
+                if rule > 0:
+                    fused[i, g] = ordered[rule - 1]
+                else:
+                    low = ordered[(count - 1) // 2]
+                    high = ordered[count // 2]
+                    middle = low if low == high else 0.5 * low + 0.5 * high
+                    fused[i, g] = middle if middle == middle else np.inf
+
+
+def _least_of(size):
+    """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
+
+    @njit
+    def least_of(line, nearest):
+        for g in range(len(nearest)):
+            part = line[g * size : (g + 1) * size]
+            least = part[0]
+            for p in range(1, size):
+                least = part[p] if part[p] < least else least
+            nearest[g] = least
+
+    return least_of
+
+
+least_of_4 = _least_of(4)
+least_of_5 = _least_of(5)
+least_of_10 = _least_of(10)
+
+
+@njit
+def least_but(part, left_out):
+    """Return the least of a few scores that are not NaN, one place left out; NaN if none is."""
+    least = np.nan
+    for p in range(len(part)):
+        if p != left_out and (part[p] < least or least != least):
+            least = part[p]
+    return least
+
+
+@njit(parallel=True, cache=True)
+def fuse_nearest(block, starts, self_position, fused):
+    """Write each subject's smallest distance; NaN where no template is left.
+
+    Parameters
+    ----------
+    block : float array, shape (b, n)
+        Distances; NaN = no attempt.
+    starts : int64 array, shape (g + 1,)
+    self_position : int64 array, shape (b,)
+    fused : float array, shape (b, g), written
+    """
+    groups = len(starts) - 1
+    size = starts[1] - starts[0]
+    for g in range(groups):
+        if starts[g + 1] - starts[g] != size:
+            size = 0
+            break
+    for i in prange(block.shape[0]):
+        row = block[i]
+        nearest = fused[i]
+        if size == 10:  # known sizes are several times faster; any other is found as well
+            least_of_10(row, nearest)
+        elif size == 5:
+            least_of_5(row, nearest)
+        elif size == 4:
+            least_of_4(row, nearest)
+        else:
+            for g in range(groups):
+                part = row[starts[g] : starts[g + 1]]
+                least = part[0]
+                for p in range(1, len(part)):
+                    least = part[p] if part[p] < least else least
+                nearest[g] = least
+        # A NaN is never smaller, nor is anything smaller than a NaN: those groups again.
+        for g in range(groups):
+            if nearest[g] != nearest[g]:
+                nearest[g] = least_but(row[starts[g] : starts[g + 1]], -1)
+        own = self_position[i]
+        for g in range(groups):
+            if starts[g] <= own < starts[g + 1]:
+                nearest[g] = least_but(row[starts[g] : starts[g + 1]], own - starts[g])

@@ -3,47 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
-
-
-@njit(parallel=True, cache=True)
-def candidates_within(block, own_start, own_stop, thresholds, base, scale, guide, found):
-    """Count, for each row and threshold, the candidates of other subjects within it.
-
-    Parameters
-    ----------
-    block : float array, shape (b, g)
-        Fused distances; NaN = no attempt. The row's own subject is at ``own_start:own_stop``.
-    thresholds, base, scale, guide
-        As for ``count_thresholds``.
-    found : int64 array, shape (b, t), written
-    """
-    places = len(guide) - 1
-    last = len(thresholds)
-    for i in prange(block.shape[0]):
-        row = block[i]
-        for t in range(last):
-            found[i, t] = 0
-        for j in range(len(row)):
-            x = np.float64(row[j])
-            if x != x or (j >= own_start[i] and j < own_stop[i]):
-                continue
-            y = (x - base) * scale
-            c = 0
-            if y > 0:
-                c = places - 1 if y >= places - 1 else np.int64(y)
-            low = guide[c]
-            high = guide[c + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if thresholds[middle] < x:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < last:
-                found[i, low] += 1
-        for t in range(1, last):
-            found[i, t] += found[i, t - 1]
+from numba import njit
 
 
 @njit(cache=True)

@@ -1,11 +1,13 @@
-"""The second pass over impostor scores: counted between genuine scores, or collected."""
+"""The second pass over impostor scores: those of chosen cells, counted or collected."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
+
+from bioeval.kernels.argument_groups import CellWindow
 
 
 class FlaggedCells(NamedTuple):
@@ -13,17 +15,13 @@ class FlaggedCells(NamedTuple):
 
     Attributes
     ----------
-    width, inverse, low, high, first : floats of the dtype of the scores
-        As for :class:`CellWindow`; nothing is wanted of the outermost cells.
+    window : CellWindow
+        Nothing is wanted of the outermost cells.
     flags : uint8 array, shape (cells,)
         1 for cells to look into.
     """
 
-    width: Any
-    inverse: Any
-    low: Any
-    high: Any
-    first: Any
+    window: CellWindow
     flags: np.ndarray
 
 
@@ -32,8 +30,7 @@ class GenuineCells(NamedTuple):
 
     Attributes
     ----------
-    width, inverse, low, high, first : floats of the dtype of the scores
-        As for :class:`CellWindow`.
+    window : CellWindow
     places : uint32 array, shape (cells + 1,)
         The first genuine score that is not below each cell, and after all; empty to count nothing.
     wanted : uint8 array, shape (cells,)
@@ -45,11 +42,7 @@ class GenuineCells(NamedTuple):
         ``2 i + 1`` those at ``scores[i]``.
     """
 
-    width: Any
-    inverse: Any
-    low: Any
-    high: Any
-    first: Any
+    window: CellWindow
     places: np.ndarray
     wanted: np.ndarray
     scores: np.ndarray
@@ -71,58 +64,6 @@ class Scratch(NamedTuple):
     cells: np.ndarray
     kept: np.ndarray
     narrow: np.ndarray
-
-
-@njit(parallel=True, cache=True)
-def count_between(block, own_start, own_stop, genuine, base, scale, guide, below, equal):
-    """Count impostor scores between, and exactly at, the distinct genuine scores.
-
-    ``below[c, i]`` gets the scores with ``genuine[i - 1] < x < genuine[i]``, ``equal[c, i]`` those
-    at ``genuine[i]``. The guide is the one of ``count_thresholds``.
-
-    Parameters
-    ----------
-    genuine : float64 array, shape (u,), increasing
-    below : int64 array, shape (chunks, u + 1), added to
-    equal : int64 array, shape (chunks, u), added to
-    """
-    b = block.shape[0]
-    chunks = below.shape[0]
-    places = len(guide) - 1
-    u = len(genuine)
-    last = genuine[u - 1]
-    for c in prange(chunks):
-        under = below[c]
-        at = equal[c]
-        beyond = np.int64(0)
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            for side in range(2):
-                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
-                for j in range(len(part)):
-                    x = np.float64(part[j])
-                    if x > last:
-                        beyond += 1
-                        continue
-                    if x != x:
-                        continue
-                    y = (x - base) * scale
-                    place = 0
-                    if y > 0:
-                        place = places - 1 if y >= places - 1 else np.int64(y)
-                    low = guide[place]
-                    high = guide[place + 1]
-                    while low < high:
-                        middle = (low + high) // 2
-                        if genuine[middle] < x:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    if genuine[low] == x:
-                        at[low] += 1
-                    else:
-                        under[low] += 1
-        under[u] += beyond
 
 
 @njit(parallel=True, cache=True)
@@ -215,12 +156,12 @@ def count_kept(kept, narrow, genuine, counts, out):
 
     Return how many lie in wanted cells; those are written as far as there is room.
     """
-    width = genuine.width
-    inverse = genuine.inverse
+    width = genuine.window.width
+    inverse = genuine.window.inverse
     places = genuine.places
     wanted = genuine.wanted
     scores = genuine.scores
-    shift = np.int32(genuine.first)
+    shift = np.int32(genuine.window.first)
     filled = np.int64(0)
     for p in range(len(kept)):
         x = kept[p]
@@ -256,7 +197,7 @@ def look_into_row(row, start, stop, flagged, genuine, scratch, chunk, out):
     """Collect, or count, the impostor scores of one row; return how many are collected."""
     index = scratch.cells[chunk]
     flags = flagged.flags
-    find_cells(row, index, flagged)
+    find_cells(row, index, flagged.window)
     if len(genuine.places) == 0:
         filled = collect_flagged(row[:start], index[:start], flags, out, 0)
         return collect_flagged(row[stop:], index[stop:], flags, out, filled)
@@ -289,80 +230,6 @@ def look_rows(block, own_start, own_stop, flagged, genuine, scratch, found, out)
             found[i] = look_into_row(
                 block[i], own_start[i], own_stop[i], flagged, genuine, scratch, c, out[i]
             )
-
-
-def _least_of(size):
-    """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
-
-    @njit
-    def least_of(line, nearest):
-        for g in range(len(nearest)):
-            part = line[g * size : (g + 1) * size]
-            least = part[0]
-            for p in range(1, size):
-                least = part[p] if part[p] < least else least
-            nearest[g] = least
-
-    return least_of
-
-
-least_of_4 = _least_of(4)
-least_of_5 = _least_of(5)
-least_of_10 = _least_of(10)
-
-
-@njit
-def least_but(part, left_out):
-    """Return the least of a few scores that are not NaN, one place left out; NaN if none is."""
-    least = np.nan
-    for p in range(len(part)):
-        if p != left_out and (part[p] < least or least != least):
-            least = part[p]
-    return least
-
-
-@njit(parallel=True, cache=True)
-def fuse_nearest(block, starts, self_position, fused):
-    """Write each subject's smallest distance; NaN where no template is left.
-
-    Parameters
-    ----------
-    block : float array, shape (b, n)
-        Distances; NaN = no attempt.
-    starts : int64 array, shape (g + 1,)
-    self_position : int64 array, shape (b,)
-    fused : float array, shape (b, g), written
-    """
-    groups = len(starts) - 1
-    size = starts[1] - starts[0]
-    for g in range(groups):
-        if starts[g + 1] - starts[g] != size:
-            size = 0
-            break
-    for i in prange(block.shape[0]):
-        row = block[i]
-        nearest = fused[i]
-        if size == 10:  # known sizes are several times faster; any other is found as well
-            least_of_10(row, nearest)
-        elif size == 5:
-            least_of_5(row, nearest)
-        elif size == 4:
-            least_of_4(row, nearest)
-        else:
-            for g in range(groups):
-                part = row[starts[g] : starts[g + 1]]
-                least = part[0]
-                for p in range(1, len(part)):
-                    least = part[p] if part[p] < least else least
-                nearest[g] = least
-        # A NaN is never smaller, nor is anything smaller than a NaN: those groups again.
-        for g in range(groups):
-            if nearest[g] != nearest[g]:
-                nearest[g] = least_but(row[starts[g] : starts[g + 1]], -1)
-        own = self_position[i]
-        for g in range(groups):
-            if starts[g] <= own < starts[g + 1]:
-                nearest[g] = least_but(row[starts[g] : starts[g + 1]], own - starts[g])
 
 
 @njit(cache=True)

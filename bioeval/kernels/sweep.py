@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from bioeval.kernels.argument_groups import CellWindow
+
 
 class Matrix(NamedTuple):
     """The matrix of scores, and the rows of it to count.
@@ -94,8 +96,7 @@ class CellTables(NamedTuple):
 
     Attributes
     ----------
-    width, inverse, low, high, first : floats of the dtype of the scores
-        As for :class:`CellWindow`.
+    window : CellWindow
     limits : float array, shape (cells,)
         The threshold of each cell, infinite if it has none: the cell has an entry for the scores
         up to its limit and one for those above. Empty where no thresholds are given.
@@ -105,11 +106,7 @@ class CellTables(NamedTuple):
     counts : int32 array, shape (chunks, 2, entries), added to
     """
 
-    width: Any
-    inverse: Any
-    low: Any
-    high: Any
-    first: Any
+    window: CellWindow
     limits: np.ndarray
     firsts: np.ndarray
     bounds: np.ndarray
@@ -391,7 +388,7 @@ def rank_subjects(line, gallery, nearest, own, best, best_place):
 @njit
 def count_impostors(line, index, start, stop, tables, chunk):
     """Count a row in its cells, and take the probe's own subject out again."""
-    find_cells(line, index, tables)
+    find_cells(line, index, tables.window)
     count_cells(line, index, tables, chunk)
     uncount_cells(line[start:stop], index[start:stop], tables, chunk)
 
@@ -497,25 +494,10 @@ def sweep_rows(
     Each chunk is counted by a function of its own, since numba drops what a parallel loop writes
     through the fields of a named tuple.
 
-    Parameters
-    ----------
-    matrix : Matrix
-        Scores as they are in memory, and the rows of them to count.
-    gallery : Gallery
-        The order in which the columns are counted, and the groups of subjects.
-    probes : Probes
-        The own subject of each row, the template that is the probe itself, and where the row's
-        genuine scores are written.
-    wanted : Wanted
-        The tasks, besides ranks among templates.
-    single, multi : CellTables
-        Impostor counts of single-template and of multi-template verification, added to.
-    genuine : float array, shape (offsets[b],)
-        The genuine scores, written; NaN for the probe itself.
-    facts, subject_facts : RankFacts
-        Ranks among templates and among subjects, written; the latter only where wanted.
-    scratch : Scratch
-        Room for one row of each chunk.
+    Impostor counts of single-template and of multi-template verification are added to `single` and
+    `multi`; the genuine scores, float of shape (offsets[b],), are written to `genuine`, NaN for the
+    probe itself; the ranks among templates are written to `facts`, and those among subjects to
+    `subject_facts` where they are wanted.
     """
     for c in prange(scratch.cells.shape[0]):
         sweep_chunk(

@@ -19,7 +19,6 @@ import numpy as np
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
-from bioeval.kernels import refine as kernel_refine
 from bioeval.scores.about import About, describe
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.gallery import Gallery
@@ -78,23 +77,19 @@ class Block:
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows fused by the nearest template, and the limits of the own subject."""
         fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
-        kernel_refine.fuse_nearest(self.values, self.starts, self.self_position, fused)
+        kernel_fuse.fuse_nearest(self.values, self.starts, self.self_position, fused)
         enrolled = self.own >= 0
         return fused, np.where(enrolled, self.own, 0), np.where(enrolled, self.own + 1, 0)
 
     def _fuse(self, method: str, kth: int) -> Block:
         shape = (len(self.values), len(self.starts) - 1)
         place = np.empty(shape, dtype=np.int64)
-        given = (self.values, self.columns, self.starts, self.self_position)
-        if method in ("min", "max"):
-            fused = np.empty(shape, dtype=self.values.dtype)
-            kernel_fuse.fuse_extreme(*given, 1 if method == "min" else -1, fused, place)
-        else:
-            fused = np.empty(shape)
-            if method == "mean":
-                kernel_fuse.fuse_mean(*given, fused, place)
-            else:
-                kernel_fuse.fuse_order(*given, kth, fused, place)
+        rules = {"min": 1, "max": kernel_fuse.MAX, "mean": kernel_fuse.MEAN}
+        fused = np.empty(shape, dtype=self.values.dtype if method in ("min", "max") else float)
+        kernel_fuse.fuse_groups(
+            self.values, self.columns, self.starts, self.self_position,
+            rules.get(method, kth), fused, place,
+        )  # fmt: skip
         enrolled = self.own >= 0
         return Block(
             low=self.low,

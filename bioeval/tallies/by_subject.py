@@ -7,11 +7,12 @@ from typing import Protocol
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.kernels import subject_counts as kernel
+from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.by_subject_thresholds import choose_thresholds
+from bioeval.tallies.counters import gather, gather_claims
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -170,13 +171,11 @@ class SubjectAttempts:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
             who = self._person[scores.codes.probe[block.low : block.low + len(block.values)]]
-            size = int((block.own_stop - block.own_start).sum())
-            value, row = np.empty(size, block.values.dtype), np.empty(size, dtype=np.int64)
-            filled = kernel.list_own(
-                block.values, block.own_start, block.own_stop, block.self_position, value, row
+            value, row, _ = gather(
+                block.values, block.own_start, block.own_stop, block.self_position
             )
-            genuine.append(value[:filled].astype(np.float64))
-            people.append(who[row[:filled]])
+            genuine.append(value.astype(np.float64))
+            people.append(who[row])
             self._count(block, who, enrolled, thresholds, sink)
         return np.concatenate(genuine), np.concatenate(people)
 
@@ -209,15 +208,9 @@ class SubjectAttempts:
         for block in self.reader:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
-            low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
-            rows, chosen = probes[low:high] - block.low, groups[low:high]
-            size = int(np.diff(block.starts)[chosen].sum())
-            value, claim = np.empty(size, block.values.dtype), np.empty(size, dtype=np.int64)
-            filled = kernel.list_claims(
-                block.values, block.starts, block.self_position, rows, chosen, value, claim
-            )
-            values.append(value[:filled].astype(np.float64))
-            claims.append(claim[:filled] + low)
+            value, claim = gather_claims(block, self.job.claims)
+            values.append(value.astype(np.float64))
+            claims.append(claim)
         claim = np.concatenate(claims)
         left = self._person[self.scores.codes.probe[probes[claim]]]
         right = self._person[self.reader.gallery.subjects[groups[claim]]]

@@ -6,6 +6,7 @@ import numba
 import numpy as np
 
 from bioeval.kernels import count as kernel
+from bioeval.scores.blocks import Block
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts, ThresholdCounts
 
@@ -67,6 +68,39 @@ def finite_range(
     lows, highs = np.empty(len(values)), np.empty(len(values))
     kernel.finite_range(values, own_start, own_stop, lows, highs)
     return float(lows.min()), float(highs.max())
+
+
+def gather(
+    values: np.ndarray,
+    start: np.ndarray,
+    stop: np.ndarray,
+    self_position: np.ndarray,
+    rows: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the scores at ``start:stop`` of some rows, or all, with row number and position."""
+    rows = np.arange(len(values)) if rows is None else rows
+    size = int((stop - start).sum())
+    found = (np.empty(size, values.dtype), *(np.empty(size, dtype=np.int64) for _ in range(2)))
+    filled = kernel.gather(values, rows, start, stop, self_position, *found)
+    value, index, position = found
+    return value[:filled], index[:filled], position[:filled]
+
+
+def gather_claims(
+    block: Block, claims: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of the claims made by the rows of a block, and the claims' numbers.
+
+    Claim ``c`` is made by the probe ``claims[0][c]`` for the group ``claims[1][c]``; each template
+    of the group makes one attempt.
+    """
+    probes, groups = claims
+    low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
+    chosen = groups[low:high]
+    start, stop = block.starts[chosen], block.starts[chosen + 1]
+    rows = probes[low:high] - block.low
+    value, claim, _ = gather(block.values, start, stop, block.self_position, rows)
+    return value, claim + low
 
 
 def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:

@@ -11,13 +11,19 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import require_choice
-from bioeval.kernels import count as kernel_count
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.claims import UNENROLLED_CLAIMS, parse_claims
-from bioeval.tallies.counters import CellCounter, ImpostorBlock, ThresholdCounter, finite_range
+from bioeval.tallies.counters import (
+    CellCounter,
+    ImpostorBlock,
+    ThresholdCounter,
+    finite_range,
+    gather,
+    gather_claims,
+)
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.thresholds import (
     check_thresholds,
@@ -123,26 +129,12 @@ class VerificationJob:
         if self.templates == "multi":
             block = block.fused(self.fusion)
         if self.claims is not None:
-            return _listed(*self._claimed(block))
-        out = np.empty(int((block.own_stop - block.own_start).sum()), dtype=block.values.dtype)
-        filled = kernel_count.gather_own(
-            block.values, block.own_start, block.own_stop, block.self_position, out
-        )
-        return out[:filled], [(block.values, block.own_start, block.own_stop)]
-
-    def _claimed(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        assert self.claims is not None
-        probes, groups = self.claims
-        low, high = np.searchsorted(probes, [block.low, block.low + len(block.values)])
-        rows, groups = probes[low:high] - block.low, groups[low:high]
-        number = int(np.diff(block.starts)[groups].sum())
-        genuine = np.empty(number, block.values.dtype)
-        impostor = np.empty(number, block.values.dtype)
-        g, i = kernel_count.gather_claims(
-            block.values, block.starts, block.self_position, rows, groups, block.own,
-            genuine, impostor,
-        )  # fmt: skip
-        return genuine[:g], impostor[:i]
+            value, claim = gather_claims(block, self.claims)
+            probes, groups = (codes[claim] for codes in self.claims)
+            own = block.own[probes - block.low] == groups
+            return _listed(value[own], value[~own])
+        impostors = block.values, block.own_start, block.own_stop
+        return gather(*impostors, block.self_position)[0], [impostors]
 
     # -- counting
 

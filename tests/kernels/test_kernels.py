@@ -175,29 +175,25 @@ def test_count_thresholds(seed, dtype, chunks, thresholds):
 
 
 @each_case
-def test_gather_own(seed, dtype):
-    case = Case(seed, dtype)
-    out = np.full(case.block.size, 77, dtype=case.block.dtype)
-    filled = count.gather_own(case.block, case.own_start, case.own_stop, case.self_position, out)
-    expected = [x for i in case.rows if case.own[i] >= 0 for x, _ in case.group(i, case.own[i])]
-    assert out[:filled].tolist() == expected and (out[filled:] == 77).all()
-
-
-@each_case
-def test_gather_claims(seed, dtype):
+def test_gather(seed, dtype):
     case = Case(seed, dtype)
     rng = np.random.default_rng(seed + 100)
-    number = 7
-    rows = rng.integers(0, len(case.block), number)
-    groups = rng.integers(0, len(case.starts) - 1, number)
-    genuine, impostor = (np.full(200, 77, dtype=case.block.dtype) for _ in range(2))
-    g, i = count.gather_claims(
-        case.block, case.starts, case.self_position, rows, groups, case.own, genuine, impostor
-    )
-    expected = {True: [], False: []}
-    for row, group in zip(rows, groups, strict=True):
-        expected[bool(case.own[row] == group)] += [x for x, _ in case.group(row, group)]
-    assert genuine[:g].tolist() == expected[True] and impostor[:i].tolist() == expected[False]
+    rows = rng.integers(0, len(case.block), 7)
+    groups = rng.integers(0, len(case.starts) - 1, 7)
+    value = np.full(200, 77, dtype=case.block.dtype)
+    index, position = (np.full(200, -7, dtype=np.int64) for _ in range(2))
+    filled = count.gather(
+        case.block, rows, case.starts[groups], case.starts[groups + 1], case.self_position,
+        value, index, position,
+    )  # fmt: skip
+    expected = [
+        (x, k, column)
+        for k, (row, group) in enumerate(zip(rows, groups, strict=True))
+        for x, column in case.group(row, group)
+    ]
+    columns = case.columns[0, position[:filled]]
+    found = zip(value[:filled].tolist(), index[:filled].tolist(), columns.tolist(), strict=True)
+    assert list(found) == expected and (value[filled:] == 77).all()
 
 
 @each_case
@@ -222,13 +218,9 @@ def test_fusion(seed, dtype, fusion):
     place = np.empty(shape, dtype=np.int64)
     given = (case.block, case.columns, case.starts, case.self_position)
     with np.errstate(invalid="ignore"):
-        if extreme:
-            fuse.fuse_extreme(*given, 1 if fusion == "min" else -1, fused, place)
-        elif fusion == "mean":
-            fuse.fuse_mean(*given, fused, place)
-        else:
-            kth = 0 if fusion == "median" else int(fusion[4:])
-            fuse.fuse_order(*given, kth, fused, place)
+        rules = {"min": 1, "max": fuse.MAX, "mean": fuse.MEAN, "median": fuse.MEDIAN}
+        rule = rules[fusion] if fusion in rules else int(fusion[4:])
+        fuse.fuse_groups(*given, rule, fused, place)
     for i in case.rows:
         for g in range(shape[1]):
             members = case.group(i, g)
@@ -291,7 +283,7 @@ def test_count_between(seed, dtype, chunks, genuine):
     equal = np.zeros((chunks, len(g)), dtype=np.int64)
     own = case.own_start, case.own_stop
     with np.errstate(all="ignore"):
-        refine.count_between(case.block, *own, g, *guide_to(g), below, equal)
+        count.count_between(case.block, *own, g, *guide_to(g), below, equal)
     scores = case.every_impostor()
     assert equal.sum(axis=0).tolist() == [scores.count(x) for x in genuine]
     ends = [-INF, *genuine, INF]
@@ -367,9 +359,9 @@ def test_look_rows(seed, dtype, chunks, room, genuine):
             narrow=np.empty((chunks, n + 1), dtype=np.uint32),
         )
         cells = refine.GenuineCells(
-            *narrow.window(kind), places if genuine else places[:0], wanted, exact, tables
+            narrow.window(kind), places if genuine else places[:0], wanted, exact, tables
         )
-        flagged = refine.FlaggedCells(*grid.window(kind), flags)
+        flagged = refine.FlaggedCells(grid.window(kind), flags)
         own = case.own_start, case.own_stop
         with np.errstate(all="ignore"):
             refine.look_rows(case.block, *own, flagged, cells, scratch, found, out)
@@ -390,7 +382,7 @@ def test_look_rows(seed, dtype, chunks, room, genuine):
 def test_fuse_nearest(seed, dtype):
     case = Case(seed, dtype)
     fused = np.empty((len(case.block), len(case.starts) - 1), dtype=dtype)
-    refine.fuse_nearest(case.block, case.starts, case.self_position, fused)
+    fuse.fuse_nearest(case.block, case.starts, case.self_position, fused)
     for i in case.rows:
         for g in range(fused.shape[1]):
             expected = min((x for x, _ in case.group(i, g)), default=NAN)
@@ -411,7 +403,7 @@ def test_groups_of_one_size(size, dtype):
     block[rng.random(block.shape) < 0.4] = NAN
     own = np.array([-1, 0, 2 * size, 5 * size - 1])
     fused = np.empty((4, 5), dtype=dtype)
-    refine.fuse_nearest(block.reshape(4, -1), starts, own, fused)
+    fuse.fuse_nearest(block.reshape(4, -1), starts, own, fused)
     for i, row in enumerate(block.reshape(4, -1).tolist()):
         for g in range(5):
             places = [p for p in range(g * size, (g + 1) * size) if p != own[i]]

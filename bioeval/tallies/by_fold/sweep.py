@@ -12,7 +12,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.by_fold.rows import RowReader, Rows, Tick
 from bioeval.tallies.by_fold.tables import FoldTable
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of
-from bioeval.tallies.counters import finite_range
+from bioeval.tallies.counters import finite_range, gather
 from bioeval.tallies.threshold_search import Attempts
 
 # Cells of one fold: as many as keep the tables of a row in the processor's cache.
@@ -88,7 +88,7 @@ class FoldSweep:
             self.fold = self.fold[gallery.starts[:-1]]
         self.folds = int(max(self.row_fold.max(), self.fold.max())) + 1
         self.genuine = np.empty(0)
-        self.pair = np.empty((0, 2), dtype=np.int32)
+        self.pair = np.empty((0, 2), dtype=np.int64)
         self.number = max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // self.folds))
         self.grid = self._first_grid()
 
@@ -188,14 +188,9 @@ class FoldSweep:
 
     def _gather(self, rows: slice, found: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Return the genuine scores of some rows, and the folds of both sides."""
-        values, start, stop, itself = found
-        room = int((stop - start).sum())
-        out = np.empty(room, dtype=values.dtype)
-        pair = np.empty((room, 2), dtype=np.int32)
-        filled = kernel.gather_by_fold(
-            values, start, stop, itself, self.row_fold[rows], self.fold, out, pair
-        )
-        return out[:filled].astype(np.float64), pair[:filled]
+        value, row, position = gather(*found)
+        pair = np.column_stack([self.row_fold[rows][row], self.fold[position]])
+        return value.astype(np.float64), pair
 
     def attempts(self, part: Part) -> Attempts:
         """Return the attempts of a part, as far as they are counted."""

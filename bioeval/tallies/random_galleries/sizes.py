@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import MergeError
+from bioeval.kernels import count as kernel_count
 from bioeval.kernels import gallery_sizes as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import guide_to
@@ -75,10 +76,11 @@ class SizeJob:
         """Count a block of rows."""
         self.ranks.add(block)
         fused = block.fused(self.fusion)
-        found = np.empty((len(fused.values), len(self.thresholds)), dtype=np.int64)
-        kernel.candidates_within(
-            fused.values, fused.own_start, fused.own_stop, self.thresholds, *self.guide, found
+        tables = np.zeros((len(fused.values), len(self.thresholds) + 1), dtype=np.int64)
+        kernel_count.count_thresholds(
+            fused.values, fused.own_start, fused.own_stop, self.thresholds, *self.guide, tables
         )
+        found = np.cumsum(tables[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(found))
         usable = self.ranks.facts.others[rows] > 0
         kind = np.where(block.own >= 0, ENROLLED, UNENROLLED)

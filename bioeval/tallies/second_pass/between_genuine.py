@@ -6,6 +6,7 @@ import numba
 import numpy as np
 
 from bioeval.base.errors import MergeError
+from bioeval.kernels import count as kernel_count
 from bioeval.kernels import refine as kernel
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import guide_to
@@ -99,7 +100,7 @@ class GenuineRankCounter:
         scores = self._scores_in(values.dtype)
         assert scores is not None
         window = self._narrow.window(values.dtype)
-        return kernel.GenuineCells(*window, self._places, self._wanted, scores, self._tables)
+        return kernel.GenuineCells(window, self._places, self._wanted, scores, self._tables)
 
     def _flush(self) -> None:
         self.counted += self._tables.sum(axis=0, dtype=np.int64)
@@ -108,7 +109,9 @@ class GenuineRankCounter:
 
     def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
         """Search for the impostor scores of a block among the genuine ones."""
-        kernel.count_between(values, start, stop, self.scores, *self.guide, self.below, self.equal)
+        kernel_count.count_between(
+            values, start, stop, self.scores, *self.guide, self.below, self.equal
+        )
 
     def result(self) -> GenuineRanks:
         """Return the counts.

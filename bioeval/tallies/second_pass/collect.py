@@ -108,7 +108,7 @@ class WindowCollector:
             flags, n_kept = self.flags, 0
             none, nowhere = np.empty(0, dtype=dtype), np.empty(0, dtype=np.uint32)
             genuine = kernel.GenuineCells(
-                *window, nowhere, flags[:0], none, np.empty((1, 0), dtype=np.int32)
+                window, nowhere, flags[:0], none, np.empty((1, 0), dtype=np.int32)
             )
         else:
             flags, n_kept = self._flags(np.flatnonzero(ranks.looked_at)), n + 1
@@ -118,7 +118,7 @@ class WindowCollector:
             kept=np.empty((chunks, n_kept), dtype=dtype),
             narrow=np.empty((chunks, n_kept), dtype=np.uint32),
         )
-        kernel.look_rows(*block, kernel.FlaggedCells(*window, flags), genuine, scratch, found, out)
+        kernel.look_rows(*block, kernel.FlaggedCells(window, flags), genuine, scratch, found, out)
 
 
 class MomentCounter:
