@@ -72,15 +72,10 @@ def careful_moments(row, start, stop):
 def row_moments(block, own_start, own_stop, lanes, count, mean, squares):
     """Write number, mean and sum of squared deviations of each row's finite impostor scores.
 
-    They are summed as differences from one score of the row, so that equal scores have no
-    deviation at all, in many sums side by side: the order is the same on any number of threads
+    They are summed as differences from one score of the row, so that equal scores have no deviation
+    at all, in as many sums side by side as `lanes`: the order is the same on any number of threads
     and on any processor. Where that loses digits, or some score is not finite, the row is summed
     again, with care.
-
-    Parameters
-    ----------
-    lanes : int
-        How many sums there are.
     """
     for i in prange(block.shape[0]):
         row = block[i]
@@ -116,15 +111,9 @@ def row_moments(block, own_start, own_stop, lanes, count, mean, squares):
 def count_cells(block, own_start, own_stop, width, inverse, first, tables, infinite):
     """Count impostor scores into cells ``((k - 1) * width, k * width]``, k from `first`.
 
-    Parameters
-    ----------
-    width, inverse : float
-        A power of two and its inverse, so that ``x * inverse`` is exact or is mended below.
-    first : int
-        Number of the first cell of the tables.
-    tables : int64 array, shape (chunks, cells), added to
-    infinite : int64 array, shape (chunks, 2), added to
-        Scores of -inf and of +inf.
+    `width` is a power of two and `inverse` its inverse, so that ``x * inverse`` is exact or is
+    mended below. The int64 `tables`, shape (chunks, cells), and `infinite`, shape (chunks, 2), for
+    -inf and +inf, are added to.
     """
     b = block.shape[0]
     chunks = tables.shape[0]
@@ -231,19 +220,9 @@ def count_between(block, own_start, own_stop, genuine, base, scale, guide, below
 def count_pairs(block, starts, own, self_position, row_starts, thresholds, counts):
     """Count the impostor scores of each pair of subjects between thresholds.
 
-    Parameters
-    ----------
-    block : float array, shape (b, n)
-        Distances; NaN = no attempt. Group ``g`` is at columns ``starts[g]:starts[g + 1]``.
-    starts : int64 array, shape (g + 1,)
-    own, self_position : int64 arrays, shape (b,)
-        The group of the row's own subject, which is left out, and the template that is the probe
-        itself; -1 where there is none.
-    row_starts : int64 array, shape (s + 1,)
-        Rows ``row_starts[k]:row_starts[k + 1]`` are probes of one subject.
-    thresholds : float64 array, shape (t,), increasing
-    counts : int32 array, shape (s, g, t + 1), added to
-        Bin ``k`` holds the scores above ``thresholds[k - 1]`` and not above ``thresholds[k]``.
+    The rows ``row_starts[s]:row_starts[s + 1]`` are probes of one subject, so that each pair is
+    counted by one thread. ``counts[s, g, k]``, int32, gets the scores in group ``g`` above
+    ``thresholds[k - 1]`` and not above ``thresholds[k]``; the group `own` of a row is left out.
     """
     groups = len(starts) - 1
     for s in prange(len(row_starts) - 1):

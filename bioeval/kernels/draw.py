@@ -135,16 +135,9 @@ def draw_row(row, block, i, probe, size, key, facts):
 
 @njit(parallel=True, cache=True)
 def draw_facts(block, probe, size, key, facts):
-    """Rank each row's subject in galleries drawn at random.
+    """Rank each row's subject in galleries of `size` templates of each subject, drawn at random.
 
-    Parameters
-    ----------
-    probe : int64 array, shape (b,)
-        The number from which a row's random numbers follow, with the seed.
-    size : int
-        Templates drawn of each subject; all, if it has fewer.
-    key : uint64 array, shape (2,)
-        The seed.
+    A row's random numbers follow from its number `probe` and the seed `key`, two of uint64.
     """
     n = block.values.shape[1]
     for i in prange(block.values.shape[0]):

@@ -15,18 +15,9 @@ from numba import njit, prange
 def count_by_fold(block, own_start, own_stop, row_fold, offset, window, nan_cell, room, tables):
     """Count impostor scores into cells of their pair of folds.
 
-    Parameters
-    ----------
-    row_fold : int64 array, shape (b,)
-    offset : int32 array, shape (n,)
-        Where the cells of each position's fold begin in a row of `tables`.
-    window : CellWindow
-        The cells, in the dtype of `block`.
-    nan_cell : int32
-        The cell for NaN, counted from the first.
-    room : int32 array, shape (chunks, n)
-        For the cells of a row.
-    tables : int32 array, shape (chunks, folds, folds * cells), added to
+    The cells of the fold of position ``p`` begin at ``offset[p]``, int32, in a row of `tables`,
+    int32 of shape (chunks, folds, folds * cells); `nan_cell` is counted from the first. `room`,
+    int32 of shape (chunks, n), is for the cells of a row.
     """
     b, n = block.shape
     chunks = room.shape[0]
@@ -67,19 +58,9 @@ def count_by_fold(block, own_start, own_stop, row_fold, offset, window, nan_cell
 def collect_by_fold(block, own_start, own_stop, window, wanted, above, upto, found, out, place):
     """Collect the impostor scores of each row that lie in wanted cells, with their positions.
 
-    Most pieces of a row hold no such score; comparisons without branches find that out.
-
-    Parameters
-    ----------
-    window : CellWindow
-        The cells, in the dtype of `block`.
-    wanted : uint8 array, shape (cells,)
-    above, upto : floats of the dtype of `block`
-        No wanted score is at most `above` (NaN: there is no such bound), or larger than `upto`.
-    found : int64 array, shape (b,), written
-        Number of scores of each row.
-    out, place : float and int32 arrays, shape (b, most), written
-        The scores and their positions; those beyond `most` are counted but not written.
+    Most pieces of a row hold no such score, which comparisons without branches find out: no wanted
+    score is at most `above` (NaN: there is no such bound), or larger than `upto`. Scores beyond the
+    room in `out` and `place` are counted in `found`, but not written.
     """
     b, n = block.shape
     most = out.shape[1]

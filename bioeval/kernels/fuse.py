@@ -110,16 +110,7 @@ def least_but(part, left_out):
 
 @njit(parallel=True, cache=True)
 def fuse_nearest(block, starts, self_position, fused):
-    """Write each subject's smallest distance; NaN where no template is left.
-
-    Parameters
-    ----------
-    block : float array, shape (b, n)
-        Distances; NaN = no attempt.
-    starts : int64 array, shape (g + 1,)
-    self_position : int64 array, shape (b,)
-    fused : float array, shape (b, g), written
-    """
+    """Write each subject's smallest distance; NaN where no template is left."""
     groups = len(starts) - 1
     size = starts[1] - starts[0]
     for g in range(groups):

@@ -18,21 +18,11 @@ def add_counts(found, kind, table):
 
 @njit(cache=True)
 def drawn_marked(population, drawn, weights, limit, out):
-    """Mix the hypergeometric distributions of 0, 1, ... marked subjects.
+    """Mix the hypergeometric distributions of 0, 1, ... marked among `drawn` of a population.
 
     Marked subjects are added one by one: if `j` of the first `r` are drawn, the next one is drawn
-    with chance ``(drawn - j) / (population - r)``. All terms are positive.
-
-    Parameters
-    ----------
-    population, drawn : int
-        Number of subjects, and number drawn.
-    weights : float64 array, shape (a, marked)
-        Weights of 0, 1, ... marked subjects, for each mixture.
-    limit : int
-        Number of terms.
-    out : float64 array, shape (a, limit), written
-        Chance of 0, 1, ... marked subjects drawn, for each mixture.
+    with chance ``(drawn - j) / (population - r)``. All terms are positive. Row ``a`` of `out`,
+    shape (a, limit), gets the mixture by ``weights[a]``, those of 0, 1, ... marked subjects.
     """
     row = np.zeros(limit)
     row[0] = 1.0

@@ -90,11 +90,8 @@ def _rank_identities(queries, gallery, mates, counts, start, stop):
 def rank_identities(queries, gallery, mates, counts, chunks):
     """Count the identities before the best mate of each row, each at its first entry.
 
-    Parameters
-    ----------
-    counts : int64 array, shape (b, 3), written
-        Other identities with an entry closer than the best mate, with the nearest entry exactly
-        as close, and those of the latter in an earlier column; 0 without a mate.
+    ``counts[i]`` gets the other identities with an entry closer than the best mate, with the
+    nearest entry exactly as close, and those of the latter in an earlier column; 0 without a mate.
     """
     b = len(queries.values)
     for c in prange(chunks):
@@ -206,13 +203,9 @@ def single_shots(queries, gallery, mates, draws, at_rank, chunks):
     """Rank the match in a gallery of one entry of each identity, over all such galleries.
 
     Each mate is the one drawn with equal probability; another identity ranks before it with the
-    proportion of its entries that do, independently of the others. The number before it is then
-    a sum of independent trials, whose distribution is built up trial by trial.
-
-    Parameters
-    ----------
-    at_rank : float64 array, shape (b, K), written
-        Probability, or proportion of the draws, of ranks 1 ... K.
+    proportion of its entries that do, independently of the others. The number before it is then a
+    sum of independent trials, whose distribution is built up trial by trial. ``at_rank[i]`` gets
+    the probability, or proportion of the draws, of ranks 1 ... K.
     """
     b = len(queries.values)
     for c in prange(chunks):

@@ -80,16 +80,8 @@ def _iou(a, b):
 def count_overlaps(truth, frame_of_truth, result, result_start, least, counts):
     """Count, for each ground-truth box, the result boxes of its frame that overlap it enough.
 
-    Parameters
-    ----------
-    truth, result : float64 arrays, shape (n, 4) and (m, 4)
-        Left, top, width, height.
-    frame_of_truth : int64 array, shape (n,)
-    result_start : int64 array, shape (frames + 1,)
-        Where the result boxes of each frame begin.
-    least : float
-        Smallest intersection over union.
-    counts : int64 array, shape (n,), written
+    Boxes are (left, top, width, height); the result boxes of frame ``f`` begin at
+    ``result_start[f]``, and overlap enough if their intersection over union is at least `least`.
     """
     for i in prange(len(truth)):
         f = frame_of_truth[i]
@@ -102,15 +94,9 @@ def count_overlaps(truth, frame_of_truth, result, result_start, least, counts):
 
 @njit(parallel=True, cache=True)
 def list_overlaps(truth, frame_of_truth, result, result_start, least, start, row, iou):
-    """Write the overlaps that :func:`count_overlaps` counted.
+    """Write the overlaps that :func:`count_overlaps` counted: result box, and IoU.
 
-    Parameters
-    ----------
-    start : int64 array, shape (n + 1,)
-        Where the overlaps of each ground-truth box begin.
-    row : int64 array, written
-        The result box of each overlap.
-    iou : float64 array, written
+    Those of ground-truth box ``i`` begin at ``start[i]``.
     """
     for i in prange(len(truth)):
         f = frame_of_truth[i]
@@ -172,26 +158,11 @@ def _pair_without_alternative(f, frames, pairing):
 def match_frames(f, resume, memory, frames, pairing):
     """Match frame after frame, up to one whose boxes compete and need an assignment.
 
-    In each frame, earlier pairings that still overlap are kept, in the order of the targets;
-    then pairs of boxes that overlap nothing else that is left. The remaining boxes compete.
-
-    Parameters
-    ----------
-    f : int
-        The frame to go on with.
-    resume : bool
-        Whether the competing boxes of frame `f` have been matched meanwhile.
-    memory : int
-        Largest difference of `serial` over which a pairing is kept; 0 keeps none.
-    frames : Frames
-    pairing : Pairing
-        Changed.
-
-    Returns
-    -------
-    frame, competing : int
-        The frame that needs an assignment and the number of its competing overlaps; or the
-        number of frames, and 0.
+    In each frame, earlier pairings that still overlap are kept, in the order of the targets, over a
+    difference of `serial` up to `memory`; then pairs of boxes that overlap nothing else that is
+    left. The remaining boxes compete. Go on with frame `f`, whose competing boxes have been matched
+    meanwhile if `resume`. Return the frame that needs an assignment and the number of its competing
+    overlaps; or the number of frames, and 0.
     """
     while f < len(frames.serial):
         if not resume:

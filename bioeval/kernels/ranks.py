@@ -57,16 +57,9 @@ def rank_row(row, place, start, stop, itself, facts, i):
 def rank_facts(block, columns, own_start, own_stop, self_position, facts):
     """Rank the best mate of each row among the candidates that are not mates.
 
-    Parameters
-    ----------
-    block : float array, shape (b, n)
-        Distances; NaN = no attempt. The row's own subject is at ``own_start:own_stop``.
-    columns : int64 array, shape (1, n) or (b, n)
-        Place of each candidate in the gallery's own order, for stable ties.
-    own_start, own_stop, self_position : int64 arrays, shape (b,)
-        ``self_position`` is the candidate that is the probe itself, or -1.
-    facts : RankFacts
-        Written.
+    The row's own subject is at ``own_start:own_stop``, the probe itself at `self_position` or -1.
+    The places in the gallery's own order, for stable ties, are shared or by row: `columns` has the
+    shape (1, n) or (b, n).
     """
     shared = columns.shape[0] == 1
     for i in prange(block.shape[0]):

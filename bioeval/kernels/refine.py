@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
-
-from bioeval.kernels.argument_groups import CellWindow
 
 
 class FlaggedCells(NamedTuple):
@@ -15,13 +13,17 @@ class FlaggedCells(NamedTuple):
 
     Attributes
     ----------
-    window : CellWindow
-        Nothing is wanted of the outermost cells.
+    width, inverse, low, high, first : floats of the dtype of the scores
+        As for :class:`CellWindow`; nothing is wanted of the outermost cells.
     flags : uint8 array, shape (cells,)
         1 for cells to look into.
     """
 
-    window: CellWindow
+    width: Any
+    inverse: Any
+    low: Any
+    high: Any
+    first: Any
     flags: np.ndarray
 
 
@@ -30,7 +32,8 @@ class GenuineCells(NamedTuple):
 
     Attributes
     ----------
-    window : CellWindow
+    width, inverse, low, high, first : floats of the dtype of the scores
+        As for :class:`CellWindow`.
     places : uint32 array, shape (cells + 1,)
         The first genuine score that is not below each cell, and after all; empty to count nothing.
     wanted : uint8 array, shape (cells,)
@@ -42,7 +45,11 @@ class GenuineCells(NamedTuple):
         ``2 i + 1`` those at ``scores[i]``.
     """
 
-    window: CellWindow
+    width: Any
+    inverse: Any
+    low: Any
+    high: Any
+    first: Any
     places: np.ndarray
     wanted: np.ndarray
     scores: np.ndarray
@@ -68,20 +75,10 @@ class Scratch(NamedTuple):
 
 @njit(parallel=True, cache=True)
 def collect_windows(block, own_start, own_stop, lows, highs, piece, found, out):
-    """Collect the impostor scores of each row that lie in any window ``(low, high]``.
+    """Collect the impostor scores of each row that lie in any of disjoint windows ``(low, high]``.
 
-    Most pieces of a row hold no such score; comparisons without branches find that out.
-
-    Parameters
-    ----------
-    lows, highs : arrays of the dtype of `block`
-        Disjoint windows.
-    piece : int
-        Scores looked at together.
-    found : int64 array, shape (b,), written
-        Number of scores of each row.
-    out : float array, shape (b, room), written
-        The scores; those beyond the room are counted in `found` but not written.
+    Most pieces of a row hold no such score; comparisons without branches find that out. Scores
+    beyond the room in `out`, shape (b, room), are counted in `found` but not written.
     """
     windows = len(lows)
     room = out.shape[1]
@@ -156,12 +153,12 @@ def count_kept(kept, narrow, genuine, counts, out):
 
     Return how many lie in wanted cells; those are written as far as there is room.
     """
-    width = genuine.window.width
-    inverse = genuine.window.inverse
+    width = genuine.width
+    inverse = genuine.inverse
     places = genuine.places
     wanted = genuine.wanted
     scores = genuine.scores
-    shift = np.int32(genuine.window.first)
+    shift = np.int32(genuine.first)
     filled = np.int64(0)
     for p in range(len(kept)):
         x = kept[p]
@@ -197,7 +194,7 @@ def look_into_row(row, start, stop, flagged, genuine, scratch, chunk, out):
     """Collect, or count, the impostor scores of one row; return how many are collected."""
     index = scratch.cells[chunk]
     flags = flagged.flags
-    find_cells(row, index, flagged.window)
+    find_cells(row, index, flagged)
     if len(genuine.places) == 0:
         filled = collect_flagged(row[:start], index[:start], flags, out, 0)
         return collect_flagged(row[stop:], index[stop:], flags, out, filled)
@@ -212,16 +209,8 @@ def look_into_row(row, start, stop, flagged, genuine, scratch, chunk, out):
 def look_rows(block, own_start, own_stop, flagged, genuine, scratch, found, out):
     """Collect the impostor scores of some cells, or count those between genuine scores.
 
-    Parameters
-    ----------
-    flagged : FlaggedCells
-        The cells that are looked into.
-    genuine : GenuineCells
-        Where to count; without places every score of a flagged cell is collected.
-    scratch : Scratch
-        Room for one row of each chunk.
-    found, out
-        As for :func:`collect_windows`: of all flagged cells, or of the wanted ones among these.
+    Without places in `genuine` every score of a flagged cell is collected, otherwise those of
+    wanted cells; `found` and `out` are as for :func:`collect_windows`.
     """
     b = block.shape[0]
     chunks = scratch.cells.shape[0]

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from bioeval.kernels.argument_groups import CellWindow
-
 
 class Matrix(NamedTuple):
     """The matrix of scores, and the rows of it to count.
@@ -96,7 +94,8 @@ class CellTables(NamedTuple):
 
     Attributes
     ----------
-    window : CellWindow
+    width, inverse, low, high, first : floats of the dtype of the scores
+        As for :class:`CellWindow`.
     limits : float array, shape (cells,)
         The threshold of each cell, infinite if it has none: the cell has an entry for the scores
         up to its limit and one for those above. Empty where no thresholds are given.
@@ -106,7 +105,11 @@ class CellTables(NamedTuple):
     counts : int32 array, shape (chunks, 2, entries), added to
     """
 
-    window: CellWindow
+    width: Any
+    inverse: Any
+    low: Any
+    high: Any
+    first: Any
     limits: np.ndarray
     firsts: np.ndarray
     bounds: np.ndarray
@@ -388,7 +391,7 @@ def rank_subjects(line, gallery, nearest, own, best, best_place):
 @njit
 def count_impostors(line, index, start, stop, tables, chunk):
     """Count a row in its cells, and take the probe's own subject out again."""
-    find_cells(line, index, tables.window)
+    find_cells(line, index, tables)
     count_cells(line, index, tables, chunk)
     uncount_cells(line[start:stop], index[start:stop], tables, chunk)
 

@@ -194,14 +194,9 @@ def row_within(row, block, i, usable, grid, steps, chances):
 def within_chances(block, usable, grid, steps, chances):
     """Find the chance that a drawn template is within each threshold, for each row.
 
-    Parameters
-    ----------
-    usable : int64 array, shape (b, groups)
-        Attempts of each row in each group.
-    steps : float64 array, shape (n + 1,)
-        Change of the logarithm of the chance that no template of a group is drawn, for one more
-        template within a threshold, by the number of templates of the group not within before;
-        -inf where that chance becomes zero.
+    The attempts of each row in each group are ``usable[b, groups]``. ``steps[c]`` is the change of
+    the logarithm of the chance that no template of a group is drawn, for one more template within a
+    threshold where ``c`` were not within before; -inf where that chance becomes zero.
     """
     n = block.values.shape[1]
     for i in prange(block.values.shape[0]):

@@ -112,11 +112,9 @@ def _count_rows(queries, gallery, thresholds, counts, start, stop):
 def count_retrieved(queries, gallery, thresholds, counts, chunks):
     """Count the entries of each query's list between thresholds.
 
-    Parameters
-    ----------
-    counts : int64 array, shape (b, t + 1), written
-        Entries ``thresholds[k - 1] < value <= thresholds[k]``; NaN, the query itself and removed
-        templates of its own identity are not counted.
+    ``counts[i, k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without NaN,
+    the query itself and removed templates of its own identity. There is one thread for each of as
+    many parts of the rows as `chunks`.
     """
     b = len(queries.values)
     for c in prange(chunks):

@@ -33,11 +33,7 @@ class Sink(Protocol):
 def require_people(scores: Scores, method: str | None = None) -> None:
     """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
 
-    Parameters
-    ----------
-    scores : Scores
-    method : str, optional
-        The method of an interval, for the message; None for the comparison of two systems.
+    `method` is that of an interval, for the message; None for the comparison of two systems.
     """
     what = "comparing two systems" if method is None else str(Argument("interval", method))
 
@@ -69,13 +65,6 @@ def knows_people(scores: Scores) -> bool:
 
 class SubjectAttempts:
     """The attempts of a verification job by subject, and by pair of subjects.
-
-    Parameters
-    ----------
-    job : VerificationJob
-        Of scores with labels, or of pairs with subjects (:func:`require_people`).
-    reader : BlockReader
-        Of the same scores.
 
     Attributes
     ----------
@@ -125,31 +114,14 @@ class SubjectAttempts:
         return codes
 
     def thresholds(self, tally: VerificationTally, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Return the thresholds for counts by pair of subjects, and whether they are all scores.
-
-        Parameters
-        ----------
-        tally : VerificationTally
-            Of the same job, with its operating points.
-        wanted : float64 array
-            Distances at which counts must be exact.
-        """
+        """Return thresholds that include the wanted ones, and whether they are all the scores."""
         return choose_thresholds(tally, self.job, self.reader, wanted)
 
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
 
-        Parameters
-        ----------
-        thresholds : float64 array, shape (t,)
-            Increasing distances. Layer ``k`` of the sink receives the attempts above
-            ``thresholds[k - 1]`` and not above ``thresholds[k]``; the last layer, all others.
-        sink : Sink
-
-        Returns
-        -------
-        values : float64 array, shape (g,)
-        people : int64 array, shape (g,)
+        Layer ``k`` of the sink receives the attempts above ``thresholds[k - 1]`` and not above
+        ``thresholds[k]``; the last layer, all others.
         """
         if self._pairs is not None:
             return self._of_pairs(thresholds, sink)

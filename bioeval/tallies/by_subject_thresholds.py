@@ -31,12 +31,8 @@ def choose_thresholds(
 ) -> tuple[np.ndarray, bool]:
     """Return increasing thresholds, and whether they are all the distinct scores.
 
-    Parameters
-    ----------
-    tally : VerificationTally
-        With its operating points, around which the thresholds are denser.
-    wanted : float64 array
-        Distances at which counts must be exact; infinite and NaN ones are left out.
+    They are denser around the operating points of the tally, and include the finite ones of
+    `wanted`, at which counts must be exact.
     """
     genuine = np.unique(tally.genuine.astype(np.float64))
     total = tally.impostor.total

@@ -24,16 +24,7 @@ LEAST_EXPONENT = -1022
 
 @dataclass(frozen=True)
 class CellGrid:
-    """Consecutive cells of one width: cell ``k`` is ``((k - 1) w, k w]``, ``w = 2 ** exponent``.
-
-    Attributes
-    ----------
-    exponent : int
-    first : int
-        Number of the first cell.
-    count : int
-        Number of cells.
-    """
+    """Consecutive cells of one width: cell ``k`` is ``((k - 1) w, k w]``, ``w = 2 ** exponent``."""
 
     exponent: int
     first: int

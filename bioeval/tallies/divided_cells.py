@@ -66,7 +66,7 @@ class DividedCells:
         entries = max(self.grid.count, 2 * len(self.limits), len(self.bounds))
         counts = np.zeros((chunks, 2, entries), dtype=np.int32)
         window = self.narrow.window(self.thresholds.dtype)
-        return CellTables(window, self.limits, self.firsts, self.bounds, counts)
+        return CellTables(*window, self.limits, self.firsts, self.bounds, counts)
 
     def by_cell(self, counted: np.ndarray) -> np.ndarray:
         """Return the counts of the cells, from those of a table."""

@@ -31,15 +31,7 @@ def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
 class IdentificationJob:
     """Ranks each probe's best mate: the facts behind open- and closed-set identification.
 
-    Parameters
-    ----------
-    scores : Scores
-    reader : BlockReader
-        Of these scores.
-    rank_unit : {"template", "subject"}
-        What a rank counts.
-    fusion : str
-        How a subject's templates are fused; without meaning for ``"template"``.
+    `fusion` is without meaning for ranks among templates.
     """
 
     def __init__(

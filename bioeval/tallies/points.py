@@ -162,12 +162,9 @@ def allowed_false_accepts(target: float, impostor: int) -> int:
 
 
 def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
-    """Return where the lower-left convex hull of the points meets the line FAR = FRR.
+    """Return where the lower-left convex hull of a ROC meets the line FAR = FRR.
 
-    Parameters
-    ----------
-    far, frr : float64 arrays
-        Points from (0, 1) to (1, 0), FAR not falling, FRR not rising.
+    Its points go from (0, 1) to (1, 0), FAR not falling, FRR not rising.
     """
     from bioeval.kernels.refine import lower_hull
 
@@ -264,15 +261,7 @@ EXACT_COSTS = 1000
 
 
 def cheapest(cost: np.ndarray, exact: Callable[[int], Fraction]) -> int:
-    """Return the first point of least cost; rounding does not choose among equals.
-
-    Parameters
-    ----------
-    cost : float64 array
-        Of each point, from strict to loose.
-    exact : callable
-        Returns the cost of a point without rounding.
-    """
+    """Return the first point of least cost; nearly equal ones are compared by their exact cost."""
     near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
     if not 1 < len(near) <= EXACT_COSTS:
         return int(np.argmin(cost))
@@ -285,12 +274,8 @@ def min_costs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the least cost ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest threshold.
 
-    Parameters
-    ----------
-    costs : float64 array, shape (c, 3)
-        Rows of (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.
-    reject_all : float
-        The threshold that rejects everything; NaN where there is none.
+    The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use;
+    `reject_all` is the threshold that rejects everything, NaN where there is none.
     """
     threshold, far, frr = ranks.corner_points()
     threshold[0] = reject_all

@@ -25,14 +25,8 @@ NODES = 32
 class RetrievalJob:
     """Count of the ranks of each query's matches, under a convention.
 
-    Parameters
-    ----------
-    scores : Scores
-    convention : Convention
-    sampling : "exact" or int
-        For single gallery shots: the exact mean, or the number of galleries drawn per query.
-    seed : int
-        Seed of the draws.
+    For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
+    number of galleries drawn for each query.
     """
 
     def __init__(
@@ -116,16 +110,8 @@ class RetrievalJob:
 class GomJob:
     """Count of the entries retrieved within each threshold, under a convention, for GOM.
 
-    Parameters
-    ----------
-    scores : Scores
-    convention : Convention
-    thresholds : float64 array
-        On the normalised scale.
-    normalize : bool
-        Whether distances are scaled to 0 ... 1 over all finite ones.
-    removed_at_one : bool
-        Whether a removed entry stays, at distance 1.
+    With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
+    with `removed_at_one`, a removed entry stays, at distance 1.
     """
 
     def __init__(

@@ -27,12 +27,8 @@ _EXPECTED = (
 class Rule:
     """How a threshold is chosen.
 
-    Attributes
-    ----------
-    name : str
-        One of `RULES`, but ``"hter"``, which is a cost.
-    values : tuple of float
-        The FAR target; prior, c_miss and c_fa; or the threshold, in the user's units.
+    The name is one of `RULES`, but ``"hter"``, which is a cost. The values are the FAR target;
+    prior, c_miss and c_fa; or the threshold, in the user's units.
     """
 
     name: str
@@ -102,14 +98,9 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
 
 @dataclass(frozen=True)
 class ChosenThreshold:
-    """A threshold that a rule chose; NaN where there were no attempts to choose it on.
+    """A threshold that a rule chose, and whether there were attempts to choose it on.
 
-    Attributes
-    ----------
-    threshold : float
-        NaN as well where everything is rejected although a score is -inf.
-    defined : bool
-        Whether it could be chosen.
+    It is NaN without them, and where everything is rejected although a score is -inf.
     """
 
     threshold: float = np.nan
@@ -124,14 +115,9 @@ class ChosenThreshold:
 
 
 def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
-    """Return which bins must be looked into to choose a threshold, as a boolean array.
+    """Return which bins of the training part must be looked into to choose a threshold, as flags.
 
-    Parameters
-    ----------
-    rule : Rule
-        With its threshold, if it gives one, as a distance.
-    attempts : Attempts
-        Of the training part.
+    `rule` holds its threshold, if it gives one, as a distance.
     """
     if rule.name == "eer" and attempts.defined:
         return attempts.up_to(attempts.crossing_bin())
@@ -146,15 +132,7 @@ def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
 
 
 def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshold:
-    """Return the threshold of a rule.
-
-    Parameters
-    ----------
-    rule, attempts
-        As for :func:`wanted_bins`.
-    wanted : bool array
-        The result of :func:`wanted_bins`; the attempts have looked into these bins.
-    """
+    """Return the threshold of a rule; the attempts have looked into the :func:`wanted_bins`."""
     if rule.name == "fixed":
         return ChosenThreshold(rule.values[0], True)
     if not attempts.defined:

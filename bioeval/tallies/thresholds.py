@@ -23,13 +23,7 @@ MOST = 10_000_000
 
 
 def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
-    """Return thresholds as None, a number of them, or an increasing float64 array.
-
-    Raises
-    ------
-    DataError
-        If the array is empty, not one-dimensional, not numeric, holds NaN or does not increase.
-    """
+    """Return thresholds as None, a number of them, or an increasing float64 array."""
     if thresholds is None:
         return None
     name = Argument("thresholds")
@@ -86,19 +80,10 @@ def to_user(values: Any, kind: str) -> Any:
 
 
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
-    """Return about `count` evenly spaced thresholds that lie on cell edges.
+    """Return about `count` evenly spaced thresholds that lie on cell edges of an exponent.
 
-    The first lies just below the smallest score, so that nothing is accepted there; the last is
-    not below the largest, so that everything finite is.
-
-    Parameters
-    ----------
-    low, high : float
-        Smallest and largest finite score; nothing finite at all if ``low > high``.
-    exponent : int
-        Of the cells.
-    count : int
-        The number wished for.
+    The first lies just below the smallest finite score, so that nothing is accepted there; the last
+    is not below the largest, so that everything finite is. There are none if ``low > high``.
     """
     if not low <= high:
         return np.empty(0)

@@ -23,20 +23,12 @@ def check_max_rank(max_rank: int | None) -> None:
 def rank_weights(
     tally: IdentificationTally, chosen: np.ndarray, ties: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (probe, rank, weight) of the best mates of the chosen probes.
+    """Return (probe, rank, weight) of the best mates of the chosen probes, all of which have one.
 
     Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
     ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are
     mates, the first mate is at the ``r``-th of the tied places with probability
     ``C(T - r, m - 1) / C(T, m)``.
-
-    Parameters
-    ----------
-    tally : IdentificationTally
-    chosen : int array
-        Probes, all of which have a usable mate.
-    ties : str
-        One of :data:`TIES`.
     """
     index, ranks, weights = place_weights(
         tally.closer[chosen],
@@ -53,13 +45,8 @@ def place_weights(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (index, rank, weight) of best mates; see :func:`rank_weights`.
 
-    Parameters
-    ----------
-    closer, tied, before, mates_tied : int64 arrays, shape (p,)
-        Others closer than the best mate, exactly as close, those of them before it in
-        the gallery, and mates exactly as close, itself among them.
-    ties : str
-        One of :data:`TIES`.
+    The int64 arrays are, for each: others closer than the best mate, exactly as close, those of
+    them before it in the gallery, and mates exactly as close, itself among them.
     """
     require_choice("ties", ties, TIES)
     every = np.arange(len(closer))

@@ -39,17 +39,8 @@ TEMPLATES = ("single", "multi")
 class VerificationJob:
     """Counts the genuine and impostor attempts of verification.
 
-    Parameters
-    ----------
-    scores : Scores
-    templates : {"single", "multi"}
-        Whether each template, or each subject by its fused score, makes an attempt.
-    fusion : str
-        How a subject's templates are fused; without meaning for ``"single"``.
-    thresholds : None, int or array
-        As the user gives them.
-    claims : optional
-        Explicit claims; see :func:`bioeval.verification`.
+    With ``templates="single"`` each template makes an attempt, with ``"multi"`` each subject by its
+    fused score. Thresholds and claims are as the user gives them; see :func:`bioeval.verification`.
     """
 
     def __init__(

@@ -359,9 +359,9 @@ def test_look_rows(seed, dtype, chunks, room, genuine):
             narrow=np.empty((chunks, n + 1), dtype=np.uint32),
         )
         cells = refine.GenuineCells(
-            narrow.window(kind), places if genuine else places[:0], wanted, exact, tables
+            *narrow.window(kind), places if genuine else places[:0], wanted, exact, tables
         )
-        flagged = refine.FlaggedCells(grid.window(kind), flags)
+        flagged = refine.FlaggedCells(*grid.window(kind), flags)
         own = case.own_start, case.own_stop
         with np.errstate(all="ignore"):
             refine.look_rows(case.block, *own, flagged, cells, scratch, found, out)

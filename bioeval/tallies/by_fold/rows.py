@@ -22,11 +22,8 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 class RowReader:
     """Reads rows of distances: of templates, or of subjects at their fused distance.
 
-    Attributes
-    ----------
-    from_memory : bool
-        Whether rows are handed on as they are in memory, without looking for failed comparisons;
-        set it to False where there turn out to be some.
+    While `from_memory` is set, rows are handed on as they are in memory, without looking for failed
+    comparisons; set it to False where there turn out to be some.
     """
 
     def __init__(self, reader: BlockReader, templates: str, fusion: str):

@@ -37,14 +37,7 @@ ROOM = 64
 
 @dataclass(frozen=True)
 class Part:
-    """The training or the test part of a fold.
-
-    Attributes
-    ----------
-    fold : int
-        Both templates are in this fold, or neither is.
-    inside : bool
-    """
+    """The part of a fold: both templates are inside it (test), or neither is (training)."""
 
     fold: int
     inside: bool = True
@@ -59,15 +52,8 @@ class Part:
 class FoldSweep:
     """Counts the attempts of verification by the folds of probe and gallery template.
 
-    Parameters
-    ----------
-    reader : BlockReader
-        Of a matrix with labels.
-    templates, fusion : str
-        As for :func:`bioeval.verification`. With ``"multi"`` all templates of a subject in the
-        gallery must be in one fold.
-    probe_fold, gallery_fold : int64 arrays, shapes (m,) and (n,)
-        Folds count from 0.
+    Folds count from 0. With ``templates="multi"`` all templates of a subject in the gallery must be
+    in one fold.
     """
 
     def __init__(

@@ -16,17 +16,8 @@ FLUSH = 1 << 30
 class FoldTable:
     """Counts impostor scores by cell, and by the folds of both sides or of one.
 
-    Parameters
-    ----------
-    grid : CellGrid
-        Its outermost cells are open; one cell more is for failed comparisons.
-    row_fold, fold : int64 arrays, shapes (m,) and (n,)
-        Fold of each row and of each position.
-    folds : int
-    by_probe, by_gallery : bool
-        Whether the folds of a side are counted separately.
-    within : bool
-        Whether pairs across folds are left out.
+    The outermost cells of the grid are open; one cell more is for failed comparisons. With
+    `within`, pairs across folds are left out.
     """
 
     def __init__(

@@ -35,19 +35,9 @@ def judge_folds(
 ) -> list[Judged]:
     """Choose a threshold on the first part of each fold and count both parts at it.
 
-    Parameters
-    ----------
-    reader : BlockReader
-    rule : Rule
-        With its threshold, if it gives one, as a distance.
-    folds : sequence of (Part, Part)
-        Training part and test part.
-    codes : pair of int64 arrays
-        The fold of each probe and of each gallery template.
-    templates, fusion : str
-        As for :class:`FoldSweep`.
-    tick : callable, optional
-        Called with the number of rows just done; two passes are made.
+    `rule` holds its threshold, if it gives one, as a distance; `codes` are the fold of each probe
+    and of each gallery template. Two passes are made over the scores, and `tick` counts the rows of
+    both.
     """
     with threads_for(reader.scores):
         sweep = FoldSweep(reader, templates, fusion, *codes)

@@ -78,13 +78,7 @@ class GalleryTally:
     first_unmated: int = -1
 
     def merge(self, other: GalleryTally) -> GalleryTally:
-        """Return the tally of both sets of probes, equal to the last bit to that of the whole.
-
-        Raises
-        ------
-        MergeError
-            If they differ in the gallery, the ties, the thresholds or the number of ranks.
-        """
+        """Return the tally of both sets of probes, equal to the last bit to that of the whole."""
         if not isinstance(other, GalleryTally):
             raise MergeError(f"a GalleryTally cannot be merged with a {type(other).__name__}")
         for name in ("size", "ties"):
@@ -118,18 +112,9 @@ class GalleryTally:
 
 
 class GalleryJob:
-    """Sums over probes of the chances over all galleries.
+    """Sums over probes of the chances over all galleries of `size` templates of each subject.
 
-    Parameters
-    ----------
-    reader : BlockReader
-    size : int
-        Templates drawn of each subject.
-    ties : str
-    thresholds : float64 array, shape (t,)
-        Increasing distances; empty to leave thresholds out.
-    ranks : int
-        The last rank.
+    Without thresholds (increasing distances), only ranks are counted.
     """
 
     def __init__(

@@ -15,15 +15,10 @@ BITS, SHIFT = 60, 30
 
 @dataclass
 class FixedSums:
-    """A table of sums of numbers from 0 to 1, in integer multiples of ``2**-60``.
+    """A table of sums of numbers from 0 to 1, ``(high 2**30 + low) 2**-60`` in whole numbers.
 
-    Floats added in another order give another last digit; integers do not. So the sums of
-    two sets of probes add up to the sum over both, exactly.
-
-    Attributes
-    ----------
-    high, low : int64 arrays of one shape
-        The sum is ``(high 2**30 + low) 2**-60``.
+    Floats added in another order give another last digit; integers do not. So the sums of two sets
+    of probes add up to the sum over both, exactly.
     """
 
     high: np.ndarray

@@ -44,14 +44,7 @@ class Drawn:
 
 
 def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -> Drawn:
-    """Return the random gallery of a task's options.
-
-    Raises
-    ------
-    DataError
-        If `gallery` is not ``"all"``, ``"single"`` or a number of templates, or `sampling` not
-        ``"exact"`` or a number of galleries; or if nothing would be drawn.
-    """
+    """Return the random gallery of a task's options, which must leave something to draw."""
     if isinstance(gallery, str) and gallery in ("all", "single"):
         size = 0 if gallery == "all" else 1
     else:
@@ -102,13 +95,8 @@ def _whole(name: str, value: Any, expected: str) -> int:
 def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) -> None:
     """Raise unless the averages over such galleries can be computed.
 
-    Raises
-    ------
-    DataError
-        With several templates of a subject, for ranks among templates or other fusions than the
-        nearest: their averages are no product over subjects.
-    ProtocolError
-        If the scores have no subjects.
+    With several templates of a subject, for ranks among templates or other fusions than the
+    nearest, they are no product over subjects.
     """
     require_choice("rank_unit", rank_unit, RANK_UNITS)
     require_subjects(scores, f"a gallery of drawn templates (gallery={drawn.gallery!r})")

@@ -41,13 +41,7 @@ class SizeTally:
     candidates: np.ndarray
 
     def merge(self, other: SizeTally) -> SizeTally:
-        """Return the tally of both sets of probes, against the same gallery.
-
-        Raises
-        ------
-        MergeError
-            If galleries or thresholds differ.
-        """
+        """Return the tally of both sets of probes, against the same gallery."""
         if not isinstance(other, SizeTally):
             raise MergeError(f"a SizeTally cannot be merged with a {type(other).__name__}")
         if not np.array_equal(self.thresholds, other.thresholds):
@@ -92,19 +86,7 @@ class SizeJob:
 
 
 class Sizes:
-    """Rates over random galleries of any number of subjects.
-
-    Parameters
-    ----------
-    tally : SizeTally
-    ties : str
-    ranks : int
-        The last rank.
-    kinds : sequence of int
-        Kinds of impostors.
-    subjects : int
-        Subjects of the whole gallery.
-    """
+    """Rates over random galleries of any number of subjects, up to the last of some ranks."""
 
     def __init__(
         self, tally: SizeTally, ties: str, ranks: int, kinds: tuple[int, ...], subjects: int
@@ -129,14 +111,7 @@ class Sizes:
     def identified(self, size: int) -> np.ndarray:
         """Return the expected number at each rank or better, within each threshold and overall.
 
-        Parameters
-        ----------
-        size : int
-            Subjects in the gallery, the probe's own among them.
-
-        Returns
-        -------
-        float64 array, shape (t + 1, k)
+        The gallery's `size` includes the probe's own subject; the shape is (t + 1, k).
         """
         if size <= self.subjects:
             found = np.empty((len(self.closer), self.ranks))
@@ -164,10 +139,7 @@ class Sizes:
     def accepted(self, size: int) -> np.ndarray:
         """Return the expected number of impostors with a candidate within each threshold.
 
-        Parameters
-        ----------
-        size : int
-            Subjects in the gallery, the impostor's own not among them.
+        The gallery's `size` does not include the impostor's own subject.
         """
         total = np.zeros(len(self.tally.thresholds))
         for kind in self.kinds:
@@ -205,14 +177,9 @@ class Sizes:
         }
 
     def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
-        """Predict the whole gallery from random galleries of `known` subjects.
+        """Return the errors of CMS and FAR as predicted from random galleries of `known` subjects.
 
-        Returns
-        -------
-        float64 array, shape (k,)
-            The error of the predicted CMS: predicted less exact.
-        float64 array, shape (t,)
-            The error of the predicted FAR.
+        Each is predicted less exact for the whole gallery, shapes (k,) and (t,).
         """
         limit = min(known, CENSORED)
         marked = np.empty((1, limit))

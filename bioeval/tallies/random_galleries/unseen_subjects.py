@@ -27,13 +27,7 @@ CENSORED = 400
 
 @dataclass(frozen=True)
 class BetaBinomial:
-    """Beta distribution of chances over probes.
-
-    Attributes
-    ----------
-    a, b : float
-        Parameters; the mean chance is ``a / (a + b)``.
-    """
+    """Beta distribution of chances over probes, of mean ``a / (a + b)``."""
 
     a: float
     b: float
@@ -42,12 +36,8 @@ class BetaBinomial:
     def fitted(cls, weights: np.ndarray, trials: int) -> BetaBinomial | None:
         """Fit by maximum likelihood; None if no subject is ever closer, or all always are.
 
-        Parameters
-        ----------
-        weights : float64 array, shape (c,)
-            Probes with 0, 1, ... of `trials` subjects closer. With fewer than ``trials + 1``
-            entries, the last one is censored: that number or more.
-        trials : int
+        `weights` are the probes with 0, 1, ... of `trials` subjects closer. With fewer than
+        ``trials + 1`` entries, the last one is censored: that number or more.
         """
         from scipy.special import betaln, gammaln, psi
 
@@ -92,18 +82,9 @@ class BetaBinomial:
         )
 
     def more_closer(self, seen: np.ndarray, trials: int, extra: int, limit: int) -> np.ndarray:
-        """Return the chance of 0, 1, ... closer subjects after `extra` more subjects.
+        """Return the chance of 0, 1, ... closer subjects after `extra` more, by those seen closer.
 
-        Parameters
-        ----------
-        seen : int array, shape (c,)
-            Subjects closer so far, of `trials`.
-        trials, extra, limit : int
-
-        Returns
-        -------
-        float64 array, shape (c, limit)
-            Chances of the number closer, those seen included, below the limit.
+        `seen` of the `trials` subjects so far were closer, and are included.
         """
         from scipy.special import betaln, gammaln
 
@@ -127,14 +108,9 @@ class BetaBinomial:
 def _lowest(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]], point: np.ndarray
 ) -> np.ndarray:
-    """Return the minimum of a function of two numbers, by damped Newton steps.
+    """Return the minimum of a function of two numbers, by damped Newton steps from a point.
 
-    Parameters
-    ----------
-    function : callable
-        Returns the value and the gradient at a point.
-    point : float64 array, shape (2,)
-        Where to start.
+    The function returns the value and the gradient.
     """
     value, slope = function(point)
     damping = 1.0

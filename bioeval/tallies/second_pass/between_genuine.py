@@ -20,15 +20,9 @@ PLACES, FINER = 1 << 16, 8
 class GenuineRankCounter:
     """Counts impostor scores between the distinct genuine scores.
 
-    Only scores of cells that hold a genuine score need be looked at, where these cells can be
-    found exactly (`by_cell`): those of any other cell lie between the same two genuine scores,
-    and have been counted. Otherwise every score is searched for.
-
-    Parameters
-    ----------
-    genuine : float64 array
-    cells : CellCounts
-        Of the impostor scores.
+    Only scores of cells that hold a genuine score need be looked at, where these cells can be found
+    exactly (`by_cell`): those of any other cell lie between the same two genuine scores, and have
+    been counted. Otherwise every score is searched for.
     """
 
     def __init__(self, genuine: np.ndarray, cells: CellCounts):
@@ -53,13 +47,7 @@ class GenuineRankCounter:
             self.equal = np.zeros((chunks, len(self.scores)), dtype=np.int64)
 
     def prepare(self, wanted: np.ndarray) -> None:
-        """Narrow the cells that hold genuine scores, and those whose scores are wanted besides.
-
-        Parameters
-        ----------
-        wanted : int64 array
-            Places of cells among those counted.
-        """
+        """Narrow the cells that hold genuine scores, and those that are wanted besides."""
         if not self.by_cell:
             return
         grid = self.cells.grid
@@ -100,7 +88,7 @@ class GenuineRankCounter:
         scores = self._scores_in(values.dtype)
         assert scores is not None
         window = self._narrow.window(values.dtype)
-        return kernel.GenuineCells(window, self._places, self._wanted, scores, self._tables)
+        return kernel.GenuineCells(*window, self._places, self._wanted, scores, self._tables)
 
     def _flush(self) -> None:
         self.counted += self._tables.sum(axis=0, dtype=np.int64)
@@ -114,13 +102,7 @@ class GenuineRankCounter:
         )
 
     def result(self) -> GenuineRanks:
-        """Return the counts.
-
-        Raises
-        ------
-        MergeError
-            If the scores were not those that the cells counted.
-        """
+        """Return the counts; the scores must be those that the cells counted."""
         cells = self.cells
         if self.by_cell:
             self._flush()

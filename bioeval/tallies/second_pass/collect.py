@@ -21,19 +21,10 @@ LANES = 128
 
 
 class WindowCollector:
-    """Collects the impostor scores of blocks that lie in any of some windows.
+    """Collects the impostor scores of blocks in windows, which are open below and closed above.
 
     Where the windows are cells of a count, the cell of each score says whether it is wanted;
-    otherwise each score is compared with the windows.
-
-    Parameters
-    ----------
-    windows : list of (float, float)
-        Each without its lower end and with its upper one.
-    cells : CellCounts, optional
-        That the windows may be cells of.
-    ranks : GenuineRankCounter, optional
-        Counts the scores on the way.
+    otherwise each score is compared with the windows. `ranks` counts the scores on the way.
     """
 
     def __init__(
@@ -108,7 +99,7 @@ class WindowCollector:
             flags, n_kept = self.flags, 0
             none, nowhere = np.empty(0, dtype=dtype), np.empty(0, dtype=np.uint32)
             genuine = kernel.GenuineCells(
-                window, nowhere, flags[:0], none, np.empty((1, 0), dtype=np.int32)
+                *window, nowhere, flags[:0], none, np.empty((1, 0), dtype=np.int32)
             )
         else:
             flags, n_kept = self._flags(np.flatnonzero(ranks.looked_at)), n + 1
@@ -118,7 +109,7 @@ class WindowCollector:
             kept=np.empty((chunks, n_kept), dtype=dtype),
             narrow=np.empty((chunks, n_kept), dtype=np.uint32),
         )
-        kernel.look_rows(*block, kernel.FlaggedCells(window, flags), genuine, scratch, found, out)
+        kernel.look_rows(*block, kernel.FlaggedCells(*window, flags), genuine, scratch, found, out)
 
 
 class MomentCounter:

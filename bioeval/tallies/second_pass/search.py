@@ -42,15 +42,7 @@ def refine(
     symmetric: bool,
     auc: bool = True,
 ) -> VerificationPoints:
-    """Return the operating points of a tally, exact, from another sweep over its scores.
-
-    Parameters
-    ----------
-    tally, far_targets, costs, symmetric, auc
-        As for :class:`PointFinder`.
-    sweep : callable
-        Starts a sweep over the impostor scores that the tally counted.
-    """
+    """Return the exact operating points of a tally, by another sweep over its impostor scores."""
     finder = PointFinder(tally, far_targets, costs, symmetric=symmetric, auc=auc)
     finder.prepare(sweep)
     if finder.waits:
@@ -62,15 +54,8 @@ def refine(
 class PointFinder:
     """Finds the operating points of one tally; several finders may share a sweep.
 
-    Parameters
-    ----------
-    tally : VerificationTally
-    far_targets : sequence of float
-    costs : float64 array, shape (c, 3)
-    symmetric : bool
-        Whether each pair was counted in both directions.
-    auc : bool
-        Whether to find what takes every impostor score: AUC, d', hull and least costs.
+    `symmetric` says whether each pair was counted in both directions; `auc`, whether to find what
+    takes every impostor score: AUC, d', hull and least costs.
     """
 
     def __init__(
@@ -167,15 +152,7 @@ def _moments(scores: np.ndarray) -> tuple[float, float]:
 
 
 class _BinScores:
-    """Finds the impostor scores of the bins where points fall, crowded ones divided first.
-
-    Attributes
-    ----------
-    windows : list of (float, float)
-        Ends of the bins whose scores must be collected.
-    collected : list of arrays
-        These scores, as they come.
-    """
+    """The impostor scores of the bins where points fall, crowded ones divided first."""
 
     def __init__(self, attempts: Attempts, targets: Sequence[float]):
         self.attempts, self.targets = attempts, targets
