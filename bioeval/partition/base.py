@@ -7,7 +7,7 @@ import itertools
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bioeval.base.random import seed_sequence
 from bioeval.partition.samples import SplitInput
 
 TrainTest = tuple[np.ndarray, np.ndarray]
+Parts = TypeVar("Parts", bound=tuple)
 
 
 class Parameters:
@@ -86,12 +87,12 @@ class Parameters:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class Splitter(Parameters, ABC):
-    """A splitter in scikit-learn's form."""
+class Division(Parameters, ABC, Generic[Parts]):
+    """A rule that divides samples into parts, several times."""
 
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
-    ) -> Iterator[TrainTest]:
+    ) -> Iterator[Parts]:
         """Divide the samples.
 
         Parameters
@@ -109,8 +110,9 @@ class Splitter(Parameters, ABC):
 
         Returns
         -------
-        iterator of (ndarray, ndarray)
-            Index arrays, ascending: training (or gallery) first, test (or probes) second.
+        iterator of tuple of ndarray
+            Index arrays, ascending: training (or gallery) first, test (or probes) last;
+            :class:`GalleryProbe` and :class:`ThreeParts` name theirs.
 
         Raises
         ------
@@ -126,7 +128,11 @@ class Splitter(Parameters, ABC):
         """Return how many splits there are; the arguments are not needed."""
 
     @abstractmethod
-    def _splits(self, samples: SplitInput) -> Iterator[TrainTest]: ...
+    def _splits(self, samples: SplitInput) -> Iterator[Parts]: ...
+
+
+class Splitter(Division[Parts]):
+    """A division in two, in scikit-learn's form."""
 
     def get_metadata_routing(self) -> Any:
         """Request ``groups`` from scikit-learn, where its metadata routing is on.

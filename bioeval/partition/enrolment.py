@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class GalleryProbe(NamedTuple):
     probe: np.ndarray
 
 
-class ProbeGallerySplit(Splitter):
+class ProbeGallerySplit(Splitter[GalleryProbe]):
     """Some templates of each subject are enrolled, the others probe.
 
     Yields ``(gallery, probe)`` as index arrays. Every subject is enrolled; for some that are
@@ -128,23 +128,6 @@ class ProbeGallerySplit(Splitter):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of repeats; the arguments are not needed."""
         return self.n_repeats
-
-    def split(
-        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
-    ) -> Iterator[GalleryProbe]:
-        """Divide the samples.
-
-        Parameters
-        ----------
-        X, y, groups, meta
-            As for the other splitters: `y`, or `groups` in its place, names the subjects.
-
-        Returns
-        -------
-        iterator of GalleryProbe
-            Index arrays ``(gallery, probe)``.
-        """
-        return cast(Iterator[GalleryProbe], super().split(X, y, groups, meta=meta))
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
         included = np.ones(len(samples.subjects), dtype=bool)
@@ -246,7 +229,7 @@ class ProbeGallerySplit(Splitter):
         )
 
 
-class EnrolledSplit(Splitter):
+class EnrolledSplit(Splitter[GalleryProbe]):
     """Some subjects are not enrolled; all their templates are non-mated probes.
 
     Yields ``(gallery, probe)`` as index arrays: the templates of the enrolled subjects are
@@ -304,23 +287,6 @@ class EnrolledSplit(Splitter):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of repeats, those of `probe_gallery` included."""
         return self.n_repeats * self.probe_gallery.n_repeats
-
-    def split(
-        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
-    ) -> Iterator[GalleryProbe]:
-        """Divide the samples.
-
-        Parameters
-        ----------
-        X, y, groups, meta
-            As for the other splitters: `y`, or `groups` in its place, names the subjects.
-
-        Returns
-        -------
-        iterator of GalleryProbe
-            Index arrays ``(gallery, probe)``.
-        """
-        return cast(Iterator[GalleryProbe], super().split(X, y, groups, meta=meta))
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
         who, inner = samples.subjects, self.probe_gallery

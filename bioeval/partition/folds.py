@@ -18,7 +18,7 @@ from bioeval.partition.samples import SplitInput
 BALANCES = ("subjects", "samples")
 
 
-class _Folds(Splitter):
+class _Folds(Splitter[TrainTest]):
     _purpose: int
 
     def __init__(self, n_splits: int, n_repeats: int, shuffle: bool, random_state: RandomState):

@@ -12,7 +12,7 @@ from bioeval.partition.base import Splitter, TrainTest, require_flag
 from bioeval.partition.samples import LabelCodes, SplitInput
 
 
-class _Given(Splitter):
+class _Given(Splitter[TrainTest]):
     _what = "sample"
 
     def __init__(self, given: Any, name: str, folds: Sequence | None, disjoint_subjects: bool):

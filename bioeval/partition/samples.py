@@ -18,22 +18,9 @@ _NUMBERS = (bool, int, float)
 class LabelCodes:
     """Integer codes of labels in canonical order, whatever the order of the samples.
 
-    Numbers are ordered by value and strings by code point; everything else, mixtures included,
-    by the name of its type and its ``repr``.
-
-    Parameters
-    ----------
-    labels : sequence of hashable
-    name : str
-        Where the labels come from, for messages.
-
-    Attributes
-    ----------
-    values : ndarray, shape (n_values,)
-        The distinct labels.
-    codes : ndarray of int64, shape (n_samples,)
-    counts : ndarray of int64, shape (n_values,)
-        Number of samples of each label.
+    Numbers are ordered by value and strings by code point; everything else, mixtures included, by
+    the name of its type and its ``repr``. The distinct labels are `values`; `codes` has one entry
+    for each sample, and `counts` the number of samples of each label.
     """
 
     def __init__(self, labels: Any, name: str):
@@ -79,20 +66,7 @@ def _canonical_order(values: list) -> np.ndarray:
 
 
 class SplitInput:
-    """The samples that a splitter was given.
-
-    Parameters
-    ----------
-    who : str
-        The splitter's name, for messages.
-    X, y, groups, meta
-        As given to ``split``.
-
-    Attributes
-    ----------
-    n : int
-        How many there are.
-    """
+    """The `n` samples that a splitter was given."""
 
     def __init__(self, who: str, X: Any, y: Any, groups: Any, meta: Any):
         self.who = who

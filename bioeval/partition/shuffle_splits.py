@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import Parameters, Splitter, TrainTest, require_seed
+from bioeval.partition.base import Division, Splitter, TrainTest, require_seed
 from bioeval.partition.folds import require_column
 from bioeval.partition.samples import SplitInput
 
@@ -28,16 +27,17 @@ class ThreeParts(NamedTuple):
     test: np.ndarray
 
 
-class _Shuffle(Splitter):
+class _Shuffle(Splitter[TrainTest]):
     _unit: str
 
     def __init__(
         self,
-        n_splits: int,
-        test_size: float | int | None,
-        train_size: float | int | None,
-        random_state: RandomState,
-        stratify: str | None,
+        n_splits: int = 10,
+        *,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        random_state: RandomState = None,
+        stratify: str | None = None,
     ):
         who = type(self).__name__
         self.n_splits = n_splits
@@ -96,17 +96,6 @@ class SubjectShuffleSplit(_Shuffle):
 
     _unit = "subject"
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | int | None = None,
-        train_size: float | int | None = None,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-    ):
-        super().__init__(n_splits, test_size, train_size, random_state, stratify)
-
 
 class SampleShuffleSplit(_Shuffle):
     """Random samples for the test and others for training, as often as wanted.
@@ -135,19 +124,8 @@ class SampleShuffleSplit(_Shuffle):
 
     _unit = "sample"
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | int | None = None,
-        train_size: float | int | None = None,
-        random_state: RandomState = None,
-        stratify: str | None = None,
-    ):
-        super().__init__(n_splits, test_size, train_size, random_state, stratify)
 
-
-class TrainValidationTest(Parameters):
+class TrainValidationTest(Division[ThreeParts]):
     """Training, validation and test: fit on the first, choose on the second, report the third.
 
     Unlike the other splitters it yields three index arrays, so that scikit-learn's
@@ -216,25 +194,6 @@ class TrainValidationTest(Parameters):
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits; the arguments are not needed."""
         return self.n_splits
-
-    def split(
-        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
-    ) -> Iterator[ThreeParts]:
-        """Divide the samples.
-
-        Parameters
-        ----------
-        X, y, groups, meta
-            As for the other splitters: `y`, or `groups` in its place, names the subjects.
-
-        Returns
-        -------
-        iterator of ThreeParts
-            Index arrays ``(train, validation, test)``.
-        """
-        splits = self._splits(SplitInput(type(self).__name__, X, y, groups, meta))
-        first = next(splits)
-        return itertools.chain([first], splits)
 
     def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
         seed = seed_sequence(self.random_state)

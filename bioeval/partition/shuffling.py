@@ -39,19 +39,9 @@ def permutation(draws: Stream, n: int) -> np.ndarray:
 def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarray:
     """Return the units in the order in which they are dealt out.
 
-    Parameters
-    ----------
-    n : int
-        Number of units.
-    strata : ndarray of int64, shape (n,), optional
-        The units of a stratum are kept adjacent.
-    draws : Stream, optional
-        Makes the order random, of the strata and within each; the order of units of different
-        strata has no influence. Without it, the order is ascending.
-
-    Returns
-    -------
-    ndarray of intp, shape (n,)
+    The units of a stratum are kept adjacent. Random numbers make the order random, of the strata
+    and within each; the order of units of different strata has no influence. Otherwise it is
+    ascending.
     """
     if strata is None:
         return np.arange(n) if draws is None else permutation(draws, n)
