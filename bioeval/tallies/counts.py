@@ -133,11 +133,7 @@ class ThresholdCounts:
 
     def merge(self, other: ThresholdCounts) -> ThresholdCounts:
         """Count the scores of both, which must have been counted at the same thresholds."""
-        if not np.array_equal(self.thresholds, other.thresholds):
-            raise MergeError(
-                f"tallies over different thresholds ({len(self.thresholds)} and "
-                f"{len(other.thresholds)} of them) cannot be merged; count both at the same ones"
-            )
+        require_same_thresholds(self, other)
         return replace(self, counts=self.counts + other.counts)
 
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
@@ -172,7 +168,7 @@ class VerificationTally:
 
         Operating points do not merge: they need the scores again.
         """
-        _same(self, other, ("templates", "fusion", "claims", "requested"))
+        require_alike(self, other, ("templates", "fusion", "claims", "requested"))
         if (self.given is None) != (other.given is None):
             raise MergeError("one tally has thresholds of its own, the other the default grid")
         return replace(
@@ -214,7 +210,7 @@ class IdentificationTally:
 
     def merge(self, other: IdentificationTally) -> IdentificationTally:
         """Put the probes of both together."""
-        _same(self, other, ("rank_unit", "fusion"))
+        require_alike(self, other, ("rank_unit", "fusion"))
         joined: dict[str, Any] = {
             f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)])
             for f in fields(self)
@@ -226,7 +222,17 @@ class IdentificationTally:
 TaskTally = VerificationTally | IdentificationTally
 
 
-def _same(a: Any, b: Any, names: Sequence[str]) -> None:
+def require_same_thresholds(a: Any, b: Any) -> None:
+    """Raise :class:`MergeError` unless two counts have the same thresholds."""
+    if not np.array_equal(a.thresholds, b.thresholds):
+        raise MergeError(
+            f"tallies over different thresholds ({len(a.thresholds)} and {len(b.thresholds)} of "
+            "them) cannot be merged; count both at the same ones"
+        )
+
+
+def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:
+    """Raise :class:`MergeError` unless two tallies are of one type, and alike in some fields."""
     if type(a) is not type(b):
         raise MergeError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
     for name in names:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
 from bioeval.scores.about import About
+from bioeval.tallies.counts import require_alike
 
 
 @dataclass
@@ -47,14 +48,14 @@ class MatchLists:
         """The place of each match among the matches of its query, from 1."""
         return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
 
-    def merge(self, other: MatchLists) -> MatchLists:
-        """Concatenate the queries of both."""
-        return MatchLists(
-            np.concatenate([self.starts, self.starts[-1] + other.starts[1:]]),
-            *(
-                np.concatenate([getattr(self, f.name), getattr(other, f.name)])
-                for f in fields(self)[1:]
-            ),
+    @classmethod
+    def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
+        """Concatenate the queries of all parts."""
+        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+        starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+        return cls(
+            np.concatenate([[0], *starts]).astype(np.int64),
+            *(np.concatenate([getattr(x, f.name) for x in parts]) for f in fields(cls)[1:]),
         )
 
 
@@ -100,23 +101,19 @@ class ReidTally:
 
     def merge(self, other: ReidTally) -> ReidTally:
         """Concatenate the queries of both."""
-        if type(other) is not type(self):
-            raise MergeError(f"a ReidTally cannot be merged with {type(other).__name__}")
-        for name in ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                raise MergeError(f"tallies with different {name}: {mine} and {theirs}")
+        rules = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
+        require_alike(self, other, rules)
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("enrolled", "removed_entries", "shots", "identities")
             if getattr(self, name) is not None
         }
         if self.cmc_matches is not None and other.cmc_matches is not None:
-            joined["cmc_matches"] = self.cmc_matches.merge(other.cmc_matches)
+            joined["cmc_matches"] = MatchLists.joined([self.cmc_matches, other.cmc_matches])
         return replace(
             self,
             about=self.about.merge(other.about),
-            matches=self.matches.merge(other.matches),
+            matches=MatchLists.joined([self.matches, other.matches]),
             **joined,
         )
 

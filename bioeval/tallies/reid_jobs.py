@@ -11,9 +11,10 @@ from bioeval.kernels.argument_groups import Mates
 from bioeval.protocol.reid import Convention
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
-from bioeval.tallies.reid_lists import Lists, RowReader, joined, match_lists, require_ranks
+from bioeval.tallies.reid_lists import Lists, RowReader, match_lists, require_ranks
 
 # Places of the guide into the thresholds of GOM.
 PLACES = 1 << 12
@@ -74,8 +75,8 @@ class RetrievalJob:
             shots_of=f"{convention.ties} ties, {sampled}" if single else "",
             enrolled=self.lists.enrolled,
             removed_entries=removed,
-            matches=joined(parts[own]),
-            cmc_matches=joined(parts[over]) if over != own else None,
+            matches=MatchLists.joined(parts[own]),
+            cmc_matches=MatchLists.joined(parts[over]) if over != own else None,
             shots=np.concatenate(extra) if single else None,
             identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
         )
@@ -153,7 +154,7 @@ class GomJob:
                 if progress is not None:
                     progress(high, m)
         removed += lists.rules[self.rule].off_list(lists.self_column)
-        matches = joined(parts)
+        matches = MatchLists.joined(parts)
         matches.distance = (matches.distance - least) / span
         if self.removed_at_one:
             retrieved[:, np.searchsorted(self.thresholds, 1.0)] += removed
@@ -218,10 +219,7 @@ def _number(order: np.ndarray) -> np.ndarray:
 
 def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.Thresholds:
     """Return thresholds in the dtype of the distances, with the guide to them."""
-    with np.errstate(over="ignore"):
-        own = thresholds.astype(dtype)
-    # Rounded down, so that a distance of this dtype is within one iff it is within the other.
-    own = np.where(own > thresholds, np.nextafter(own, dtype.type(-np.inf)), own)
+    own = rounded_down(thresholds, dtype)
     finite = own[np.isfinite(own)]
     base = finite[0] if len(finite) else dtype.type(0)
     last = dtype.type(PLACES - 1)

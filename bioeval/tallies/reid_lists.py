@@ -286,19 +286,6 @@ def match_lists(mates: Mates) -> MatchLists:
     )
 
 
-def joined(parts: list[MatchLists]) -> MatchLists:
-    """Concatenate the lists of blocks of rows."""
-    ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
-    starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
-    return MatchLists(
-        np.concatenate([[0], *starts]).astype(np.int64),
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("distance", "closer", "tied", "before")
-        ),
-    )
-
-
 def _has_id(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:
     """Return whether each identity is one of some numbers, as a number or as text."""
     values = codes.values

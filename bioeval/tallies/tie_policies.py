@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import require_choice
 from bioeval.tallies.counts import IdentificationTally
 
 TIES = ("pessimistic", "optimistic", "stable", "expected")
@@ -13,11 +14,8 @@ TIES = ("pessimistic", "optimistic", "stable", "expected")
 
 def check_max_rank(max_rank: int | None) -> None:
     """Raise :class:`DataError` unless `max_rank` is None or a whole number of at least 1."""
-    if max_rank is None:
-        return
-    whole = isinstance(max_rank, (int, np.integer)) and not isinstance(max_rank, bool)
-    if not whole or max_rank < 1:
-        raise DataError(f"{Argument('max_rank')} is {max_rank!r}; expected a whole number >= 1")
+    if max_rank is not None:
+        require_integer("max_rank", max_rank, low=1)
 
 
 def rank_weights(

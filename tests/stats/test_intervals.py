@@ -17,7 +17,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import subject_weights
 from bioeval.stats.verification import replicates
-from bioeval.tallies import by_subject_thresholds
+from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.points import COSTS, check_costs
 from bioeval.tallies.second_pass.search import refine
@@ -172,7 +172,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
     scores = be.simulate(30, 4, random_state=5, within=0.9)
     interval = few(number=60)
     sparse = drawn_by(scores, interval, [3.0])
-    monkeypatch.setattr(by_subject_thresholds, "EXACT", 1 << 20)
+    monkeypatch.setattr(by_subject, "EXACT", 1 << 20)
     exact = drawn_by(scores, interval, [3.0])
     assert len(sparse.thresholds) < 200 < 5000 < len(exact.thresholds)
     for name, values in exact.values.items():

@@ -14,6 +14,7 @@ from bioeval.kernels.argument_groups import GroupedBlock
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import guide_to
+from bioeval.tallies.counts import require_alike, require_same_thresholds
 from bioeval.tallies.random_galleries.exact_sum import FixedSums
 from bioeval.tallies.tie_policies import TIES
 
@@ -79,17 +80,8 @@ class GalleryTally:
 
     def merge(self, other: GalleryTally) -> GalleryTally:
         """Return the tally of both sets of probes, equal to the last bit to that of the whole."""
-        if not isinstance(other, GalleryTally):
-            raise MergeError(f"a GalleryTally cannot be merged with a {type(other).__name__}")
-        for name in ("size", "ties"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                raise MergeError(f"tallies of different {name}: {mine!r} and {theirs!r}")
-        if not np.array_equal(self.thresholds, other.thresholds):
-            raise MergeError(
-                f"tallies over different thresholds ({len(self.thresholds)} and "
-                f"{len(other.thresholds)} of them) cannot be merged; count both at the same ones"
-            )
+        require_alike(self, other, ("size", "ties"))
+        require_same_thresholds(self, other)
         if self.di.high.shape != other.di.high.shape:
             raise MergeError("tallies of different numbers of ranks; give both the same max_rank")
         added = {

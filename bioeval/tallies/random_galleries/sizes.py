@@ -12,7 +12,11 @@ from bioeval.kernels import count as kernel_count
 from bioeval.kernels import gallery_sizes as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import guide_to
-from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.counts import (
+    IdentificationTally,
+    require_alike,
+    require_same_thresholds,
+)
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.unseen_subjects import CENSORED, BetaBinomial
 from bioeval.tallies.tie_policies import rank_weights
@@ -42,10 +46,8 @@ class SizeTally:
 
     def merge(self, other: SizeTally) -> SizeTally:
         """Return the tally of both sets of probes, against the same gallery."""
-        if not isinstance(other, SizeTally):
-            raise MergeError(f"a SizeTally cannot be merged with a {type(other).__name__}")
-        if not np.array_equal(self.thresholds, other.thresholds):
-            raise MergeError("tallies over different thresholds cannot be merged")
+        require_alike(self, other, ())
+        require_same_thresholds(self, other)
         if self.candidates.shape != other.candidates.shape:
             raise MergeError("tallies of galleries of different numbers of subjects")
         return replace(
