@@ -23,7 +23,7 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.reid_jobs import RetrievalJob
-from bioeval.tallies.reid_mask import kept_scores
+from bioeval.tallies.reid_lists import kept_scores
 from bioeval.tallies.second_pass.search import PointFinder
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric

@@ -20,8 +20,7 @@ from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
-from bioeval.tallies.reid_lists import require_ranks
-from bioeval.tallies.reid_mask import kept_scores
+from bioeval.tallies.reid_lists import kept_scores, require_ranks
 from bioeval.tallies.thresholds import check_thresholds, require_values
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from bioeval.tallies.counts import (
     VerificationTally,
 )
 from bioeval.tallies.points import EqualError, VerificationPoints
-from bioeval.tallies.random_galleries.counts import GalleryTally
-from bioeval.tallies.random_galleries.exact_sum import FixedSums
+from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
 from bioeval.tallies.reid_counts import MatchLists, ReidTally
 
 SCHEMA = 1

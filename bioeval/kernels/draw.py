@@ -139,9 +139,6 @@ def draw_facts(block, probe, size, key, facts):
 
     A row's random numbers follow from its number `probe` and the seed `key`, two of uint64.
     """
-    n = block.values.shape[1]
     for i in prange(block.values.shape[0]):
-        row = np.empty(n)
-        for p in range(n):
-            row[p] = block.values[i, p]
+        row = block.values[i].astype(np.float64)
         draw_row(row, block, i, probe[i], size, key, facts)

@@ -13,26 +13,14 @@ from numba import njit, prange
 # Values compared with the farthest mate at a time, before any of them is collected.
 CHUNK = 64
 
-# Up to this many mates, all collected values are compared with each mate, and mates are inserted
-# in order; beyond, each value is placed among the sorted mates by bisection.
+# Up to this many mates, all collected values are compared with each mate; beyond, each value is
+# placed among the sorted mates by bisection.
 FEW = 64
 
 
 @njit(cache=True)
-def _sorted_in(value, column, count, distance, columns):
-    """Insert a mate among `count` sorted ones; equal ones keep the order of the columns."""
-    at = count
-    while at > 0 and distance[at - 1] > value:
-        distance[at] = distance[at - 1]
-        columns[at] = columns[at - 1]
-        at -= 1
-    distance[at] = value
-    columns[at] = column
-
-
-@njit(cache=True)
 def _sort_all(distance, columns):
-    """Sort many mates by distance, equal ones by column (Shell's sort: no memory, no recursion)."""
+    """Sort mates by distance, equal ones by column (Shell's sort: no memory, no recursion)."""
     n = len(distance)
     gap = 1
     while gap < n // 3:
@@ -199,7 +187,6 @@ def _rank_row(queries, gallery, written, near, i):
     k = np.int64(0)
     away = np.int64(0)
     unread = np.int64(0)  # NaN on the list that are no failure
-    few = room <= FEW
     for p in range(own[0], own[1]):
         j = gallery.own_columns[p]
         x = row[j]
@@ -209,14 +196,10 @@ def _rank_row(queries, gallery, written, near, i):
             away += j != queries.self_column[i]
             unread += x != x
         elif x == x:
-            if few:
-                _sorted_in(x, j, k, mates, places)
-            else:
-                mates[k] = x
-                places[k] = j
+            mates[k] = x
+            places[k] = j
             k += 1
-    if not few:
-        _sort_all(mates[:k], places[:k])
+    _sort_all(mates[:k], places[:k])
     written.found[i] = k
     written.removed[i] = away
     farthest = mates[k - 1] if k > 0 else row.dtype.type(-np.inf)

@@ -439,11 +439,8 @@ def rank_chances(block, usable, draw, rules, ranks):
     The attempts of each row in each group are ``usable[b, groups]``; `rules` serves expected ties
     alone; `ranks` is written.
     """
-    n = block.values.shape[1]
     for i in prange(block.values.shape[0]):
-        row = np.empty(n)
-        for p in range(n):
-            row[p] = block.values[i, p]
+        row = block.values[i].astype(np.float64)
         rank_row(row, block, i, usable[i].copy(), draw, rules, ranks)
 
 

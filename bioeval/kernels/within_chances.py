@@ -198,9 +198,6 @@ def within_chances(block, usable, grid, steps, chances):
     the logarithm of the chance that no template of a group is drawn, for one more template within a
     threshold where ``c`` were not within before; -inf where that chance becomes zero.
     """
-    n = block.values.shape[1]
     for i in prange(block.values.shape[0]):
-        row = np.empty(n)
-        for p in range(n):
-            row[p] = block.values[i, p]
+        row = block.values[i].astype(np.float64)
         row_within(row, block, i, usable[i], grid, steps, chances)

@@ -57,18 +57,18 @@ def require_people(scores: Scores, method: str | None = None) -> None:
         taking = f"; or give {wilson}, which takes all {attempts} as independent"
         return "" if method is None else taking
 
+    if knows_people(scores):
+        return
     if isinstance(scores, PairScores):
-        if scores.pair_subjects is None:
-            raise ProtocolError(
-                f"{what} needs the subjects of both sides of each pair: in a file, the columns "
-                "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
-                f"subjects= to Scores.from_pairs{instead('pairs')}"
-            )
-    elif not scores.labelled:
         raise ProtocolError(
-            f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
-            f"templates belong together. Give labels{instead('attempts')}"
+            f"{what} needs the subjects of both sides of each pair: in a file, the columns "
+            "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
+            f"subjects= to Scores.from_pairs{instead('pairs')}"
         )
+    raise ProtocolError(
+        f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
+        f"templates belong together. Give labels{instead('attempts')}"
+    )
 
 
 def knows_people(scores: Scores) -> bool:

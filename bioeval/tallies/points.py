@@ -8,6 +8,7 @@ definitions are in ``docs/definitions.md``, "Operating points".
 from __future__ import annotations
 
 import functools
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -91,17 +92,12 @@ class Curve:
 
     def first_crossed(self) -> int:
         """Return the first point with FAR >= FRR, compared without rounding; p if none."""
-        low, high = 0, len(self.fa)
-        while low < high:
-            middle = (low + high) // 2
-            if crossed(self.fa[middle], self.fr[middle], self.genuine, self.impostor):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        attempts = self.genuine, self.impostor
+        points = range(len(self.fa))
+        return bisect_left(points, True, key=lambda i: crossed(self.fa[i], self.fr[i], *attempts))
 
 
-def crossed(fa: float, fr: float, genuine: int, impostor: int) -> bool:
+def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
     """Say whether FAR >= FRR, without rounding."""
     left, right = _number(fa), _number(fr)
     return left * genuine >= right * impostor

@@ -23,6 +23,15 @@ _EXPECTED = (
 )
 
 
+_POINTS = {
+    "eer": "the equal error rate",
+    "far": "the smallest FRR with FAR at most {:g}",
+    "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
+    "accuracy": "the largest accuracy",
+    "fixed": "the threshold {:g}",
+}
+
+
 @dataclass(frozen=True)
 class Rule:
     """How a threshold is chosen.
@@ -48,16 +57,7 @@ class Rule:
     @property
     def words(self) -> str:
         """A description of the chosen point."""
-        listed = [f"{x:g}" for x in self.values]
-        if self.name == "eer":
-            return "the equal error rate"
-        if self.name == "far":
-            return f"the smallest FRR with FAR at most {listed[0]}"
-        if self.name == "cost":
-            return f"the least cost, prior {listed[0]}, c_miss {listed[1]}, c_fa {listed[2]}"
-        if self.name == "accuracy":
-            return "the largest accuracy"
-        return f"the threshold {listed[0]}"
+        return _POINTS[self.name].format(*self.values)
 
 
 def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
@@ -65,22 +65,18 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
 
     `what` is its name in messages.
     """
-    name: Any = threshold
-    values: tuple[float, ...] = ()
+    if isinstance(threshold, Rule):
+        return threshold
+    name, given = threshold, []
     if isinstance(threshold, str):
         name, equals, rest = threshold.partition("=")
-        try:
-            values = tuple(float(word) for word in rest.split(",")) if equals else ()
-        except ValueError:
-            raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}") from None
+        given = rest.split(",") if equals else []
     elif isinstance(threshold, (tuple, list)) and threshold:
         name, *given = threshold
-        try:
-            values = tuple(float(x) for x in given)
-        except (TypeError, ValueError):
-            raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}") from None
-    elif isinstance(threshold, Rule):
-        return threshold
+    try:
+        values = tuple(float(x) for x in given)
+    except (TypeError, ValueError):
+        raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}") from None
     if not isinstance(name, str) or name not in RULES:
         near = nearest_name(name, RULES) if isinstance(name, str) else ""
         raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}.{near}")

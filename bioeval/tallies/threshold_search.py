@@ -7,6 +7,7 @@ is a distance.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,14 +132,8 @@ class Attempts:
         """Return the first bin at whose upper edge FAR >= FRR."""
         accepted, rejected = np.cumsum(self.counts), self.false_rejects(self.edges)
         attempts = self.genuine_attempts, self.impostor_attempts
-        low, high = 0, len(self.counts) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if crossed(accepted[middle], rejected[middle], *attempts):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        bins = range(len(self.counts) - 1)
+        return bisect_left(bins, True, key=lambda b: crossed(accepted[b], rejected[b], *attempts))
 
     def bin_past(self, target: float) -> int:
         """Return the bin of the first false accept above a FAR target; the last one if none is."""

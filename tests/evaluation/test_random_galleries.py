@@ -15,8 +15,7 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.kernels import rank_chances as kernel
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally, _rules
-from bioeval.tallies.random_galleries.exact_sum import FixedSums
+from bioeval.tallies.random_galleries.counts import FixedSums, GalleryJob, GalleryTally, _rules
 from bioeval.tallies.random_galleries.options import Drawn
 from bioeval.tallies.random_galleries.sampled import SampledJob
 from bioeval.tallies.thresholds import to_internal

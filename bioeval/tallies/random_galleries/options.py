@@ -12,11 +12,10 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.base.random import RandomState
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.identification_job import RANK_UNITS
 
 # Largest memory of the facts kept of sampled galleries, in bytes.
 ROOM = 1 << 32
-
-RANK_UNITS = ("template", "subject")
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.kernels import count as kernel_count
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.cells import cell_exponent
+from bioeval.tallies.counters import finite_range
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
     check_thresholds,
@@ -43,10 +43,8 @@ def score_range(reader: BlockReader) -> tuple[float, float, bool, bool]:
     for block in reader:
         values, position = block.values, block.self_position
         start, stop = np.maximum(position, 0), position + 1  # the probe itself is never read
-        lows, highs = np.empty(len(values)), np.empty(len(values))
-        kernel_count.finite_range(values, start, stop, lows, highs)
-        low = min(low, float(lows.min(initial=np.inf)))
-        high = max(high, float(highs.max(initial=-np.inf)))
+        least, most = finite_range(values, start, stop)
+        low, high = min(low, least), max(high, most)
         rows = np.nonzero(position >= 0)[0]
         for i, end in enumerate((-np.inf, np.inf)):
             if not infinite[i]:
