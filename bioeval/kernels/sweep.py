@@ -188,13 +188,6 @@ def find_cells(line, index, window):
             index[p] = np.uint16(k - shift)
 
 
-@njit
-def gather(source, order, line):
-    """Write scores in another order."""
-    for p in range(len(order)):
-        line[p] = source[order[p]]
-
-
 def _least_of(size):
     """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
 
@@ -309,9 +302,11 @@ def uncount_cells(line, index, tables, chunk):
 @njit
 def copy_row(row, gallery, negated, line):
     """Write a row in the order of the gallery, similarities as distances."""
-    n = len(gallery.order)
+    order = gallery.order
+    n = len(order)
     if gallery.gathered:
-        gather(row, gallery.order, line)
+        for p in range(n):
+            line[p] = row[order[p]]
         if negated:
             for p in range(n):
                 line[p] = -line[p]

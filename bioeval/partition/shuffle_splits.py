@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
-from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Division, Splitter, TrainTest, require_seed
 from bioeval.partition.folds import require_column
@@ -57,11 +57,8 @@ class _Shuffle(Splitter[TrainTest]):
         if test is None and self.train_size is None:
             test = _DEFAULT_TEST
         sizes = {"test_size": test, "train_size": self.train_size}
-        seed = seed_sequence(self.random_state)
-        for repeat in range(self.n_splits):
-            draws = _stream_of(seed, self._unit, repeat)
-            part = _parts(samples, self._unit, self.stratify, sizes, draws)
-            yield np.flatnonzero(part == 1), np.flatnonzero(part == 0)
+        for parts in _drawn(self, samples, self._unit, sizes):
+            yield parts[0], parts[1]
 
 
 class SubjectShuffleSplit(_Shuffle):
@@ -196,16 +193,8 @@ class TrainValidationTest(Division[ThreeParts]):
         return self.n_splits
 
     def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
-        seed = seed_sequence(self.random_state)
-        for repeat in range(self.n_splits):
-            draws = _stream_of(seed, self.unit, repeat)
-            part = _parts(samples, self.unit, self.stratify, self._sizes, draws)
-            yield ThreeParts(*(np.flatnonzero(part == k) for k in (2, 1, 0)))
-
-
-def _stream_of(seed: np.random.SeedSequence, unit: str, repeat: int) -> Stream:
-    purpose = shuffling.SUBJECT_PARTS if unit == "subject" else shuffling.SAMPLE_PARTS
-    return shuffling.stream(seed, purpose, repeat)
+        for parts in _drawn(self, samples, self.unit, self._sizes):
+            yield ThreeParts(*parts)
 
 
 def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
@@ -216,17 +205,26 @@ def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
         raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
 
 
-def _parts(
-    samples: SplitInput, unit: str, stratify: str | None, sizes: Mapping[str, Any], draws: Stream
-) -> np.ndarray:
-    """Return the part of each sample by the position of its size, -1 where it is in none."""
-    if unit == "subject":
+def _drawn(
+    splitter: _Shuffle | TrainValidationTest,
+    samples: SplitInput,
+    unit: str,
+    sizes: Mapping[str, Any],
+) -> Iterator[list[np.ndarray]]:
+    """Yield the parts of the samples, the last of the sizes first."""
+    by_subject, stratify = unit == "subject", splitter.stratify
+    if by_subject:
         total, strata = len(samples.subjects), samples.subject_strata(stratify)
     else:
         total, strata = samples.n, samples.strata(stratify)
     counts = _count_units(samples.who, sizes, total, f"{unit}s")
-    part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
-    return part[samples.subjects.codes] if unit == "subject" else part
+    seed = seed_sequence(splitter.random_state)
+    purpose = shuffling.SUBJECT_PARTS if by_subject else shuffling.SAMPLE_PARTS
+    for repeat in range(splitter.n_splits):
+        draws = shuffling.stream(seed, purpose, repeat)
+        part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
+        part = part[samples.subjects.codes] if by_subject else part
+        yield [np.flatnonzero(part == k) for k in reversed(range(len(sizes)))]
 
 
 def _count_units(who: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:

@@ -64,20 +64,17 @@ def run_blocks(
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
-    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
-        return False
-    if scores.exclude:
+    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask or scores.exclude:
         return False
     base = scores.base
-    if base.dtype not in _KEYS:
-        return False
-    if not scores.streams and not isinstance(base, np.ndarray):
-        return False
-    if not scores.streams:
-        plain = base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative
-        if not plain:
-            return False
-    return all(_served(job) for job in jobs) and _same_thresholds(jobs)
+    readable = scores.streams or (
+        isinstance(base, np.ndarray)
+        and base.flags.c_contiguous
+        and base.flags.aligned
+        and base.dtype.isnative
+    )
+    served = readable and base.dtype in _KEYS and all(map(_served, jobs))
+    return served and _same_thresholds(jobs)
 
 
 def _served(job: Any) -> bool:
