@@ -119,8 +119,9 @@ class About:
         sizes = self.gallery_templates, other.gallery_templates
         if self.gallery != other.gallery or sizes[0] != sizes[1]:
             raise MergeError(
-                f"tallies of different galleries, of {sizes[0]} and {sizes[1]} templates: rates of "
-                "identification depend on the gallery. Compare all probes with the same gallery"
+                f"tallies of different galleries, of {sizes[0]} and {sizes[1]} templates, whose "
+                "labels differ: rates of identification depend on the gallery. Compare all probes "
+                "with the same gallery"
             )
         # Templates of all-against-all data are probes and gallery at once.
         pooled = self.layout == "all-against-all" and self.sites != other.sites
