@@ -11,13 +11,30 @@ from bioeval.tallies.counts import IdentificationTally
 TIES = ("pessimistic", "optimistic", "stable", "expected")
 
 
-def check_max_rank(max_rank: int | None) -> None:
-    """Raise :class:`DataError` unless `max_rank` is None or a whole number of at least 1."""
+# Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
+# galleries have the same length.
+MOST_RANKS = 10_000
+
+
+def check_max_rank(max_rank: int | None, gallery: int | None = None) -> None:
+    """Raise :class:`DataError` unless `max_rank` is None or a number of ranks.
+
+    Parameters
+    ----------
+    max_rank : int, optional
+    gallery : int, optional
+        Templates in the gallery, far beyond which there are no ranks.
+    """
     if max_rank is None:
         return
     whole = isinstance(max_rank, (int, np.integer)) and not isinstance(max_rank, bool)
     if not whole or max_rank < 1:
         raise DataError(f"{Argument('max_rank')} is {max_rank!r}; expected a whole number >= 1")
+    if gallery is not None and max_rank > max(gallery, MOST_RANKS):
+        raise DataError(
+            f"{Argument('max_rank')} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
+            f"the gallery has {gallery} templates, and a curve stays as it is beyond"
+        )
 
 
 def rank_weights(
