@@ -615,10 +615,10 @@ def test_closed_forms_refuse_what_is_no_model(call, word):
 )
 def test_a_population_beyond_memory_is_refused_beforehand(arguments, message, monkeypatch):
     monkeypatch.setattr("bioeval.base.memory.physical_memory", lambda: 64 << 30)
-    with pytest.raises(be.DataError, match=f"{message}.*this machine has 64 GiB; expected fewer"):
-        be.simulate(**arguments)
+    with pytest.raises(DataError, match=f"{message}.*this machine has 64 GiB; expected fewer"):
+        simulate(**arguments)
 
 
 def test_memory_that_is_unknown_refuses_nothing(monkeypatch):
     monkeypatch.setattr("bioeval.base.memory.physical_memory", lambda: 0)
-    assert be.simulate(3, 2).shape == (6, 6)
+    assert simulate(3, 2).shape == (6, 6)
