@@ -66,9 +66,12 @@ def _notes(scores: Scores) -> list[str]:
                 f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
                 f"{scores.gallery_labels.dtype})"
             )
-        elif not np.isin(scores.probe_ids, scores.gallery_ids).any() and np.array_equal(
-            probe, gallery
+        elif (
+            not np.isin(scores.probe_ids, scores.gallery_ids).any()
+            and np.array_equal(probe, gallery)
+            and len(np.unique(gallery)) < len(gallery)
         ):
+            # With one template a subject, leaving it out would leave nobody a mate.
             notes.append(
                 "probe and gallery labels are the same list; if these are the same templates, "
                 "leave `gallery_labels` out so that no template is compared with itself"
