@@ -102,7 +102,11 @@ VERIFICATION: dict[str, Name] = {
 OPEN_SET: dict[str, Name] = {
     **_EQUAL_ERROR,
     "dir_at_far": scalars.DIR_AT_FAR,
-    "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
+    "threshold_at_far": Name(
+        "loosest attainable threshold with FAR at most the target (best mates of a worse rank are "
+        "not among the thresholds, so that ranks may differ at the same FAR)",
+        "score",
+    ),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "eer_at_least": Name("lower bound of the EER, from the rates at the thresholds"),
     "eer_at_most": Name("upper bound of the EER, from the rates at the thresholds"),

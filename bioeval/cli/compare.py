@@ -14,6 +14,7 @@ from bioeval.cli.options import (
     interval_options,
     output_options,
     reading_options,
+    require_mates,
     take_reading,
     templates_option,
 )
@@ -85,6 +86,7 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
         for file, called, reading in systems:
             stages(f"reading {file}")
             scores = load(file, **reading)
+            require_mates(scores)
             scores.name = called or Path(file).stem
             read.append(scores)
         stages("counting")

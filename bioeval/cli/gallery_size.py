@@ -15,6 +15,7 @@ from bioeval.cli.options import (
     output_options,
     ranks_option,
     reading_options,
+    require_mates,
     take_reading,
 )
 
@@ -84,6 +85,7 @@ def command(data: str, sizes: list[int] | None, **options: Any) -> None:
     with Stages() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
+        require_mates(scores)
         stages("counting")
         ds = gallery_size(scores, sizes, **options, progress=stages.counting)
         document = _document(ds, data)

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import BioevalError, Naming
+from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError
 from bioeval.cli.arguments import Metadata, Numbers, Whole
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -326,3 +329,16 @@ class Output:
             show(table)
         if self.folder is not None:
             note(f"wrote {len(files)} files to {self.folder}")
+
+
+def require_mates(scores: Scores) -> None:
+    """Raise :class:`ProtocolError` where all templates of a square matrix are of other subjects."""
+    if scores.layout != "all-against-all" or not scores.labelled:
+        return
+    if len(set(scores.codes.gallery.tolist())) == scores.shape[1]:
+        raise ProtocolError(
+            "no subject has two templates, and a template is not compared with itself: there is no "
+            "genuine attempt. If rows and columns are two sets of templates, genuine on the "
+            f"diagonal, give the labels of both: {Argument('probe_labels')} ... "
+            f"{Argument('gallery_labels')} ..."
+        )

@@ -17,6 +17,7 @@ from bioeval.cli.options import (
     output_options,
     ranks_option,
     reading_options,
+    require_mates,
     require_method,
     take_reading,
 )
@@ -101,6 +102,7 @@ def command(data: str, protocol: str, plot_formats: tuple[str, ...], **options: 
     with Stages("finding operating points" + bootstrap * ", bootstrap") as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
+        require_mates(scores)
         stages("counting")
         tree = evaluate(scores, protocol, **options, progress=stages.counting)
         found = Evaluation(tree, scores, protocol, data, options["per_query"], naming())

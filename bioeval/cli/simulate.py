@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import DataError
 from bioeval.cli.arguments import Amount, Counts, Numbers, Whole
 from bioeval.cli.options import Command, json_option
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
+
+
+def _require_room(out: str, scores: Scores) -> None:
+    """Raise where the scores would not fit on the disk; those of embeddings are streamed there."""
+    m, n = scores.shape
+    needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free
+    if needed > free:
+        raise DataError(
+            f"{out}: {m:,} x {n:,} scores would take {needed / 2**30:,.0f} GiB, and "
+            f"{free / 2**30:,.0f} GiB are free; expected fewer subjects or templates"
+        )
 
 
 @click.command("simulate", cls=Command)
@@ -79,6 +96,7 @@ def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     if within is not None:
         options["within"] = within[0] if len(within) == 1 else list(within)
     scores = simulate(**options)
+    _require_room(out, scores)
     save(scores, out)
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "subjects": len(scores.subjects)}

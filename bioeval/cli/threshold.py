@@ -14,6 +14,7 @@ from bioeval.cli.options import (
     interval_options,
     output_options,
     reading_options,
+    require_mates,
     take_reading,
     templates_option,
 )
@@ -65,6 +66,7 @@ def command(data: str, target: str, **options: Any) -> None:
     with Stages("bootstrap") as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
+        require_mates(scores)
         stages("counting")
         study = study_threshold(scores, target, **options, progress=stages.counting)
         document = _document(study, data)

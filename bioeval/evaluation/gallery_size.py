@@ -23,6 +23,7 @@ from bioeval.tallies.random_galleries.sizes import SizeJob
 from bioeval.tallies.random_galleries.thresholds import grid_over
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.tie_policies import check_max_rank
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,6 +121,7 @@ def gallery_size(
     """
     reader = BlockReader(scores)
     options = GallerySizeOptions.parse(max_rank, ties, impostors, unenrolled_shares)
+    check_max_rank(max_rank, scores.shape[-1])
     parse_fusion(fusion)
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")

@@ -20,8 +20,9 @@ from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
-from bioeval.tallies.reid_lists import kept_scores, require_ranks
+from bioeval.tallies.reid_lists import kept_scores
 from bioeval.tallies.thresholds import check_thresholds, require_values
+from bioeval.tallies.tie_policies import check_max_rank
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -263,7 +264,7 @@ def gom(
     elif isinstance(grid, int):
         raise DataError("thresholds of GOM are None or an increasing array, not a number of them")
     job = GomJob(scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference")
-    require_ranks(scores, max_rank)
+    check_max_rank(max_rank, scores.shape[1])
     result = gom_dataset(job.run(progress), replace(options, ties=rules.ties))
     result.attrs |= {"convention": rules.name, "removes": rules.removed}
     return result

@@ -14,8 +14,10 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.tally_file import read_tally, write_tally
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.protocol.card import Protocol
+from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
+from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
@@ -36,6 +38,8 @@ class Tally:
         The name of the protocol card.
     parts : dict of str to TaskCounts
         The counts of each node, such as ``"verification/single"``.
+    counted : CountedProbes or None
+        Digests of the probes that were counted; None where a file of an older layout has none.
     """
 
     def __init__(
@@ -44,11 +48,13 @@ class Tally:
         parts: dict[str, TaskCounts],
         far_targets: Sequence[float] | np.ndarray,
         ranks: Sequence[int],
+        counted: CountedProbes | None = None,
     ):
         self.protocol = protocol
         self.parts = parts
         self.far_targets = np.asarray(far_targets, dtype=np.float64)
         self.ranks = tuple(int(k) for k in ranks)
+        self.counted = counted
 
     def __repr__(self) -> str:
         about = next(iter(self.parts.values())).tally.about
@@ -60,7 +66,9 @@ class Tally:
         Raises
         ------
         MergeError
-            If protocols, options, kinds of score or thresholds differ.
+            If protocols, options, kinds of score, thresholds, galleries or keys differ; if both
+            counted the same probe, by its label, metadata and position in the data; or if one
+            comes from a file of layout 1, which does not say which probes were counted.
         """
         if not isinstance(other, Tally):
             raise MergeError(f"a Tally cannot be merged with {type(other).__name__}")
@@ -77,7 +85,13 @@ class Tally:
             if key not in merged:
                 merged[key] = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
             parts[node] = TaskCounts(merged[key], part.options)
-        return Tally(self.protocol, parts, self.far_targets, self.ranks)
+        if self.counted is None or other.counted is None:
+            raise MergeError(
+                "a tally read from a file of layout 1 does not say which probes it counted, so "
+                "that some might count twice; count its scores again with be.tally"
+            )
+        counted = self.counted.merge(other.counted)
+        return Tally(self.protocol, parts, self.far_targets, self.ranks, counted)
 
     def _difference(self, other: Tally, differ: list[str]) -> str:
         """Return why two tallies do not merge."""
@@ -115,7 +129,9 @@ class Tally:
 
         The file appears whole or not at all.
         """
-        write_tally(path, self.protocol, self.parts, self.far_targets.tolist(), self.ranks)
+        write_tally(
+            path, self.protocol, self.parts, self.far_targets.tolist(), self.ranks, self.counted
+        )
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Tally:
@@ -136,6 +152,8 @@ def tally(
     thresholds: Any = None,
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
+    site: str = "",
+    key: str | bytes | None = None,
     progress: Progress | None = None,
 ) -> Tally:
     """Count all tasks of a protocol in one sweep, as counts that merge.
@@ -148,6 +166,13 @@ def tally(
         card of the layout (of order-only scores, its closed set alone).
     thresholds, max_rank, far_targets
         In place of the card's.
+    site : str
+        Where the probes were taken. Probes of several sites whose labels, metadata and positions
+        may be the same are different probes if the sites have different names.
+    key : str or bytes, optional
+        A secret that all sites share. A tally keeps digests of its subjects and probes, by which
+        merging finds probes that would count twice; names cannot be guessed from them without the
+        key. By default the key is public.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -179,8 +204,27 @@ def tally(
         raise ProtocolError(
             f"protocol {card.name} has folds, whose counts do not merge; use be.evaluate"
         )
+    secret = DigestKey.parse(key)
+    if not isinstance(site, str):
+        raise DataError(f"site is {type(site).__name__}; expected a name, such as 'A'")
     plan = Plan(scores, card, options, automatic=protocol == "auto")
-    return Tally(card.name, plan.count(progress), plan.far_targets, card.report.ranks)
+    parts = plan.count(progress)
+    for part in parts.values():
+        if not part.tally.about.sites:  # several tasks may share a tally
+            part.tally.about = _of_site(part.tally.about, secret, site)
+    counted = CountedProbes.of(scores, secret, site)
+    return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted)
+
+
+def _of_site(about: About, key: DigestKey, site: str) -> About:
+    """Return a provenance that names the site, with digests in place of names of subjects."""
+    digests = {name: key.hexadecimal("label", name) for name in about.probe_subjects}
+    return replace(
+        about,
+        probe_subjects=frozenset(digests.values()),
+        enrolled_subjects=frozenset(digests[name] for name in about.enrolled_subjects),
+        sites=(site,),
+    )
 
 
 def refine_tally(
@@ -249,4 +293,4 @@ def refine_tally(
         symmetric = len(parts) == 1 and old.templates == "single" and is_symmetric(parts[0])
         points = refine(old, sweep, targets, weights, symmetric=symmetric, auc=auc)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
-    return Tally(counted.protocol, refined, counted.far_targets, counted.ranks)
+    return Tally(counted.protocol, refined, counted.far_targets, counted.ranks, counted.counted)

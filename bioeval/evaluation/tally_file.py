@@ -18,6 +18,7 @@ from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
 from bioeval.scores.formats.damage import guarded
 from bioeval.scores.formats.files import existing_file, replacing
+from bioeval.scores.template_digests import CountedProbes
 from bioeval.tallies.counts import (
     CellCounts,
     IdentificationTally,
@@ -28,13 +29,15 @@ from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
 from bioeval.tallies.reid_counts import MatchLists, ReidTally
 
-SCHEMA = 1
+# Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names.
+SCHEMA = 2
 
 _CLASSES = {
     c.__name__: c
     for c in (
         About,
         CellCounts,
+        CountedProbes,
         EqualError,
         FixedSums,
         GalleryTally,
@@ -54,6 +57,7 @@ def write_tally(
     parts: dict[str, TaskCounts],
     far_targets: Sequence[float],
     ranks: Sequence[int],
+    counted: CountedProbes | None,
 ) -> None:
     """Write a tally; the file appears whole or not at all."""
     arrays: dict[str, np.ndarray] = {}
@@ -71,6 +75,7 @@ def write_tally(
         "ranks": list(ranks),
         "nodes": nodes,
         "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
+        "counted": _pack(counted, "counted", arrays),
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with replacing(path) as part_path, open(part_path, "wb") as file:
@@ -78,7 +83,7 @@ def write_tally(
 
 
 def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the attributes of a saved tally: protocol, parts, far_targets and ranks.
+    """Return the attributes of a saved tally: protocol, parts, far_targets, ranks and counted.
 
     Raises
     ------
@@ -91,13 +96,14 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(arrays["header"].tobytes())
         version = header["bioeval_tally"]
-    if version != SCHEMA:
-        raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
+    if version not in range(1, SCHEMA + 1):
+        raise DataError(f"{path}: is a tally of layout {version}; this version reads 1 to {SCHEMA}")
     try:
         tallies = [_unpack(x, arrays) for x in header["tallies"]]
         found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
-        wrong = _wrong_tasks(found) or _wrong_header(**known)
+        counted = _unpack(header["counted"], arrays) if version > 1 else None
+        wrong = _wrong_tasks(found) or _wrong_header(**known) or _wrong_probes(counted, tallies)
     except (
         KeyError,
         TypeError,
@@ -110,7 +116,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
-    return {**known, "parts": parts}
+    return {**known, "parts": parts, "counted": counted}
 
 
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
@@ -154,6 +160,16 @@ def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
     right = right and all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
     right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
     return "" if right else "its header names no protocol, FAR targets or ranks"
+
+
+def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
+    if counted is None:
+        return ""
+    right = type(counted) is CountedProbes and _array(counted.probes, "u")
+    right = right and counted.probes.dtype == np.uint64
+    right = right and isinstance(counted.gallery, str) and isinstance(counted.key, str)
+    right = right and all(t.about.probes == len(counted.probes) for t in tallies)
+    return "" if right else "the digests of its probes are damaged"
 
 
 # The tallies that each task may have.
@@ -204,7 +220,7 @@ def _about(about: Any) -> str:
         return "the description of its data is missing"
     right = all(isinstance(getattr(about, k), str) for k in _WORDS)
     right = right and all(_whole(getattr(about, k)) for k in _NUMBERS)
-    for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes"):
+    for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes", "sites"):
         value = getattr(about, k)
         right = right and isinstance(value, (frozenset, tuple))
         right = right and all(isinstance(x, str) for x in value)

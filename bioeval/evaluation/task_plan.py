@@ -68,7 +68,7 @@ class TaskPlanner:
         """Return the plan of open-set identification, in `drawn` galleries if given."""
         require_choice("ties", task.ties, TIES)
         require_choice("impostors", task.impostors, IMPOSTORS)
-        check_max_rank(task.max_rank)
+        check_max_rank(task.max_rank, self.reader.scores.shape[-1])
         require_values(self.reader.scores, "open-set identification")
         drawn = parse_drawn(task.gallery, "exact") if drawn is None else drawn
         if not drawn.size:
@@ -88,7 +88,7 @@ class TaskPlanner:
         """Return the plan of closed-set identification, in `drawn` galleries if given."""
         require_choice("ties", task.ties, TIES)
         require_choice("unmated", task.unmated, UNMATED)
-        check_max_rank(task.max_rank)
+        check_max_rank(task.max_rank, self.reader.scores.shape[-1])
         drawn = parse_drawn(task.gallery, "exact") if drawn is None else drawn
         if not drawn.size:
             options = {"ties": task.ties, "max_rank": task.max_rank, "unmated": task.unmated}

@@ -31,20 +31,20 @@ def finite_range(block, own_start, own_stop, low, high):
 
 
 @njit
-def add_powers(part, origin, sums, squares):
-    """Add differences from an origin, and their squares, into as many sums as there are."""
+def add_powers(part, scale, origin, sums, squares):
+    """Add scaled differences from an origin, and their squares, into as many sums as there are."""
     lanes = len(sums)
     for start in range(0, len(part), lanes):
         some = part[start : start + lanes]
         for j in range(len(some)):
-            x = np.float64(some[j]) - origin
+            x = np.float64(some[j]) * scale - origin
             sums[j] += x
             squares[j] += x * x
 
 
 @njit
-def careful_moments(row, start, stop):
-    """Return number, mean and sum of squared deviations of the finite scores of a row."""
+def careful_moments(row, start, stop, scale):
+    """Return number, origin, mean and sum of squared deviations of the finite scores of a row."""
     n = np.int64(0)
     total = 0.0
     origin = 0.0
@@ -54,28 +54,31 @@ def careful_moments(row, start, stop):
             x = np.float64(part[j])
             if abs(x) < np.inf:
                 if n == 0:
-                    origin = x
+                    origin = x * scale
                 n += 1
-                total += x - origin
-    middle = origin + total / n if n > 0 else 0.0
+                total += x * scale - origin
+    middle = total / n if n > 0 else 0.0
     spread = 0.0
     for side in range(2):
         part = row[:start] if side == 0 else row[stop:]
         for j in range(len(part)):
             x = np.float64(part[j])
             if abs(x) < np.inf:
-                spread += (x - middle) * (x - middle)
-    return n, middle, spread
+                x = x * scale - origin - middle
+                spread += x * x
+    return n, origin, middle, spread
 
 
 @njit(parallel=True, cache=True)
-def row_moments(block, own_start, own_stop, lanes, count, mean, squares):
-    """Write number, mean and sum of squared deviations of each row's finite impostor scores.
+def row_moments(block, own_start, own_stop, scale, lanes, count, origins, mean, squares):
+    """Write number, origin, mean and sum of squared deviations of a row's finite impostor scores.
 
-    They are summed as differences from one score of the row, so that equal scores have no deviation
-    at all, in as many sums side by side as `lanes`: the order is the same on any number of threads
-    and on any processor. Where that loses digits, or some score is not finite, the row is summed
-    again, with care.
+    They are summed as differences from one score of the row, the origin, so that equal scores have
+    no deviation at all and a mean close to the origin keeps its digits, in as many sums side by
+    side as `lanes`: the order is the same on any number of threads and on any processor. Where that
+    loses digits, or some score is not finite, the row is summed again, with care. `scale`, a power
+    of two by which scores are multiplied, keeps squares from overflowing and from vanishing; the
+    mean is a difference from the origin.
     """
     for i in prange(block.shape[0]):
         row = block[i]
@@ -84,14 +87,15 @@ def row_moments(block, own_start, own_stop, lanes, count, mean, squares):
         n = np.int64(start + len(row) - stop)
         if n == 0:
             count[i] = 0
+            origins[i] = 0.0
             mean[i] = 0.0
             squares[i] = 0.0
             continue
-        origin = np.float64(row[0] if start > 0 else row[stop])
+        origin = np.float64(row[0] if start > 0 else row[stop]) * scale
         first = np.zeros(lanes)
         second = np.zeros(lanes)
-        add_powers(row[:start], origin, first, second)
-        add_powers(row[stop:], origin, first, second)
+        add_powers(row[:start], scale, origin, first, second)
+        add_powers(row[stop:], scale, origin, first, second)
         total = 0.0
         square = 0.0
         for j in range(lanes):
@@ -101,10 +105,12 @@ def row_moments(block, own_start, own_stop, lanes, count, mean, squares):
         # At most ten binary digits may be lost; NaN and infinities fail the comparison too.
         if square == 0.0 or spread >= square / 1024 and square < np.inf:
             count[i] = n
-            mean[i] = origin + total / n
+            origins[i] = origin
+            mean[i] = total / n
             squares[i] = spread
         else:
-            count[i], mean[i], squares[i] = careful_moments(row, start, stop)
+            found = careful_moments(row, start, stop, scale)
+            count[i], origins[i], mean[i], squares[i] = found
 
 
 @njit(parallel=True, cache=True)

@@ -44,7 +44,7 @@ def closed_set_dataset(
     ProtocolError
         If a probe has no usable mate, unless such probes are to be skipped.
     """
-    check_max_rank(max_rank)
+    check_max_rank(max_rank, tally.about.gallery_templates)
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
     first = int(np.argmin(has_mate)) if skipped else -1

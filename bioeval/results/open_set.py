@@ -208,7 +208,7 @@ def open_set_dataset(
     The genuine attempts are the enrolled probes with a usable mate; the impostor attempts are
     the probes whose subject is not, or is taken to be not, in the gallery.
     """
-    check_max_rank(max_rank)
+    check_max_rank(max_rank, tally.about.gallery_templates)
     role = impostor_role(tally, impostors)
     chosen = np.nonzero(tally.mates > 0)[0]
     probes, ranks, weights = rank_weights(tally, chosen, ties)

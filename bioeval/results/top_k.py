@@ -17,7 +17,7 @@ from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.scores.about import describe
 from bioeval.scores.labels import Codes
 from bioeval.scores.top_k import TopKScores
-from bioeval.tallies.reid_lists import require_ranks
+from bioeval.tallies.tie_policies import check_max_rank
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -208,7 +208,7 @@ def warn_of_short_lists(result: xr.Dataset) -> None:
 def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
     """Return the measures of top-K lists; see :func:`top_k`."""
     if options.max_rank is not None:
-        require_ranks(scores, options.max_rank)
+        check_max_rank(options.max_rank, scores.shape[1])
     junk = _junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
     found = _walk(scores, options.removed, junk)
     valid = found.positives > 0

@@ -66,9 +66,12 @@ def _notes(scores: Scores) -> list[str]:
                 f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
                 f"{scores.gallery_labels.dtype})"
             )
-        elif not np.isin(scores.probe_ids, scores.gallery_ids).any() and np.array_equal(
-            probe, gallery
+        elif (
+            not np.isin(scores.probe_ids, scores.gallery_ids).any()
+            and np.array_equal(probe, gallery)
+            and len(np.unique(gallery)) < len(gallery)
         ):
+            # With one template a subject, leaving it out would leave nobody a mate.
             notes.append(
                 "probe and gallery labels are the same list; if these are the same templates, "
                 "leave `gallery_labels` out so that no template is compared with itself"
@@ -102,24 +105,38 @@ class About:
     origin: str = ""
     gallery: str = ""
     exclude: str = ""
+    sites: tuple[str, ...] = ()
 
     def merge(self, other: About) -> About:
-        """Return the provenance of the counts of both."""
+        """Return the provenance of the counts of both.
+
+        Raises
+        ------
+        MergeError
+            If they were counted otherwise, or with the labels of another gallery.
+        """
         for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
                 raise MergeError(f"tallies of different {what}: {mine!r} and {theirs!r}")
-        pooled = self.gallery != other.gallery
+        sizes = self.gallery_templates, other.gallery_templates
+        if self.gallery != other.gallery or sizes[0] != sizes[1]:
+            raise MergeError(
+                f"tallies of different galleries, of {sizes[0]} and {sizes[1]} templates, whose "
+                "labels differ: rates of identification depend on the gallery. Compare all probes "
+                "with the same gallery"
+            )
+        # Templates of all-against-all data are probes and gallery at once.
+        pooled = self.layout == "all-against-all" and self.sites != other.sites
         notes = (*self.notes, "probes of different galleries are pooled") if pooled else self.notes
         return replace(
             self,
             probes=self.probes + other.probes,
-            gallery_templates=max(self.gallery_templates, other.gallery_templates),
-            gallery_subjects=max(self.gallery_subjects, other.gallery_subjects),
             probe_subjects=self.probe_subjects | other.probe_subjects,
             enrolled_subjects=self.enrolled_subjects | other.enrolled_subjects,
             fingerprints=_joined(self.fingerprints, other.fingerprints),
             notes=_joined(notes, other.notes),
+            sites=_joined(self.sites, other.sites),
         )
 
 

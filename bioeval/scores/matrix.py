@@ -259,6 +259,7 @@ class Scores(LabelledMatrix):
             name=self.name,
         )
         pairs.origin = self.origin
+        pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
         return pairs
 
 
@@ -270,6 +271,8 @@ class PairScores(Scores):
     genuine : ndarray of bool, shape (p,)
     pair_subjects : ndarray, shape (p, 2), or None
     pair_folds : ndarray, shape (p,), or None
+    pair_ids : int64 array, shape (p, 1) or (p, 2)
+        The position of each pair in the list, or the identities of its two templates.
     missing : int
         Pairs of a published list that are not among these, since one of their templates is missing.
     """
@@ -302,6 +305,7 @@ class PairScores(Scores):
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
         self._base = array
         self.origin = ""
+        self.pair_ids = np.arange(len(array), dtype=np.int64)[:, None]
         self.genuine = flags.astype(bool)
         self.pair_subjects = None
         if subjects is not None:
@@ -374,7 +378,7 @@ class PairScores(Scores):
             return self
         index = as_index(probes, len(self._base), "probes")
         who = None if self.pair_subjects is None else self.pair_subjects[index]
-        return type(self)(
+        view = type(self)(
             self._base[index],
             self.genuine[index],
             kind=self.kind,
@@ -383,3 +387,5 @@ class PairScores(Scores):
             folds=None if self.pair_folds is None else self.pair_folds[index],
             name=self.name,
         )
+        view.pair_ids = self.pair_ids[index]
+        return view

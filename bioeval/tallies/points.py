@@ -8,11 +8,12 @@ definitions are in ``docs/definitions.md``, "Operating points".
 from __future__ import annotations
 
 import functools
+import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -284,9 +285,61 @@ def min_costs(
     return least, threshold[best]
 
 
-def d_prime(genuine: tuple[float, float], impostor: tuple[float, float]) -> float:
-    """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)`` from (mean, variance) pairs."""
-    spread = genuine[1] / 2 + impostor[1] / 2
-    if not 0 < spread < np.inf:
+class Moments(NamedTuple):
+    """Mean and standard deviation of the finite scores of a class; NaN of nothing.
+
+    The mean is ``origin + offset``, the two kept apart: where scores differ by less than the
+    spacing of floats around them can hold of a mean, their sum would lose the digits that the
+    difference of two means needs.
+
+    Attributes
+    ----------
+    scale : float
+        A power of two that the scores were multiplied by; the others are scaled.
+    origin : float
+        One of the scores.
+    offset : float
+        Their mean, less the origin.
+    deviation : float
+        Their standard deviation (``ddof = 0``).
+    """
+
+    scale: float = 1.0
+    origin: float = np.nan
+    offset: float = np.nan
+    deviation: float = np.nan
+
+
+def moment_scale(low: float, high: float) -> float:
+    """Return a power of two that brings scores in a range to differences of about 1 at most."""
+    spread = math.frexp(high / 2 - low / 2)[1] + 1
+    # Scores apart by more than their own rounding: none overflows, however narrow the range.
+    largest = math.frexp(max(abs(low), abs(high)))[1]
+    return 2.0 ** -max(spread, largest - 60, -1000)
+
+
+def moments_of(scores: np.ndarray) -> Moments:
+    """Return the moments of some finite scores, in increasing order."""
+    if not len(scores):
+        return Moments()
+    scale = moment_scale(float(scores[0]), float(scores[-1]))
+    scaled = scores * scale
+    shifted = scaled - scaled[0]
+    return Moments(scale, float(scaled[0]), float(shifted.mean()), float(shifted.std()))
+
+
+def d_prime(genuine: Moments, impostor: Moments) -> float:
+    """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)``; NaN where both variances are 0.
+
+    The difference of the means is that of the origins and that of the offsets, each of which is
+    exact, or nearly, where scores are close together.
+    """
+    # The scale of the wider class: no score is too large in it, and the narrower may vanish.
+    scale = min(genuine.scale, impostor.scale)
+    g, i = (
+        tuple(x * (scale / moments.scale) for x in moments[1:]) for moments in (genuine, impostor)
+    )
+    spread = math.hypot(g[2], i[2])
+    if not spread > 0:
         return float("nan")
-    return abs(impostor[0] - genuine[0]) / float(np.sqrt(spread))
+    return abs((i[0] - g[0]) + (i[1] - g[1])) / spread * math.sqrt(2)

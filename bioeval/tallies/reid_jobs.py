@@ -14,7 +14,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
-from bioeval.tallies.reid_lists import Lists, RowReader, match_lists, require_ranks
+from bioeval.tallies.reid_lists import Lists, RowReader, match_lists
+from bioeval.tallies.tie_policies import check_max_rank
 
 # Places of the guide into the thresholds of GOM.
 PLACES = 1 << 12
@@ -41,7 +42,7 @@ class RetrievalJob:
         self.scores, self.convention = scores, convention
         self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
         self.lists = Lists(scores, convention)
-        require_ranks(scores, convention.max_rank)
+        check_max_rank(convention.max_rank, scores.shape[1])
 
     def run(self, progress: Progress | None = None) -> ReidTally:
         """Count all queries in one sweep."""

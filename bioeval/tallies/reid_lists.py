@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import DataError
 from bioeval.kernels.argument_groups import ListedGallery, Mates, Queries
 from bioeval.kernels.mate_ranks import rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
@@ -29,20 +29,6 @@ from bioeval.tallies.reid_counts import MatchLists
 
 # Scores in one call of a kernel, where nothing must be copied.
 SWEEP_VALUES = 1 << 24
-
-
-# Largest max_rank in any gallery; in a larger one, as many as it has entries.
-MOST_RANKS = 10_000
-
-
-def require_ranks(scores: Scores, max_rank: int) -> None:
-    """Raise :class:`DataError` if a CMC would extend far beyond the end of the gallery."""
-    size = scores.shape[1]
-    if max_rank > max(size, MOST_RANKS):
-        raise DataError(
-            f"{Argument('max_rank')} is {max_rank}; expected at most {max(size, MOST_RANKS)}: the "
-            f"gallery has {size} entries, and a CMC stays as it is beyond"
-        )
 
 
 class RowReader(BlockReader):

@@ -6,16 +6,30 @@ import numpy as np
 from scipy.special import gammaln
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.tallies.counts import IdentificationTally
 
 TIES = ("pessimistic", "optimistic", "stable", "expected")
 
 
-def check_max_rank(max_rank: int | None) -> None:
-    """Raise :class:`DataError` unless `max_rank` is None or a whole number of at least 1."""
-    if max_rank is not None:
-        require_integer("max_rank", max_rank, low=1)
+# Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
+# galleries have the same length.
+MOST_RANKS = 10_000
+
+
+def check_max_rank(max_rank: int | None, gallery: int | None = None) -> None:
+    """Raise :class:`DataError` unless `max_rank` is None or a number of ranks.
+
+    `gallery` is the number of templates in the gallery, far beyond which there are no ranks.
+    """
+    if max_rank is None:
+        return
+    require_integer("max_rank", max_rank, low=1)
+    if gallery is not None and max_rank > max(gallery, MOST_RANKS):
+        raise DataError(
+            f"{Argument('max_rank')} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
+            f"the gallery has {gallery} templates, and a curve stays as it is beyond"
+        )
 
 
 def rank_weights(

@@ -39,3 +39,19 @@ def test_layout_1_of_reidentification():
     found = tally.dataset()
     np.testing.assert_array_equal(found.cmc, [0, 1, 1])
     assert found.mean_ap == found.mean_inp == 0.5
+
+
+def test_layout_2_knows_its_probes():
+    """The same example, counted at the same thresholds, with digests under a key."""
+    tally = be.Tally.load(SAVED / "tally-layout-2.npz")
+    older = be.Tally.load(SAVED / "tally-layout-1.npz")
+    assert tally.protocol == "course-all-vs-all"
+    for node in ("verification/single", "closed_set"):
+        assert tally.dataset(node).equals(older.dataset(node))
+    assert older.counted is None and len(tally.counted.probes) == 4
+    same = be.Scores(
+        [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]], ["ann", "ann", "bob", "bob"]
+    )
+    fresh = be.tally(same, thresholds=[1, 2, 3, 4], site="north", key="shared").counted
+    np.testing.assert_array_equal(tally.counted.probes, fresh.probes)
+    assert (tally.counted.gallery, tally.counted.key) == (fresh.gallery, fresh.key)

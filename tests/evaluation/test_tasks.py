@@ -217,3 +217,33 @@ def test_options_are_checked_before_the_scores_are_read(task, options):
     scores = be.simulate(6, 2, random_state=0)
     with pytest.raises(be.DataError, match=list(options)[-1]):
         task(scores, progress=progress, **options)
+
+
+# ------------------------------------------------------------------------------- ranks beyond
+
+
+@pytest.mark.parametrize("ranks", [10_001, 10**9, 10**20])
+@pytest.mark.parametrize(
+    "evaluate",
+    [
+        be.open_set,
+        be.closed_set,
+        be.gallery_size,
+        be.evaluate,
+        be.tally,
+        lambda scores, max_rank: be.closed_set(scores, gallery="single", max_rank=max_rank),
+        lambda scores, max_rank: be.open_set(scores, gallery="single", max_rank=max_rank),
+        lambda scores, max_rank: be.repeat(
+            scores, be.partition.SubjectKFold(2), task="closed_set", max_rank=max_rank
+        ),
+    ],
+)
+def test_ranks_far_beyond_the_gallery_are_refused(evaluate, ranks):
+    scores = be.simulate(6, 3, random_state=1)
+    with pytest.raises(be.DataError, match=f"max_rank is {ranks}; expected at most 10000.*18 temp"):
+        evaluate(scores, max_rank=ranks)
+
+
+def test_ranks_a_little_beyond_the_gallery_keep_the_last_rate():
+    found = be.closed_set(be.simulate(6, 3, random_state=1), max_rank=25)
+    assert len(found["rank"]) == 25 and found.cms[-1] == found.cms[17] == 1

@@ -10,6 +10,7 @@ import math
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import naive
@@ -94,39 +95,56 @@ def test_finite_range(seed, dtype):
 
 
 @each_case
+@pytest.mark.parametrize("scale", [1.0, 0.25])
 @pytest.mark.parametrize("lanes", [1, 2, 128])
-def test_row_moments(seed, dtype, lanes):
+def test_row_moments(seed, dtype, lanes, scale):
     case = Case(seed, dtype)
     case.tame()
     number = np.empty(len(case.block), dtype=np.int64)
-    mean, squares = np.empty(len(case.block)), np.empty(len(case.block))
+    origin, mean, squares = (np.empty(len(case.block)) for _ in range(3))
+    sides = case.own_start, case.own_stop
     with np.errstate(invalid="ignore"):
-        count.row_moments(case.block, case.own_start, case.own_stop, lanes, number, mean, squares)
+        count.row_moments(case.block, *sides, scale, lanes, number, origin, mean, squares)
     for i in case.rows:
-        finite = [x for x in case.impostors(i) if math.isfinite(x)]
+        finite = [x * scale for x in case.impostors(i) if math.isfinite(x)]
         assert number[i] == len(finite)
         middle = math.fsum(finite) / len(finite) if finite else 0.0
-        assert mean[i] == pytest.approx(middle, abs=1e-15)
+        assert not finite or origin[i] in finite
+        assert origin[i] + mean[i] == pytest.approx(middle, abs=1e-15)
         assert squares[i] == pytest.approx(sum((x - middle) ** 2 for x in finite), abs=1e-14)
+
+
+def moments_of_row(row, scale):
+    """(number, origin, mean, squares) of a row of impostor scores."""
+    number = np.empty(1, dtype=np.int64)
+    found = [np.empty(1) for _ in range(3)]
+    none = np.zeros(1, dtype=np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        count.row_moments(row[None], none, none, scale, 128, number, *found)
+    return int(number[0]), *(float(x[0]) for x in found)
 
 
 @pytest.mark.parametrize("first", [0.0, 1e9, -1e9, 1e200])
 def test_moments_keep_their_digits(first):
     """Whatever the first score is, from which the others are told apart."""
     row = np.concatenate([[first], np.linspace(0.5, 0.501, 300)])
-    number, mean, squares = np.empty(1, dtype=np.int64), np.empty(1), np.empty(1)
-    none = np.zeros(1, dtype=np.int64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        count.row_moments(row[None], none, none, 128, number, mean, squares)
-        middle = math.fsum(row) / 301
-        expected = math.fsum((x - middle) ** 2 for x in row) if first < 1e100 else INF
-    assert number[0] == 301
-    assert mean[0] == pytest.approx(middle, rel=1e-11)
-    assert squares[0] == pytest.approx(expected, rel=1e-12)
+    scale = 2.0**-640 if first == 1e200 else 1.0
+    exact = [Fraction(x) * Fraction(scale) for x in row.tolist()]
+    middle = sum(exact) / 301
+    number, origin, mean, squares = moments_of_row(row, scale)
+    assert number == 301
+    assert origin + mean == pytest.approx(float(middle), rel=1e-11)
+    assert squares == pytest.approx(float(sum((x - middle) ** 2 for x in exact)), rel=1e-12)
     row[:] = first
-    with np.errstate(over="ignore"):
-        count.row_moments(row[None], none, none, 128, number, mean, squares)
-    assert (mean[0], squares[0]) == (first, 0.0)
+    assert moments_of_row(row, scale) == (301, first * scale, 0.0, 0.0)
+
+
+def test_moments_of_neighbouring_floats():
+    """A mean between them is no float; as a difference from one of them it is."""
+    row = 1.0 + np.arange(5) * 2.0**-52
+    assert moments_of_row(row, 2.0**50) == (5, 2.0**50, 0.5, 10 / 16)
+    with_infinity = np.append(row, INF)
+    assert moments_of_row(with_infinity, 2.0**50) == (5, 2.0**50, 0.5, 10 / 16)
 
 
 @each_case

@@ -89,7 +89,7 @@ def of_read(dtype: str) -> str:
 
 
 def of_moments(dtype: str) -> str:
-    return instructions(count.add_powers, line(dtype), 1.0, np.zeros(32), np.zeros(32))
+    return instructions(count.add_powers, line(dtype), 1.0, 1.0, np.zeros(32), np.zeros(32))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

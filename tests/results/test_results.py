@@ -296,6 +296,8 @@ def test_warnings_are_an_attribute_one_a_line():
     assert closed.attrs["warnings"] == "1 probe without a usable mate left out"
     twice = be.closed_set(be.Scores(scores().values, labels, labels.copy()))
     assert "probe and gallery labels are the same list" in twice.attrs["warnings"]
+    one_each = be.closed_set(be.Scores(scores().values, np.arange(20), np.arange(20)))
+    assert one_each.attrs["warnings"] == ""  # nobody would have a mate without gallery_labels
     strangers = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
     lines = strangers.attrs["warnings"].splitlines()
     assert any("no probe's subject is in the gallery" in line for line in lines)

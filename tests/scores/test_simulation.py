@@ -601,3 +601,24 @@ def test_bad_arguments_are_named_with_what_was_expected(arguments, words):
 def test_closed_forms_refuse_what_is_no_model(call, word):
     with pytest.raises(DataError, match=word):
         call()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"subjects": 10**12}, "1,000,000,000,000 subjects would take"),
+        ({"subjects": 10**20}, "subjects would take"),
+        ({"subjects": 10, "templates": 10**12}, "10,000,000,000,000 templates would take"),
+        ({"subjects": 1000, "dimensions": 10**9}, "embeddings of 10,000 templates would take"),
+        ({"subjects": 10**6, "model": "gaussian-scores"}, "10,000,000 x 10,000,000 scores would"),
+    ],
+)
+def test_a_population_beyond_memory_is_refused_beforehand(arguments, message, monkeypatch):
+    monkeypatch.setattr("bioeval.base.memory.physical_memory", lambda: 64 << 30)
+    with pytest.raises(DataError, match=f"{message}.*this machine has 64 GiB; expected fewer"):
+        simulate(**arguments)
+
+
+def test_memory_that_is_unknown_refuses_nothing(monkeypatch):
+    monkeypatch.setattr("bioeval.base.memory.physical_memory", lambda: 0)
+    assert simulate(3, 2).shape == (6, 6)

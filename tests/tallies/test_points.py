@@ -89,7 +89,7 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, collect):
     check_points(ds, genuine, impostor, kind)
     finite = np.array([x for x in (*genuine, *impostor) if math.isfinite(x)])
     if len(finite) and finite.std() > 1e-6 * np.abs(finite).max():  # else all is rounding
-        same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-6)
+        same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-12)
 
 
 @RELAXED
@@ -248,6 +248,53 @@ def test_scores_without_spread_have_no_d_prime():
     labels = np.arange(12) // 2
     d = np.where(np.equal.outer(labels, labels), 0.1, 0.7)
     assert math.isnan(be.verification(be.Scores(d, labels)).d_prime)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("form", ["matrix", "pairs"])
+@pytest.mark.parametrize(
+    ("origin", "step"),
+    [
+        (1.0, 2.0**-50),
+        (-3.0, 1e-13),
+        (1e9, 1e-6),
+        (0.0, 1e-165),
+        (0.0, 1e-310),
+        (0.0, 1e155),
+        (1e300, 1e290),
+        (0.0, 1e307),
+    ],
+)
+def test_d_prime_keeps_its_digits(origin, step, form, kind):
+    """Of scores that hardly differ, and of any magnitude."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(6), 3)
+    same = labels[:, None] == labels[None]
+    d = origin + step * (rng.integers(0, 9, (18, 18)) + 4 * ~same)
+    off = ~np.eye(18, dtype=bool)
+    genuine, impostor = d[same & off], d[~same]
+    if form == "matrix":
+        scores = be.Scores(d, labels, kind=kind)
+    else:
+        scores = be.Scores.from_pairs(d[off], same[off], kind=kind)
+    expected = naive.d_prime(genuine, impostor)
+    assert float(be.verification(scores).d_prime) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("genuine", "impostor"),
+    [
+        ([1e-150, 3e-150], [1.0, 1.0]),
+        ([0.5, 0.5], [1e-150, 2e-150]),
+        ([-1.7e308, -1.6e308], [1.6e308, 1.7e308]),
+        ([1e308, 1e308], [-1e308, -1e308, -1.1e308]),
+        ([0.25, 0.25], [0.25, 0.25 + 2.0**-54]),
+    ],
+)
+def test_d_prime_of_classes_of_very_different_spreads(genuine, impostor):
+    flags = np.arange(len(genuine) + len(impostor)) < len(genuine)
+    found = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags)).d_prime
+    assert float(found) == pytest.approx(naive.d_prime(genuine, impostor), rel=1e-12)
 
 
 def test_rounding_does_not_choose_among_equal_costs():

@@ -384,3 +384,16 @@ def test_ranked_lists_alone_have_neither_thresholds_nor_impostors(width):
     if width == 100:
         assert "queries  subjects" in text
         assert "Queries: those that the means are over" in text
+
+
+def test_thresholds_that_differ_by_rank_are_explained():
+    """Impostors at 3 and 9: FAR 0 holds below 3; the mate at 2 has rank 2 and moves only rank 2."""
+    d = [[1.0, 9.0, 9.0], [1.5, 2.0, 9.0], [9.0, 3.0, 9.0]]
+    scores = be.Scores(d, ["a", "b", "x"], ["a", "b", "c"])
+    found = be.open_set(scores, far_targets=[0.0], max_rank=2)
+    np.testing.assert_array_equal(found.threshold_at_far, [[1.0, 2.0]])
+    np.testing.assert_array_equal(found.dir_at_far, [[0.5, 1.0]])
+    explained = "at a worse rank one may be looser at the same FAR"
+    assert explained in " ".join(as_text(found).split())
+    alike = be.open_set(scores, far_targets=[0.0], max_rank=1)
+    assert explained not in " ".join(as_text(alike).split())

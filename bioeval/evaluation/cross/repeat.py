@@ -116,7 +116,6 @@ def repeat(
     require_choice("task", task, TASKS)
     require_choice("band", band, BANDS)
     parse_fusion(fusion)
-    check_max_rank(max_rank)
     confidence = check_confidence(confidence)
     if isinstance(scores, PairScores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
@@ -124,6 +123,7 @@ def repeat(
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
     if not scores.labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
+    check_max_rank(max_rank, scores.shape[1])
     if task != "closed_set":
         require_values(scores, task.replace("_", "-"))
     if not isinstance(splitter, ProbeGallerySplit | EnrolledSplit):

@@ -31,9 +31,22 @@ def nothing_found(file: Arrays) -> str:
                 f" with {say('probe_labels_key', per_row[0])} and "
                 f"{say('gallery_labels_key', per_column[0])}"
             )
+        elif per_row and option == "scores_key":
+            hint += f" with {_of_both_sides(file, per_row[0])}"
         elif per_row:
             hint += f" with {say('labels_key', per_row[0])}"
     return f"{file.path}: no array 'scores' or 'embeddings'; {hint}. It holds: {file.listing()}"
+
+
+def _of_both_sides(file: Arrays, key: str) -> str:
+    """Return the options that name the labels of a square matrix of scores.
+
+    With one template a subject, rows and columns are two sets: else nobody would have a mate.
+    """
+    labels = file.read(key)
+    if len(set(labels.tolist())) < len(labels):
+        return say("labels_key", key)
+    return f"{say('probe_labels_key', key)} and {say('gallery_labels_key', key)}"
 
 
 def no_labels(file: Arrays, m: int, n: int | None) -> str:
@@ -50,7 +63,9 @@ def no_labels(file: Arrays, m: int, n: int | None) -> str:
         ]
 
     rows, columns = of(m), of(m if n is None else n)
-    if n is None or n == m:
+    if n == m and rows:
+        hint = f"say {_of_both_sides(file, rows[0])}"
+    elif n is None or n == m:
         hint = f"say {say('labels_key', rows[0])}" if rows else f"give {say('labels')} a CSV"
     elif rows and columns:
         hint = f"say {say('probe_labels_key', rows[0])} and {say('gallery_labels_key', columns[0])}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.matrix import Scores
 
@@ -27,6 +28,9 @@ Counts = int | tuple[int, int] | Sequence[int] | np.ndarray
 # every population already made.
 _TEMPLATE_COUNTS, _PROBE_COUNTS, _CENTRES, _SESSIONS, _CAMERAS = 0, 1, 2, 3, 4
 _TEMPLATE_NOISE, _PROBE_NOISE, SCORES = 5, 6, 7
+
+# What to do where a population does not fit into memory.
+FEWER = "expected fewer subjects or templates"
 
 # Random numbers turned into float32 at a time: 8 MiB of float64.
 BLOCK = 1 << 20
@@ -91,6 +95,8 @@ class Design:
             if value is not None:
                 require_integer(name, value, low=1)
         others = _unenrolled(census.unenrolled, subjects)
+        # A number of templates, a label, and a place among the rows, at the least.
+        require_memory(24 * (subjects + others), f"{subjects + others:,} subjects", FEWER)
         stream = Stream(seed, _TEMPLATE_COUNTS)
         template_counts = _counts("templates", census.templates, subjects, 1, stream)
         if census.layout == "all-against-all":
@@ -194,6 +200,10 @@ def draw_embeddings(
     camera_sd = require_number("camera_sd", camera_sd, low=0.0)
     spread = _within(within, design.people)
     people, sessions, cameras = design.people, design.sessions, design.cameras
+    samples = len(design.gallery.person) + (len(design.probes.person) if design.probes else 0)
+    # Centres and offsets in float64; embeddings in float32, one side after the other, then joined.
+    values = 8 * people * (1 + sessions) + 8 * samples
+    require_memory(values * dimensions, f"embeddings of {samples:,} templates", FEWER)
     centres = between * Stream(design.seed, _CENTRES).normals(people, dimensions)
     days = Stream(design.seed, _SESSIONS).normals(people, sessions, dimensions) * session_sd
     views = Stream(design.seed, _CAMERAS).normals(cameras, dimensions) * camera_sd
@@ -244,6 +254,8 @@ def _samples(
     `part` says which sessions they come from: all of them, the first one (enrolment), or the
     later ones. `first` is how many samples each person has on the other side already.
     """
+    total = int(counts.sum(dtype=np.float64))
+    require_memory(24 * total, f"{total:,} templates", FEWER)
     person = np.repeat(np.arange(len(counts)), counts)
     start = np.cumsum(counts) - counts
     index = np.arange(len(person)) - start[person]

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
 from bioeval.scores.simulation.gaussian_scores import GaussianScores
 from bioeval.scores.simulation.population import (
     BLOCK,
+    FEWER,
     SCORES,
     Census,
     Counts,
@@ -257,6 +259,8 @@ def _offset_sd(sd: float | None, number: int | None) -> float:
 def _gaussian_scores(design: Design, truth: GaussianScores) -> Scores:
     rows = design.gallery if design.probes is None else design.probes
     columns = design.gallery
+    size = f"{len(rows):,} x {len(columns):,} scores"
+    require_memory(4 * len(rows) * len(columns), size, FEWER)
     values = np.empty((len(rows), len(columns)), dtype=np.float32)
     stream = Stream(design.seed, SCORES)
     step = max(1, BLOCK // len(columns))

@@ -10,6 +10,7 @@ from bioeval.kernels import refine as kernel
 from bioeval.tallies.cells import CellGrid, cell_of, edge_of, rounded_down
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.points import Moments, moment_scale
 from bioeval.tallies.second_pass.between_genuine import GenuineRankCounter
 
 # Scores looked at together for windows, and scores of a row that are expected in windows.
@@ -113,30 +114,39 @@ class WindowCollector:
 
 
 class MomentCounter:
-    """Mean and variance of the finite scores, row by row, so that threads change nothing."""
+    """Moments of the finite scores, row by row, so that threads change nothing.
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    Parameters
+    ----------
+    low, high : float
+        Ends of the finite scores, roughly, by which they are scaled.
+    """
+
+    def __init__(self, low: float, high: float) -> None:
+        self.scale = moment_scale(low, high)
+        self.rows: list[tuple[np.ndarray, ...]] = []
 
     def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
         """Take in the impostor scores of a block."""
         count = np.empty(len(values), dtype=np.int64)
-        mean, squares = np.empty(len(values)), np.empty(len(values))
-        kernel_count.row_moments(values, start, stop, LANES, count, mean, squares)
-        self.rows.append((count, mean, squares))
+        origin, mean, squares = (np.empty(len(values)) for _ in range(3))
+        kernel_count.row_moments(
+            values, start, stop, self.scale, LANES, count, origin, mean, squares
+        )
+        self.rows.append((count, origin, mean, squares))
 
-    def result(self) -> tuple[float, float]:
-        """Return mean and variance; NaN of nothing."""
-        count, mean, squares = (np.concatenate(x) for x in zip(*self.rows, strict=True))
+    def result(self) -> Moments:
+        """Return the moments; NaN of nothing."""
+        count, origin, mean, squares = (np.concatenate(x) for x in zip(*self.rows, strict=True))
+        there = count > 0
+        count, origin, mean, squares = (x[there] for x in (count, origin, mean, squares))
+        if not len(count):
+            return Moments()
         total = int(count.sum())
-        if not total:
-            return np.nan, np.nan
-        with np.errstate(over="ignore", invalid="ignore"):
-            # From the mean of one row, so that equal scores have no variance at all.
-            base = mean[np.argmax(count > 0)]
-            middle = float(base + np.dot(count, np.where(count > 0, mean - base, 0.0)) / total)
-            spread = float((squares + count * (mean - middle) ** 2).sum())
-        return middle, spread / total
+        mean = (origin - origin[0]) + mean  # from the origin of one row
+        middle = float((count * mean).sum() / total)
+        spread = float((squares + count * (mean - middle) ** 2).sum()) / total
+        return Moments(self.scale, float(origin[0]), middle, spread**0.5)
 
 
 class DistinctCounter:

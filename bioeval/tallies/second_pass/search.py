@@ -8,6 +8,7 @@ alone, and counts the others between the genuine scores.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from bioeval.tallies.points import (
     d_prime,
     hull_equal_error,
     min_costs,
+    moments_of,
 )
 from bioeval.tallies.second_pass.between_genuine import GenuineRankCounter, require_same
 from bioeval.tallies.second_pass.collect import DistinctCounter, MomentCounter, WindowCollector
@@ -88,7 +90,7 @@ class PointFinder:
             self._bins = _BinScores(self._attempts, [0.0, *targets.tolist()])
             if auc:
                 self._ranks = GenuineRankCounter(genuine, cells)
-                self._moments = MomentCounter()
+                self._moments = MomentCounter(*_ends(cells))
 
     def prepare(self, sweep: Sweep) -> None:
         """Divide crowded bins, in sweeps of their own; most often there are none."""
@@ -129,7 +131,7 @@ class PointFinder:
 
     def _add_every_score(self, ranks: GenuineRanks, moments: MomentCounter) -> None:
         points, genuine, cells = self._points, self._attempts.genuine, self._cells
-        points.d_prime = d_prime(_moments(genuine[np.isfinite(genuine)]), moments.result())
+        points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments.result())
         points.auc = ranks.auc()
         _, far, frr = ranks.corner_points()
         points.optima = {x.name: float(x.over_points(far, frr)) for x in OPTIMA}
@@ -139,16 +141,12 @@ class PointFinder:
         points.min_cost, points.min_cost_threshold = min_costs(ranks, points.costs, reject_all)
 
 
-def _moments(scores: np.ndarray) -> tuple[float, float]:
-    """Return mean and variance; NaN of nothing, infinite where the squares overflow.
-
-    Taken from one of the scores, so that equal scores have no variance at all.
-    """
-    if not len(scores):
-        return np.nan, np.nan
-    with np.errstate(over="ignore", invalid="ignore"):
-        shifted = scores - scores[0]
-        return float(scores[0] + shifted.mean()), float(shifted.var())
+def _ends(cells: CellCounts) -> tuple[float, float]:
+    """Return finite ends of all cells."""
+    if not len(cells.counts):
+        return 0.0, 0.0
+    low, high = cells.grid.boundaries[[0, -1]].clip(-sys.float_info.max, sys.float_info.max)
+    return float(low), float(high)
 
 
 class _BinScores:

@@ -19,7 +19,15 @@ from rich.text import Text
 from bioeval.base.words import counted
 from bioeval.views.tables import numbers
 from bioeval.views.tables.header import about, left_out
-from bioeval.views.tables.remarks import CHOSEN, alarms, has_chosen, intervals, warnings
+from bioeval.views.tables.remarks import (
+    CHOSEN,
+    OF_RANK_ONE,
+    alarms,
+    differs_by_rank,
+    has_chosen,
+    intervals,
+    warnings,
+)
 from bioeval.views.tables.row import Over, Row, Section
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tables.tasks import RANKS, datasets, report_ranks, systems
@@ -159,6 +167,8 @@ class ResultTable:
         lines = [self._legend] if legend and self.datasets else []
         lines += intervals(self.datasets)
         lines += [f"{CHOSEN[0].upper()}{CHOSEN[1:]}."] if chosen else []
+        if any(differs_by_rank(dataset) for dataset in self.datasets.values()):
+            lines.append(f"{OF_RANK_ONE[0].upper()}{OF_RANK_ONE[1:]}.")
         if lines:
             yield Text("")
         for line in lines:

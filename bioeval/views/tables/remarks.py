@@ -16,6 +16,12 @@ CHOSEN = (
     "optimistic"
 )
 
+#: Why thresholds of DIR at a FAR differ between ranks; shown where they do.
+OF_RANK_ONE = (
+    "thresholds of DIR at a FAR are those of rank 1; at a worse rank one may be looser at the same "
+    "FAR, up to one more mate of that rank, for best mates of a worse rank do not count"
+)
+
 _UPSIDE_DOWN = (
     "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}? "
     'If not, say `kind="{}"`'
@@ -26,6 +32,16 @@ def has_chosen(dataset: xr.Dataset) -> bool:
     """Return whether there are rates at thresholds selected on the evaluated data."""
     return "chosen_on" not in dataset.attrs and any(
         name in dataset for name in ("eer", "frr_at_far", "dir_at_far")
+    )
+
+
+def differs_by_rank(dataset: xr.Dataset) -> bool:
+    """Return whether a FAR target has other thresholds at other ranks."""
+    limits = dataset.get("threshold_at_far")
+    if limits is None or "rank" not in limits.dims:
+        return False
+    return not limits.equals(
+        limits.isel(rank=[0] * limits.sizes["rank"]).assign_coords(limits.coords)
     )
 
 

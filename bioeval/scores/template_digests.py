@@ -1,0 +1,181 @@
+"""Keyed digests of templates, by which tallies know whether they count the same probes.
+
+A template is identified by its label, its metadata and its position in the data that a selection
+came from, never by its scores. Sites that share a key compute the same digests; without the key
+no name can be guessed from a digest, though equal digests can still be found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from bioeval.base.errors import DataError, MergeError
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import PairScores, Scores
+
+# The key of those who give none: probes are told apart, but anybody can try names.
+PUBLIC_KEY = "bioeval"
+
+Text = str | bytes
+
+
+@dataclass(frozen=True)
+class DigestKey:
+    """A key of digests, of any length."""
+
+    secret: bytes
+
+    @classmethod
+    def parse(cls, key: Text | None) -> Self:
+        """Return the key of a text; without one, that of bioeval, which is public.
+
+        Raises
+        ------
+        DataError
+            If the key is no text, or empty.
+        """
+        text = PUBLIC_KEY if key is None else key
+        if not isinstance(text, (str, bytes)) or not text:
+            # The key itself is not shown: it is a secret.
+            raise DataError(
+                f"key is {'empty' if text in ('', b'') else type(text).__name__}; expected a text "
+                "that all sites share"
+            )
+        raw = text.encode() if isinstance(text, str) else text
+        return cls(hashlib.blake2b(raw).digest())
+
+    def digest(self, what: str, text: str) -> int:
+        """Return 64 bits for a text; `what` keeps equal texts of different meaning apart."""
+        data = f"{what}\0{text}".encode("utf-8", "surrogatepass")
+        return int.from_bytes(
+            hashlib.blake2b(data, key=self.secret, digest_size=8).digest(), "little"
+        )
+
+    def hexadecimal(self, what: str, text: str) -> str:
+        """Return :meth:`digest` as a text."""
+        return f"{self.digest(what, text):016x}"
+
+
+@dataclass(frozen=True, eq=False)
+class CountedProbes:
+    """The probes that a tally counted, and the gallery they were compared with, as digests.
+
+    Attributes
+    ----------
+    probes : uint64 array, shape (m,)
+        One digest a probe; of fixed pairs, one a pair.
+    gallery : str
+        Digest of all gallery templates in their order; empty for fixed pairs.
+    key : str
+        Digest by which two keys are told apart.
+    """
+
+    probes: np.ndarray
+    gallery: str
+    key: str
+
+    @classmethod
+    def of(cls, scores: Scores, key: DigestKey, site: str = "") -> CountedProbes:
+        """Return the digests of the probes of some scores, at a site."""
+        where = key.digest("site", site)
+        check = key.hexadecimal("key", "")
+        if isinstance(scores, PairScores):
+            return cls(_mixed(_pairs(scores, key), where), "", check)
+        codes, labels = scores.codes, scores.codes.values
+        gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
+        probes = gallery
+        if scores.probe_ids is not scores.gallery_ids:
+            probes = _templates(codes.probe, labels, scores.probe_meta, scores.probe_ids, key)
+        whole = hashlib.blake2b(gallery.astype("<u8").tobytes(), digest_size=8).hexdigest()
+        return cls(_mixed(probes, where), whole, check)
+
+    def merge(self, other: CountedProbes) -> CountedProbes:
+        """Return the probes of both.
+
+        Raises
+        ------
+        MergeError
+            If the gallery or the key differs, or a probe is in both.
+        """
+        if self.key != other.key:
+            raise MergeError(
+                "tallies of different keys: whether they share a probe cannot be checked; count "
+                "both with the same key (be.tally(..., key=...))"
+            )
+        if self.gallery != other.gallery:
+            raise MergeError(
+                "tallies of different galleries: the labels, the metadata or the positions of "
+                "their templates, or their order, differ. Compare all probes with the same gallery"
+            )
+        shared = np.flatnonzero(np.isin(self.probes, other.probes))
+        if len(shared):
+            raise MergeError(
+                f"{len(shared)} of the {len(self.probes)} probes (the first is number "
+                f"{shared[0]}) are among the {len(other.probes)} of the other tally, by their "
+                "labels, metadata and positions, and would count twice. Count disjoint sets of "
+                "probes, such as scores.select(probes=...); if these are different probes of "
+                'several sites, name the site of each: be.tally(..., site="A")'
+            )
+        return CountedProbes(np.concatenate([self.probes, other.probes]), self.gallery, self.key)
+
+
+def _templates(
+    codes: np.ndarray,
+    labels: np.ndarray,
+    meta: Mapping[str, np.ndarray],
+    ids: np.ndarray,
+    key: DigestKey,
+) -> np.ndarray:
+    """Return a digest for each template."""
+    found = _of_codes(codes, labels, "label", key)
+    for name in sorted(meta):
+        found = _mixed(found, _column(meta[name], f"metadata {name}", key))
+    return _mixed(found, ids.astype(np.uint64))
+
+
+def _pairs(scores: PairScores, key: DigestKey) -> np.ndarray:
+    """Return a digest for each pair."""
+    found = scores.genuine.astype(np.uint64)
+    if scores.pair_subjects is not None:
+        for column, side in zip(scores.pair_subjects.T, ("first", "second"), strict=True):
+            found = _mixed(found, _column(column, side, key))
+    for ids in scores.pair_ids.T:
+        found = _mixed(found, ids.astype(np.uint64))
+    return found
+
+
+def _column(column: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
+    """Return the digest of each value of a column."""
+    if column.dtype.kind == "O":  # of several types, which need not have an order
+        numbers: dict[str, int] = {}
+        texts = [repr(plain(x)) for x in column.tolist()]
+        codes = np.array([numbers.setdefault(x, len(numbers)) for x in texts], dtype=np.int64)
+        digests = [key.digest(what, text) for text in numbers]
+        return np.array(digests, dtype=np.uint64)[codes]
+    values, codes = np.unique(column, return_inverse=True)
+    return _of_codes(codes.reshape(-1), values, what, key)
+
+
+def _of_codes(codes: np.ndarray, values: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
+    """Return the digest of ``values[code]`` for each code."""
+    present, places = np.unique(codes, return_inverse=True)
+    texts = map(repr, values[present].tolist())
+    digests = np.array([key.digest(what, text) for text in texts], dtype=np.uint64)
+    return digests[places.reshape(-1)]
+
+
+def _mixed(digests: np.ndarray, more: np.ndarray | int) -> np.ndarray:
+    """Return digests with another value taken in: the finaliser of SplitMix64 of their sum.
+
+    For any one digest it maps different values to different digests.
+    """
+    with np.errstate(over="ignore"):
+        z = digests * np.uint64(0x9E3779B97F4A7C15) + np.asarray(more, dtype=np.uint64)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
