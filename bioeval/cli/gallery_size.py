@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import renamed
-from bioeval.cli.arguments import Numbers, Thresholds, Whole, WholeNumbers
+from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, Thresholds
 from bioeval.cli.options import (
     Command,
     Output,
@@ -28,7 +28,7 @@ RANKS = (1, 5, 10)
 
 @click.command("gallery-size", cls=Command)
 @click.argument("data")
-@click.option("--sizes", type=WholeNumbers(), help="Subjects in the gallery.  [a dozen, up to all]")
+@click.option("--sizes", type=WHOLE_NUMBERS, help="Subjects in the gallery.  [a dozen, up to all]")
 @click.option(
     "--thresholds",
     type=Thresholds(),
@@ -39,24 +39,25 @@ RANKS = (1, 5, 10)
     "--ties",
     type=click.Choice(["pessimistic", "optimistic", "stable", "expected"]),
     default="pessimistic",
-    show_default=True,
     help="Rank of a mate among subjects at exactly its distance.",
 )
 @click.option(
     "--impostors",
     type=click.Choice(["auto", "unenrolled", "leave-subject-out", "both"]),
     default="auto",
-    show_default=True,
     help="Which probes make non-mated searches.",
 )
 @click.option(
-    "--sampling", type=Whole(1), metavar="R", help="Also draw R galleries of each size, to plot."
+    "--sampling",
+    type=click.IntRange(1),
+    metavar="R",
+    help="Also draw R galleries of each size, to plot.",
 )
-@click.option("--seed", "random_state", type=Whole(0), help="Seed of the sampling.")
+@click.option("--seed", "random_state", type=click.IntRange(0), help="Seed of the sampling.")
 @click.option(
     "--unenrolled",
     "unenrolled_shares",
-    type=Numbers(),
+    type=NUMBERS,
     help="Proportions of unenrolled probes, as 0.1,0.5.",
 )
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")

@@ -118,7 +118,11 @@ Examples:
     help=HELP,
     cls=LazyGroup,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
     epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, "
     "130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).",
 )

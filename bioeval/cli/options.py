@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import BioevalError, Naming
-from bioeval.cli.arguments import Metadata, Numbers, Whole
+from bioeval.cli.arguments import METADATA, NUMBERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -134,7 +134,7 @@ reading_options = _group(
     click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine."),
     click.option(
         "--meta",
-        type=Metadata(),
+        type=METADATA,
         multiple=True,
         metavar="NAME=KEY",
         help="Metadata, as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; repeatable.",
@@ -196,7 +196,7 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
 far_option = click.option(
     "--far",
     "far_targets",
-    type=Numbers(),
+    type=NUMBERS,
     multiple=True,
     callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
     help="FAR at which to report FRR and DIR, as 0.001; repeatable.",
@@ -206,11 +206,12 @@ templates_option = click.option(
     "--templates",
     type=click.Choice(["single", "multi"]),
     default="single",
-    show_default=True,
     help="Whether each template makes an attempt of verification, or each subject.",
 )
 
-ranks_option = click.option("--max-rank", type=Whole(1), metavar="K", help="Number of ranks.")
+ranks_option = click.option(
+    "--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks."
+)
 
 #: Options of a confidence interval.
 interval_options = _group(
@@ -219,24 +220,21 @@ interval_options = _group(
         type=float,
         metavar="C",
         default=0.95,
-        show_default=True,
         help="Confidence of an interval, both sides together.",
     ),
     click.option(
         "--replicates",
-        type=Whole(100),
+        type=click.IntRange(100),
         metavar="N",
         default=2000,
-        show_default=True,
         help="Number of bootstrap replicates, which resample subjects.",
     ),
     click.option(
         "--seed",
         "random_state",
-        type=Whole(0),
+        type=click.IntRange(0),
         metavar="N",
         default=0,
-        show_default=True,
         help="Seed of what is random.",
     ),
 )
