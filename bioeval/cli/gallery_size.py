@@ -53,7 +53,9 @@ RANKS = (1, 5, 10)
     metavar="R",
     help="Also draw R galleries of each size, to plot.",
 )
-@click.option("--seed", "random_state", type=click.IntRange(0), help="Seed of the sampling.")
+@click.option(
+    "--seed", "random_state", type=click.IntRange(0), metavar="N", help="Seed of the sampling."
+)
 @click.option(
     "--unenrolled",
     "unenrolled_shares",

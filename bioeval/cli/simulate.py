@@ -52,6 +52,7 @@ from bioeval.cli.options import Command, json_option
     "--seed",
     "random_state",
     type=click.IntRange(0),
+    metavar="N",
     default=0,
     help="The same seed, the same scores.",
 )

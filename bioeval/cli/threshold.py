@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 @click.argument("data")
 @click.option("--target", default="far=0.001", metavar="TARGET", help="How to choose it.")
 @click.option(
-    "--folds", type=click.IntRange(2), help="Folds of subjects.  [10, or those of the pairs]"
+    "--folds",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Folds of subjects.  [10, or those of the pairs]",
 )
-@click.option("--repeats", type=click.IntRange(1), help="How often to draw the folds.  [20]")
+@click.option(
+    "--repeats", type=click.IntRange(1), metavar="N", help="How often to draw the folds.  [20]"
+)
 @templates_option
 @click.option("--fusion", default="min", help="How a subject's templates are fused.")
 @interval_options

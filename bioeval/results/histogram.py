@@ -18,19 +18,12 @@ LEAST_BINS, MOST_BINS = 8, 120
 class Histogram:
     """The scores of one class.
 
-    Attributes
-    ----------
-    edges : ndarray, shape (b + 1,)
-        In the user's units, increasing.
-    counts : int64 ndarray, shape (b,)
-        Scores in each bin. A bin of distances includes its upper edge, of similarities its lower.
-    total : int
-        All scores of the class, infinite ones (without a bin) included.
+    A bin of distances includes its upper edge, of similarities its lower.
     """
 
-    edges: np.ndarray
-    counts: np.ndarray
-    total: int
+    edges: np.ndarray  # (b + 1,): in the user's units, increasing
+    counts: np.ndarray  # int64 (b,): scores in each bin
+    total: int  # all scores of the class, with those that have no bin
 
     @property
     def density(self) -> np.ndarray:
@@ -46,18 +39,11 @@ class Histogram:
 
 @dataclass(frozen=True)
 class ScoreHistograms:
-    """The scores of both classes of one system.
-
-    Attributes
-    ----------
-    genuine, impostor : Histogram
-    about : Dataset
-        Attempts of both classes; its attributes are the provenance of the scores.
-    """
+    """The scores of both classes of one system."""
 
     genuine: Histogram
     impostor: Histogram
-    about: xr.Dataset
+    about: xr.Dataset  # attempts of both classes; its attributes are the provenance of the scores
 
 
 def score_histograms(tally: VerificationTally) -> ScoreHistograms:

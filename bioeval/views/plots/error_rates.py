@@ -101,7 +101,7 @@ class ErrorRatesDisplay(CurvesDisplay):
             if len(self.systems) > MOST_NAMED:
                 continue
             # The colour already names one of several systems.
-            where = "" if several else f" at {look.number(threshold)}"
+            where = "" if several else f" at {threshold:.4g}"
             x, y = np.array([threshold]), np.array([eer])
             marks.append(Labelled(f"EER {look.percent(eer)}{where}", colour, x, y))
             marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))

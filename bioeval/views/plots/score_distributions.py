@@ -112,7 +112,7 @@ class ScoreDistributionsDisplay:
             marks = {str(k): float(v) for k, v in thresholds.items()}
         else:
             given = [] if thresholds is None else np.atleast_1d(thresholds).tolist()
-            marks = {f"t = {look.number(float(t))}": float(t) for t in given}
+            marks = {f"t = {float(t):.4g}": float(t) for t in given}
         drawn = []
         for text, t in marks.items():
             if np.isfinite(t):
