@@ -31,16 +31,7 @@ DATA = (".npz", ".npy", ".csv", ".mat")
 
 
 class BrokenOutputError(Exception):
-    """A broken pipe. Not an OS error, of which click would make an exit code of its own.
-
-    Attributes
-    ----------
-    cause : BrokenPipeError
-    """
-
-    def __init__(self, cause: BrokenPipeError):
-        super().__init__(str(cause))
-        self.cause = cause
+    """A broken pipe. Not an OS error, of which click would make an exit code of its own."""
 
 
 @contextlib.contextmanager

@@ -272,21 +272,11 @@ def json_option(help: str) -> Callable[[F], F]:
 
 @dataclass(frozen=True)
 class Output:
-    """Where the results of a command go.
+    """Where the results of a command go."""
 
-    Attributes
-    ----------
-    folder : pathlib.Path or None
-        The folder of the files, which can be written to; None where none was named.
-    plots : bool
-        Whether plots are among the files.
-    as_json : bool
-        Whether a document is printed, in place of a table.
-    """
-
-    folder: Path | None
-    plots: bool
-    as_json: bool
+    folder: Path | None  # of the files; it can be written to
+    plots: bool  # whether plots are among the files
+    as_json: bool  # whether a document is printed, in place of a table
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:

@@ -127,7 +127,8 @@ class ScoreDistributionsDisplay:
             number = sum(h.unplaced for h in histograms.values())
             if number:
                 said.append(f"{number:,} {word}")
-        return [f"{' and '.join(said)} scores lie off the axis (infinite)"] if said else []
+        where = "infinite, or far from all others"
+        return [f"{' and '.join(said)} scores lie off the axis ({where})"] if said else []
 
 
 def _outline(
