@@ -105,7 +105,8 @@ class ErrorRatesDisplay(CurvesDisplay):
         (first, last), (low, high) = (min(xs), max(xs)), (min(ends), max(ends))
         low, high = max(first, 2 * low - high), min(last, 2 * high - low)
         self.ax_.set_xlim(low, high)
-        off = [f"down to {first:.4g}"] * (first < low) + [f"up to {last:.4g}"] * (last > high)
+        off = [f"down to {first:.4g}"] if first < low else []
+        off += [f"up to {last:.4g}"] if last > high else []
         return [f"off the axis: thresholds {' and '.join(off)}, where no rate changes by over 1 %"]
 
     def _eer(self, log: bool) -> list[Labelled]:
