@@ -75,7 +75,8 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except MemoryError:
         return _say("not enough memory", FAILED)
     except BrokenOutputError as error:
-        return _os_error(error.cause)
+        assert isinstance(error.__cause__, OSError)
+        return _os_error(error.__cause__)
 
 
 def _os_error(error: OSError) -> int:

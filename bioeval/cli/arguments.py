@@ -2,124 +2,67 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 
-class Numbers(click.ParamType):
-    """One number, or several, comma-separated."""
+class Typed(click.ParamType):
+    """A value that a function reads from text; it raises ValueError where it is not `expected`."""
 
-    name = "x"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...]:
-        """Return the numbers."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(float(word) for word in str(value).split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not a number, or several, comma-separated", param, ctx)
-
-
-class Whole(click.ParamType):
-    """A whole number that is not below the least."""
-
-    name = "n"
-
-    def __init__(self, least: int):
-        self.least = least
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """Return the number."""
-        try:
-            number = int(value)
-        except ValueError:
-            number = self.least - 1
-        if number < self.least:
-            self.fail(f"{value!r} is not a whole number from {self.least} up", param, ctx)
-        return number
-
-
-class Counts(click.ParamType):
-    """A whole number (5), a range from which to draw (2-8), or a list (3,5,4)."""
-
-    name = "n"
+    def __init__(self, name: str, read: Callable[[str], Any], expected: str):
+        self.name, self.read, self.expected = name, read, expected
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return an int, a tuple of two, or a list."""
-        text = str(value)
-        try:
-            if "," in text:
-                return [int(word) for word in text.split(",")]
-            if "-" in text.strip("-"):
-                low, high = text.split("-")
-                return int(low), int(high)
-            return int(text)
-        except ValueError:
-            self.fail(
-                f"{text!r} is not a whole number (5), a range (2-8) or a list (3,5,4)", param, ctx
-            )
-
-
-class Amount(click.ParamType):
-    """A whole number (5), or a fraction (0.2)."""
-
-    name = "n"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | float:
-        """Return an int or a float."""
-        for number in (int, float):
-            try:
-                return number(value)
-            except ValueError:
-                continue
-        self.fail(f"{value!r} is not a whole number (5) or a fraction (0.2)", param, ctx)
-
-
-class WholeNumbers(click.ParamType):
-    """Whole numbers, comma-separated."""
-
-    name = "n,n"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
-        """Return the numbers."""
-        try:
-            return [int(word) for word in str(value).split(",")]
-        except ValueError:
-            self.fail(f"{value!r} is not comma-separated whole numbers (10,100)", param, ctx)
-
-
-class Frames(click.ParamType):
-    """A number of frames, for all or for one sequence."""
-
-    name = "n"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, int]:
-        """Return the sequence, empty for all, and the number."""
-        if isinstance(value, tuple):
+        """Return the value."""
+        if not isinstance(value, str):
             return value
-        name, _, number = str(value).rpartition("=")
-        if not re.fullmatch("[0-9]{1,18}", number) or int(number) < 1:
-            self.fail(f"{value!r}; expected a whole number from 1 up, or NAME=N", param, ctx)
-        return name, int(number)
+        try:
+            return self.read(value)
+        except ValueError:
+            self.fail(f"{value!r}; expected {self.expected}", param, ctx)
 
 
-class Metadata(click.ParamType):
-    """The name of a metadata column and the array that holds it, as NAME=KEY."""
+def _counts(text: str) -> int | tuple[int, int] | list[int]:
+    if "," in text:
+        return [int(word) for word in text.split(",")]
+    if "-" in text.strip("-"):
+        low, high = text.split("-")
+        return int(low), int(high)
+    return int(text)
 
-    name = "name=key"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
-        """Return the name and the key."""
-        if isinstance(value, tuple):
-            return value
-        name, equals, key = str(value).partition("=")
-        if not (name and equals and key):
-            self.fail(f"{value!r}; expected name=KEY", param, ctx)
-        return name, key
+def _frames(text: str) -> tuple[str, int]:
+    """Return the sequence, empty for all, and the number."""
+    name, _, number = text.rpartition("=")
+    if not (number.isascii() and number.isdecimal() and len(number) <= 18 and int(number)):
+        raise ValueError
+    return name, int(number)
+
+
+def _metadata(text: str) -> tuple[str, str]:
+    name, _, key = text.partition("=")
+    if not (name and key):
+        raise ValueError
+    return name, key
+
+
+NUMBERS = Typed(
+    "x", lambda text: tuple(map(float, text.split(","))), "a number, or several, comma-separated"
+)
+WHOLE_NUMBERS = Typed(
+    "n,n", lambda text: [int(word) for word in text.split(",")],
+    "comma-separated whole numbers (10,100)",
+)  # fmt: skip
+COUNTS = Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
+AMOUNT = Typed(
+    "n", lambda text: float(text) if set(text) & set(".eEn") else int(text),
+    "a whole number (5) or a fraction (0.2)",
+)  # fmt: skip
+FRAMES = Typed("n", _frames, "a whole number from 1 up, or NAME=N")
+METADATA = Typed("name=key", _metadata, "name=KEY")
 
 
 class Thresholds(click.ParamType):

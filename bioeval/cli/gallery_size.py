@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base.errors import renamed
-from bioeval.cli.arguments import Numbers, Thresholds, Whole, WholeNumbers
+from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, Thresholds
 from bioeval.cli.options import (
     Command,
     Output,
@@ -29,7 +30,7 @@ RANKS = (1, 5, 10)
 
 @click.command("gallery-size", cls=Command)
 @click.argument("data")
-@click.option("--sizes", type=WholeNumbers(), help="Subjects in the gallery.  [a dozen, up to all]")
+@click.option("--sizes", type=WHOLE_NUMBERS, help="Subjects in the gallery.  [a dozen, up to all]")
 @click.option(
     "--thresholds",
     type=Thresholds(),
@@ -40,24 +41,27 @@ RANKS = (1, 5, 10)
     "--ties",
     type=click.Choice(["pessimistic", "optimistic", "stable", "expected"]),
     default="pessimistic",
-    show_default=True,
     help="Rank of a mate among subjects at exactly its distance.",
 )
 @click.option(
     "--impostors",
     type=click.Choice(["auto", "unenrolled", "leave-subject-out", "both"]),
     default="auto",
-    show_default=True,
     help="Which probes make non-mated searches.",
 )
 @click.option(
-    "--sampling", type=Whole(1), metavar="R", help="Also draw R galleries of each size, to plot."
+    "--sampling",
+    type=click.IntRange(1),
+    metavar="R",
+    help="Also draw R galleries of each size, to plot.",
 )
-@click.option("--seed", "random_state", type=Whole(0), help="Seed of the sampling.")
+@click.option(
+    "--seed", "random_state", type=click.IntRange(0), metavar="N", help="Seed of the sampling."
+)
 @click.option(
     "--unenrolled",
     "unenrolled_shares",
-    type=Numbers(),
+    type=NUMBERS,
     help="Proportions of unenrolled probes, as 0.1,0.5.",
 )
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
@@ -100,25 +104,23 @@ def _shown_ranks(ds: xr.Dataset) -> list[int]:
 
 def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
     """Return everything but the long curves as plain values; rates are fractions."""
-    rows = []
-    for i, size in enumerate(ds["gallery_size"].values.tolist()):
-        one = ds.isel(gallery_size=i)
-        rows.append(
-            {
-                "gallery_size": size,
-                "extrapolated": bool(one["extrapolated"]),
-                "far_extrapolated": bool(one["far_extrapolated"]),
-                "cms": {str(k): float(one["cms"].sel(rank=k)) for k in _shown_ranks(ds)},
-                "least_error": [
-                    {
-                        "unenrolled_share": float(share),
-                        "error_share": float(one["least_error_share"][u]),
-                        "threshold": float(one["least_error_threshold"][u]),
-                    }
-                    for u, share in enumerate(ds["unenrolled_share"].values)
-                ],
-            }
-        )
+    rows = [
+        {
+            "gallery_size": int(one["gallery_size"]),
+            "extrapolated": bool(one["extrapolated"]),
+            "far_extrapolated": bool(one["far_extrapolated"]),
+            "cms": {str(k): float(one["cms"].sel(rank=k)) for k in _shown_ranks(ds)},
+            "least_error": [
+                {
+                    "unenrolled_share": float(share),
+                    "error_share": float(one["least_error_share"][u]),
+                    "threshold": float(one["least_error_threshold"][u]),
+                }
+                for u, share in enumerate(ds["unenrolled_share"].values)
+            ],
+        }
+        for one in (ds.isel(gallery_size=i) for i in range(ds.sizes["gallery_size"]))
+    ]
     found: dict[str, Any] = {"file": file}
     found |= {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
     found |= {name: int(ds[name]) for name in ("genuine_attempts", "impostor_attempts")}
@@ -147,7 +149,6 @@ def _percent(rate: float, sign: str = "") -> str:
 
 def _text(ds: xr.Dataset) -> str:
     """Return the tables: CMS of a few ranks, and the least error of open set, a line a size."""
-    import functools
     import textwrap
 
     ranks = _shown_ranks(ds)
@@ -159,10 +160,7 @@ def _text(ds: xr.Dataset) -> str:
         "",
         "subjects" + "".join(f"rank {rank}".rjust(12) for rank in ranks),
     ]
-    for i, size in enumerate(ds["gallery_size"].values.tolist()):
-        cells = [_percent(float(ds["cms"][i].sel(rank=rank))) for rank in ranks]
-        mark = "  extrapolated" if ds["extrapolated"][i] else ""
-        lines.append(f"{size:>8,}" + "".join(cell.rjust(12) for cell in cells) + mark)
+    lines += _lines(ds, ds["cms"].sel(rank=ranks), ds["extrapolated"].values)
     shares = ds["unenrolled_share"].values.tolist()
     lines += [
         "",
@@ -171,11 +169,8 @@ def _text(ds: xr.Dataset) -> str:
         "",
         "subjects" + "".join(f"{100 * share:g} %".rjust(12) for share in shares),
     ]
-    for i, size in enumerate(ds["gallery_size"].values.tolist()):
-        cells = [_percent(x) for x in ds["least_error_share"][:, i].values.tolist()]
-        beyond = ds["extrapolated"][i] or ds["far_extrapolated"][i]
-        mark = "  extrapolated" if beyond else ""
-        lines.append(f"{size:>8,}" + "".join(cell.rjust(12) for cell in cells) + mark)
+    beyond = ds["extrapolated"].values | ds["far_extrapolated"].values
+    lines += _lines(ds, ds["least_error_share"].transpose("gallery_size", ...), beyond)
     if ds.sizes.get("validation_size", 0):
         lines += [
             "",
@@ -185,13 +180,22 @@ def _text(ds: xr.Dataset) -> str:
         for i, size in enumerate(ds["validation_size"].values.tolist()):
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
             lines.append(f"  from {size:,}: CMS {_percent(cms, '+')}, FAR {_percent(far, '+')}")
-    warnings = _warnings(ds)
-    if warnings:
-        wrap = functools.partial(
-            textwrap.wrap, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-        )
-        lines += ["", "Warnings", *(part for line in warnings for part in wrap(line, 100))]
+    wrapper = textwrap.TextWrapper(
+        100, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    if warnings := _warnings(ds):
+        lines += ["", "Warnings"]
+    for warning in warnings:
+        lines += wrapper.wrap(warning)
     return "\n".join(lines) + "\n"
+
+
+def _lines(ds: xr.Dataset, rates: xr.DataArray, beyond: Iterable[int]) -> Iterator[str]:
+    """Return a line for each gallery size, marked where it is extrapolated."""
+    rows = zip(ds["gallery_size"].values.tolist(), rates.values.tolist(), beyond, strict=True)
+    for size, row, mark in rows:
+        cells = "".join(_percent(rate).rjust(12) for rate in row)
+        yield f"{size:>8,}{cells}{'  extrapolated' if mark else ''}"
 
 
 def _fill(ds: xr.Dataset, part: Path, plots: bool) -> None:

@@ -31,16 +31,7 @@ DATA = (".npz", ".npy", ".csv", ".mat")
 
 
 class BrokenOutputError(Exception):
-    """A broken pipe. Not an OS error, of which click would make an exit code of its own.
-
-    Attributes
-    ----------
-    cause : BrokenPipeError
-    """
-
-    def __init__(self, cause: BrokenPipeError):
-        super().__init__(str(cause))
-        self.cause = cause
+    """A broken pipe. Not an OS error, of which click would make an exit code of its own."""
 
 
 @contextlib.contextmanager
@@ -118,7 +109,11 @@ Examples:
     help=HELP,
     cls=LazyGroup,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
     epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, "
     "130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).",
 )

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError
-from bioeval.cli.arguments import Metadata, Numbers, Whole
+from bioeval.cli.arguments import METADATA, NUMBERS
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -137,7 +137,7 @@ reading_options = _group(
     click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine."),
     click.option(
         "--meta",
-        type=Metadata(),
+        type=METADATA,
         multiple=True,
         metavar="NAME=KEY",
         help="Metadata, as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; repeatable.",
@@ -199,7 +199,7 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
 far_option = click.option(
     "--far",
     "far_targets",
-    type=Numbers(),
+    type=NUMBERS,
     multiple=True,
     callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
     help="FAR at which to report FRR and DIR, as 0.001; repeatable.",
@@ -209,11 +209,12 @@ templates_option = click.option(
     "--templates",
     type=click.Choice(["single", "multi"]),
     default="single",
-    show_default=True,
     help="Whether each template makes an attempt of verification, or each subject.",
 )
 
-ranks_option = click.option("--max-rank", type=Whole(1), metavar="K", help="Number of ranks.")
+ranks_option = click.option(
+    "--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks."
+)
 
 #: Options of a confidence interval.
 interval_options = _group(
@@ -222,24 +223,21 @@ interval_options = _group(
         type=float,
         metavar="C",
         default=0.95,
-        show_default=True,
         help="Confidence of an interval, both sides together.",
     ),
     click.option(
         "--replicates",
-        type=Whole(100),
+        type=click.IntRange(100),
         metavar="N",
         default=2000,
-        show_default=True,
         help="Number of bootstrap replicates, which resample subjects.",
     ),
     click.option(
         "--seed",
         "random_state",
-        type=Whole(0),
+        type=click.IntRange(0),
         metavar="N",
         default=0,
-        show_default=True,
         help="Seed of what is random.",
     ),
 )
@@ -277,21 +275,11 @@ def json_option(help: str) -> Callable[[F], F]:
 
 @dataclass(frozen=True)
 class Output:
-    """Where the results of a command go.
+    """Where the results of a command go."""
 
-    Attributes
-    ----------
-    folder : pathlib.Path or None
-        The folder of the files, which can be written to; None where none was named.
-    plots : bool
-        Whether plots are among the files.
-    as_json : bool
-        Whether a document is printed, in place of a table.
-    """
-
-    folder: Path | None
-    plots: bool
-    as_json: bool
+    folder: Path | None  # of the files; it can be written to
+    plots: bool  # whether plots are among the files
+    as_json: bool  # whether a document is printed, in place of a table
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:

@@ -26,7 +26,7 @@ def command(card: str | None, check: bool, as_json: bool) -> None:
       bioeval protocols course-all-vs-all
       bioeval protocols my-protocol.toml --check
     """
-    from bioeval.cli.console import put, show_json, terminal_width
+    from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
     from bioeval.protocol.shipping import unmet_rules
 
@@ -40,18 +40,11 @@ def command(card: str | None, check: bool, as_json: bool) -> None:
             for rule in unmet_rules(one):
                 put(f"  to ship it with bioeval: {rule}\n")
     elif card is None:
-        _list(cards)
+        show(_Cards(cards))
     else:
         # Lines longer than usual would be hard to read, however wide the terminal.
         width = min(terminal_width(), 92)
         put(explain(cards[0], max(width, _LEAST_WIDTH)).rstrip("\n") + "\n")
-
-
-def _list(cards: list[Any]) -> None:
-    """Print a table of the cards."""
-    from bioeval.cli.console import show
-
-    show(_Cards(cards))
 
 
 class _Cards:

@@ -28,7 +28,6 @@ from bioeval.cli.options import (
 @click.option(
     "--protocol",
     default="auto",
-    show_default=True,
     metavar="CARD",
     help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
 )

@@ -55,36 +55,21 @@ _ELSEWHERE = (*_SHARED, "warnings", "bioeval_version", "report_ranks")
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")
 
-
 #: Those of an evaluation in folds.
 _SHARED_OF_FOLDS = ("system", "layout", "kind", "nan_policy", "fingerprint", "origin", "protocol")
 
 
 class Evaluation:
-    """The results of an evaluation, as a table, as a document and as files.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-    scores : Scores
-        What was evaluated.
-    protocol : str
-    file : str
-        What was read.
-    per_query : bool
-        Whether the queries of a re-identification are listed.
-    naming : callable
-        Writes arguments in warnings as options.
-    """
+    """The results of an evaluation, as a table, as a document and as files."""
 
     def __init__(
         self,
         tree: xr.DataTree,
         scores: Scores,
         protocol: str,
-        file: str,
-        per_query: bool,
-        naming: Naming,
+        file: str,  # what was read
+        per_query: bool,  # whether the queries of a re-identification are listed
+        naming: Naming,  # writes arguments in warnings as options
     ):
         self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
         self.datasets = dict(datasets(tree))
@@ -161,27 +146,11 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = _along(dataset, str(dim))
-    if "cms" in dataset:
+    names = ("cms", "cms_count", "cms_low", "cms_high", "cmc", "cmc_count")
+    if "cms" in dataset or "cmc" in dataset:
+        shown = [name for name in names if name in dataset]
         document["ranks"] = [
-            {
-                "rank": rank,
-                "cms": dataset["cms"].sel(rank=rank).item(),
-                "cms_count": dataset["cms_count"].sel(rank=rank).item(),
-                **{
-                    name: dataset[name].sel(rank=rank).item()
-                    for name in ("cms_low", "cms_high")
-                    if name in dataset
-                },
-            }
-            for rank in ranks
-        ]
-    if "cmc" in dataset:
-        document["ranks"] = [
-            {
-                "rank": rank,
-                "cmc": dataset["cmc"].sel(rank=rank).item(),
-                "cmc_count": dataset["cmc_count"].sel(rank=rank).item(),
-            }
+            {"rank": rank, **{name: dataset[name].sel(rank=rank).item() for name in shown}}
             for rank in ranks
         ]
     if dataset.sizes.get("threshold", 0):

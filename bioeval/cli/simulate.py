@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import Amount, Counts, Numbers, Whole
+from bioeval.cli.arguments import AMOUNT, COUNTS, NUMBERS
 from bioeval.cli.options import Command, json_option
 
 if TYPE_CHECKING:
@@ -28,12 +28,11 @@ def _require_room(out: str, scores: Scores) -> None:
 
 
 @click.command("simulate", cls=Command)
-@click.option("--subjects", type=int, default=100, show_default=True, help="Enrolled subjects.")
+@click.option("--subjects", type=int, default=100, help="Enrolled subjects.")
 @click.option(
     "--templates",
-    type=Counts(),
+    type=COUNTS,
     default="10",
-    show_default=True,
     help="Templates of each: 5, a range to draw from (2-8), or a list (3,5,4).",
 )
 @click.option("--out", required=True, metavar="FILE", help="File to write: .npz, or .npy.")
@@ -41,27 +40,24 @@ def _require_room(out: str, scores: Scores) -> None:
     "--model",
     type=click.Choice(["gaussian-embeddings", "gaussian-scores"]),
     default="gaussian-embeddings",
-    show_default=True,
     help="Embeddings that are compared, or scores drawn one by one.",
 )
 @click.option(
     "--layout",
     type=click.Choice(["all-against-all", "probe-against-gallery"]),
     default="all-against-all",
-    show_default=True,
 )
-@click.option("--probes", type=Counts(), help="Probes of each subject (probe-against-gallery).")
+@click.option("--probes", type=COUNTS, help="Probes of each subject (probe-against-gallery).")
 @click.option(
     "--unenrolled",
-    type=Amount(),
+    type=AMOUNT,
     default=0,
-    show_default=True,
     help="Unenrolled subjects, who only probe: their number, or a fraction of the subjects.",
 )
 @click.option("--kind", type=click.Choice(["distance", "similarity"]), default="distance")
 @click.option("--dimensions", type=int, help="Dimensions of the embeddings.  [16]")
 @click.option("--between", type=float, help="SD of the subjects' centres.  [1]")
-@click.option("--within", type=Numbers(), help="SD of a subject's templates.  [0.6]")
+@click.option("--within", type=NUMBERS, help="SD of a subject's templates.  [0.6]")
 @click.option("--metric", metavar="M", help="cosine, l2, l1, linf or bhattacharyya.  [l2]")
 @click.option("--sessions", type=int, help="Sessions in which every subject was captured.")
 @click.option("--session-sd", type=float, help="SD of the offsets of sessions.  [0.3]")
@@ -72,9 +68,9 @@ def _require_room(out: str, scores: Scores) -> None:
 @click.option(
     "--seed",
     "random_state",
-    type=Whole(0),
+    type=click.IntRange(0),
+    metavar="N",
     default=0,
-    show_default=True,
     help="The same seed, the same scores.",
 )
 @json_option("Describe what was written as JSON.")

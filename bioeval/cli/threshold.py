@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Whole
 from bioeval.cli.options import (
     Command,
     Output,
@@ -25,15 +24,18 @@ if TYPE_CHECKING:
 
 @click.command("threshold", cls=Command)
 @click.argument("data")
+@click.option("--target", default="far=0.001", metavar="TARGET", help="How to choose it.")
 @click.option(
-    "--target", default="far=0.001", show_default=True, metavar="TARGET", help="How to choose it."
+    "--folds",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Folds of subjects.  [10, or those of the pairs]",
 )
-@click.option("--folds", type=Whole(2), help="Folds of subjects.  [10, or those of the pairs]")
-@click.option("--repeats", type=Whole(1), help="How often to draw the folds.  [20]")
+@click.option(
+    "--repeats", type=click.IntRange(1), metavar="N", help="How often to draw the folds.  [20]"
+)
 @templates_option
-@click.option(
-    "--fusion", default="min", show_default=True, help="How a subject's templates are fused."
-)
+@click.option("--fusion", default="min", help="How a subject's templates are fused.")
 @interval_options
 @output_options("results.nc, summary.json, table.txt and a plot")
 @reading_options

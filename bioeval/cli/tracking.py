@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Frames
+from bioeval.cli.arguments import FRAMES
 from bioeval.cli.options import Command, Output, output_options
 
 if TYPE_CHECKING:
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 @click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("result")
-@click.option(
-    "--iou", type=float, default=0.5, show_default=True, help="Smallest overlap of a match."
-)
+@click.option("--iou", type=float, default=0.5, help="Smallest overlap of a match.")
 @click.option(
     "--frames",
-    type=Frames(),
+    type=FRAMES,
     multiple=True,
     metavar="N|NAME=N",
     help="Length of the sequence, or of the sequence (or camera) NAME; repeatable.  [what "
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     "--pairing",
     type=click.Choice(["last-known", "previous-frame"]),
     default="last-known",
-    show_default=True,
     help="Which pairings are kept: each target's last (py-motmetrics), or those of the frame "
     "before (TrackEval).",
 )
@@ -41,14 +38,12 @@ if TYPE_CHECKING:
     "--mostly-tracked",
     type=click.Choice(["at-least", "more-than"]),
     default="at-least",
-    show_default=True,
     help="Whether exactly 80 % is mostly tracked.",
 )
 @click.option(
     "--ignored",
     type=click.Choice(["motchallenge", "mot20", "remove", "count"]),
     default="motchallenge",
-    show_default=True,
     help="Results on ground truth to be ignored: removed on distractors, all removed, or all "
     "counted.",
 )
@@ -56,20 +51,17 @@ if TYPE_CHECKING:
     "--duplicates",
     type=click.Choice(["raise", "accept"]),
     default="raise",
-    show_default=True,
     help="What an id is that the result has twice in a frame: an error, or two boxes.",
 )
 @click.option(
     "--parts",
     type=click.Choice(["sequences", "cameras"]),
     default="sequences",
-    show_default=True,
     help="What the files of a folder are.",
 )
 @click.option(
     "--columns",
     default="motchallenge",
-    show_default=True,
     metavar="NAMES",
     help="motchallenge; cityflow (camera,id,frame,left,top,width,height); or the columns in order.",
 )

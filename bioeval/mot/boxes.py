@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,36 +33,42 @@ LAST_FRAME = 10**9
 _LARGEST_BOX = 1e100
 
 
+def _whole(low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: (low <= x) & (x <= high) & (x == np.floor(x))
+
+
+def _pixels(x: np.ndarray) -> np.ndarray:
+    return np.abs(x) <= _LARGEST_BOX
+
+
+_SIDE = "expected a finite number of pixels"
+
+# Which values a column can have, and how that is said.
+_RULES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
+    "frame": (_whole(1, LAST_FRAME), f"expected a whole number from 1 to {LAST_FRAME:,}"),
+    "id": (_whole(0, _LARGEST_ID), f"expected a whole number from 0 to {_LARGEST_ID:,}"),
+    "class": (_whole(-_LARGEST_ID, _LARGEST_ID), "expected a whole number"),
+    "flag": (np.isfinite, "expected a number, 0 for a row to ignore"),
+    "left": (_pixels, _SIDE),
+    "top": (_pixels, _SIDE),
+    "width": (lambda x: _pixels(x) & (x >= 0), _SIDE),
+    "height": (lambda x: _pixels(x) & (x >= 0), _SIDE),
+}
+
+
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one file, or of several of one scene.
+    """The rows of one file, or of several of one scene; arrays of shape (n,), boxes (n, 4)."""
 
-    Attributes
-    ----------
-    places : list of str
-        The files, or other sources.
-    place, line : int64 arrays, shape (n,)
-        The source of each row, and its line there (from 1).
-    camera : array of str, shape (n,)
-        Empty if there is one camera only.
-    frame, identity : int64 arrays, shape (n,)
-    box : float64 array, shape (n, 4)
-        Left, top, width, height.
-    flag : float64 array, shape (n,)
-        0 where a row of the ground truth is ignored.
-    category : int64 array, shape (n,)
-        The class, numbered as by MOTChallenge; -1 without one.
-    """
-
-    places: list[str]
-    place: np.ndarray
-    line: np.ndarray
-    camera: np.ndarray
-    frame: np.ndarray
-    identity: np.ndarray
-    box: np.ndarray
-    flag: np.ndarray
-    category: np.ndarray
+    places: list[str]  # the files, or other sources
+    place: np.ndarray  # int64: the source of each row
+    line: np.ndarray  # int64: its line there, from 1
+    camera: np.ndarray  # str: empty if there is one camera only
+    frame: np.ndarray  # int64
+    identity: np.ndarray  # int64
+    box: np.ndarray  # float64: left, top, width, height
+    flag: np.ndarray  # float64: 0 where a row of the ground truth is ignored
+    category: np.ndarray  # int64: the class, numbered as by MOTChallenge; -1 without one
     line_word: str = "line"
 
     def __len__(self) -> int:
@@ -127,42 +133,18 @@ def least_width(columns: tuple[str, ...]) -> int:
 
 def complaint(name: str, value: float) -> str:
     """Return the values expected in a column, or nothing if the value is one."""
-    if name == "frame":
-        if not (1 <= value <= LAST_FRAME and value == int(value)):
-            return f"expected a whole number from 1 to {LAST_FRAME:,}"
-    elif name == "id":
-        if not (0 <= value <= _LARGEST_ID and value == int(value)):
-            return f"expected a whole number from 0 to {_LARGEST_ID:,}"
-    elif name == "class":
-        if not (abs(value) <= _LARGEST_ID and value == int(value)):
-            return "expected a whole number"
-    elif name == "flag":
-        if not np.isfinite(value):
-            return "expected a number, 0 for a row to ignore"
-    elif not abs(value) <= _LARGEST_BOX:
-        return "expected a finite number of pixels"
-    elif name in ("width", "height") and value < 0:
+    valid, expected = _RULES[name]
+    if valid(np.array([value]))[0]:
+        return ""
+    if name in ("width", "height") and value < 0 and abs(value) <= _LARGEST_BOX:
         return "expected 0 pixels or more"
-    return ""
+    return expected
 
 
 def first_fault(numbers: dict[str, np.ndarray]) -> tuple[int, str] | None:
     """Return the first row with an invalid number, and the name of its column."""
-    faults = []
-    for name, values in numbers.items():
-        good = np.isfinite(values)
-        if name == "frame":
-            good &= (values >= 1) & (values <= LAST_FRAME) & (values == np.floor(values))
-        elif name == "id":
-            good &= (values >= 0) & (values <= _LARGEST_ID) & (values == np.floor(values))
-        elif name == "class":
-            good &= (np.abs(values) <= _LARGEST_ID) & (values == np.floor(values))
-        elif name != "flag":
-            good &= np.abs(values) <= _LARGEST_BOX
-            if name in ("width", "height"):
-                good &= values >= 0
-        if not good.all():
-            faults.append((int(np.argmin(good)), name))
+    good = {name: _RULES[name][0](values) for name, values in numbers.items()}
+    faults = ((int(np.argmin(mask)), name) for name, mask in good.items() if not mask.all())
     return min(faults, default=None)
 
 
@@ -229,19 +211,11 @@ def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
 def joined(parts: Sequence[Rows]) -> Rows:
     """Return the rows of several cameras as those of one scene."""
     offsets = np.cumsum([0, *(len(part.places) for part in parts)])
-
-    def together(name: str) -> np.ndarray:
-        return np.concatenate([getattr(part, name) for part in parts])
-
+    same = ("line", "camera", "frame", "identity", "box", "flag", "category")
     return Rows(
         places=[place for part in parts for place in part.places],
-        place=np.concatenate(
-            [part.place + offset for part, offset in zip(parts, offsets, strict=False)]
-        ),
-        **{
-            name: together(name)
-            for name in ("line", "camera", "frame", "identity", "box", "flag", "category")
-        },
+        place=np.concatenate([p.place + at for p, at in zip(parts, offsets, strict=False)]),
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in same},
         line_word=parts[0].line_word,
     )
 

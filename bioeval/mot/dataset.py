@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,11 @@ def tracking_dataset(
             variables[f"sequence_{name}"] = (("sequence",), column)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
     targets = [part.targets for part in measured]
-    coordinates["target"] = _add_targets(variables, scenes, targets, several)
+    coordinates["target"] = _named(scenes, [part.ids for part in targets], several)
+    variables |= {name: (("target",), x) for name, x in _targets(targets).items()}
     if timeline:
-        _add_segments(variables, scenes, [part.segments for part in measured], several)
+        segments = _segments(scenes, [part.segments for part in measured], several)
+        variables |= {name: (("spell",), x) for name, x in segments.items()}
     names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
     names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
@@ -79,54 +81,45 @@ def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray], several: bool) ->
     return np.array([f"{scene.name}/{i}" for scene, part in pairs for i in part], dtype=str)
 
 
-def _add_targets(
-    variables: dict[str, tuple[tuple[str, ...], Any]],
-    scenes: Sequence[Scene],
-    targets: Sequence[Targets],
-    several: bool,
-) -> np.ndarray:
-    """Add the table of targets, and return their names."""
-
-    def together(name: str) -> np.ndarray:
-        return np.concatenate([getattr(part, name) for part in targets])
-
-    present, covered = together("present"), together("covered")
-    table = {
-        "frames_present": present,
-        "frames_covered": covered,
-        "coverage": covered / present,
-        "target_switches": together("switches"),
-        "target_fragmentations": together("fragments"),
-        "state": np.array(STATES, dtype=str)[together("state")],
+def _targets(targets: Sequence[Targets]) -> dict[str, np.ndarray]:
+    """Return the columns of the table of targets."""
+    table = _together(targets)
+    return {
+        "frames_present": table["present"],
+        "frames_covered": table["covered"],
+        "coverage": table["covered"] / table["present"],
+        "target_switches": table["switches"],
+        "target_fragmentations": table["fragments"],
+        "state": np.array(STATES, dtype=str)[table["state"]],
     }
-    variables.update({name: (("target",), values) for name, values in table.items()})
-    return _named(scenes, [part.ids for part in targets], several)
 
 
-def _add_segments(
-    variables: dict[str, tuple[tuple[str, ...], Any]],
-    scenes: Sequence[Scene],
-    segments: Sequence[Segments],
-    several: bool,
-) -> None:
-    """Add the track segments of all targets."""
-
-    def together(name: str) -> np.ndarray:
-        return np.concatenate([getattr(part, name) for part in segments])
-
-    cameras = [
-        np.array(scene.cameras, dtype=str)[part.camera]
-        for scene, part in zip(scenes, segments, strict=True)
-    ]
-    table = {
+def _segments(
+    scenes: Sequence[Scene], segments: Sequence[Segments], several: bool
+) -> dict[str, np.ndarray]:
+    """Return the columns of the track segments of all targets."""
+    table = _together(segments)
+    columns = {
         "spell_target": _named(scenes, [part.target for part in segments], several),
-        "spell_identity": together("identity"),
-        "first_frame": together("first"),
-        "last_frame": together("last"),
+        "spell_identity": table["identity"],
+        "first_frame": table["first"],
+        "last_frame": table["last"],
     }
     if any(len(scene.cameras) > 1 for scene in scenes):
-        table["spell_camera"] = np.concatenate(cameras)
-    variables.update({name: (("spell",), values) for name, values in table.items()})
+        cameras = [
+            np.array(scene.cameras, dtype=str)[part.camera]
+            for scene, part in zip(scenes, segments, strict=True)
+        ]
+        columns["spell_camera"] = np.concatenate(cameras)
+    return columns
+
+
+def _together(parts: Sequence[Targets] | Sequence[Segments]) -> dict[str, np.ndarray]:
+    """Return the arrays of several sequences, one after the other."""
+    return {
+        one.name: np.concatenate([getattr(part, one.name) for part in parts])
+        for one in fields(parts[0])
+    }
 
 
 def _of_all(

@@ -21,16 +21,9 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class Pair:
-    """The ground truth and the result of a sequence.
+    """The ground truth and the result of a sequence, whose length, if given, is `frames`.
 
-    Attributes
-    ----------
-    name : str
-        The name of the sequence; empty for a single one without a name.
-    frames : int, dict of camera to int, or None
-        Its length, if given.
-    frames_from : str
-        The source of the length.
+    The name is empty for a single sequence without one.
     """
 
     name: str
@@ -234,13 +227,7 @@ def _some(names: list[str]) -> str:
 
 
 def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
-    """Return the length of each camera's recording, if given.
-
-    Raises
-    ------
-    DataError
-        If a row is beyond the last frame, or a camera's length is not given.
-    """
+    """Return the length of each camera's recording, if given; no row may be beyond it."""
     if pair.frames is None:
         return None
     if isinstance(pair.frames, dict):

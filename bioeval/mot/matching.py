@@ -32,21 +32,11 @@ _EVER = np.iinfo(np.int64).max // 4
 
 @dataclass(frozen=True)
 class Overlaps:
-    """Pairs of boxes that overlap enough.
+    """Pairs of boxes that overlap enough, in the order of the ground-truth boxes."""
 
-    Attributes
-    ----------
-    start : int64 array, shape (n + 1,)
-        Where the overlaps of each ground-truth box begin.
-    row : int64 array
-        The result box of each overlap.
-    iou : float64 array
-        Intersection over union.
-    """
-
-    start: np.ndarray
-    row: np.ndarray
-    iou: np.ndarray
+    start: np.ndarray  # int64 (n + 1,): where the overlaps of each ground-truth box begin
+    row: np.ndarray  # int64: the result box of each overlap
+    iou: np.ndarray  # float64: intersection over union
 
     @property
     def truth(self) -> np.ndarray:
@@ -85,25 +75,12 @@ def match(
     pairing: str,
     keep: bool = True,
 ) -> np.ndarray:
-    """Match the boxes of all frames.
+    """Return the result box of each ground-truth box, or -1.
 
-    Parameters
-    ----------
-    truth, result : Boxes
-    overlaps : Overlaps
-    serial : int64 array, shape (frames,)
-    pairing : {"last-known", "previous-frame"}
-        ``"last-known"``: a target's last pairing is kept, however long ago, where both are present
-        and overlap; then as many boxes as possible are matched, with the largest sum of overlaps.
-        ``"previous-frame"``: only pairings of the frame before are kept; then the sum of overlaps
-        is the largest.
-    keep : bool
-        Whether earlier pairings are kept at all.
-
-    Returns
-    -------
-    int64 array, shape (n,)
-        The result box of each ground-truth box, or -1.
+    Pairing ``"last-known"``: a target's last pairing is kept, however long ago, where both are
+    present and overlap; then as many boxes as possible are matched, with the largest sum of
+    overlaps. ``"previous-frame"``: only pairings of the frame before are kept; then the sum of
+    overlaps is the largest. Without `keep`, no earlier pairing is kept.
     """
     frames = len(serial)
     begin = truth.starts(frames)

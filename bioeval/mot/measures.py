@@ -21,24 +21,9 @@ _TRACKED, _LOST = (4, 5), (1, 5)
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of one sequence, or of several by addition.
+    """Counts of one sequence, or of several by addition; ``bioeval.base.variables`` says of what.
 
-    Attributes
-    ----------
-    frames, frames_with_rows : int
-    targets, identities : int
-        Number in the ground truth and in the result.
-    truth_boxes, result_boxes : int
-        Boxes evaluated.
-    tp, fn, fp : int
-        Ground-truth boxes matched and missed; unmatched result boxes.
-    idsw, fragmentations, resumptions : int
-    mt, pt, ml : int
-        Targets by their coverage.
-    idtp, idfn, idfp : int
-    ignored_truth_boxes, removed_result_boxes : int
-    overlap : float
-        Sum of IoU over the matches.
+    `overlap` is the sum of IoU over the matches.
     """
 
     frames: int = 0
@@ -72,16 +57,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Targets:
-    """Coverage and errors of each target; arrays of shape (targets,).
+    """Coverage and errors of each target; int64 arrays of shape (targets,).
 
-    Attributes
-    ----------
-    ids : int64
-    present, covered : int64
-        Frames in which it is present, and in which it is matched.
-    switches, fragments, resumptions : int64
-    state : int64
-        Index into `STATES`.
+    `present` and `covered` count frames; `state` is an index into `STATES`.
     """
 
     ids: np.ndarray
@@ -140,7 +118,7 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
         idfp=len(result) - idtp,
         ignored_truth_boxes=len(scene.truth) - len(truth),
         removed_result_boxes=len(scene.result) - len(result),
-        overlap=float(_iou_of(overlaps.start, overlaps.row, overlaps.iou, matched).sum()),
+        overlap=float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
     )
     return Measured(counts, targets, find_segments(scene, truth, result, matched))
 
@@ -157,11 +135,6 @@ def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:
     keep = np.ones(len(scene.result), dtype=bool)
     keep[matched[scene.distractor & (matched >= 0)]] = False
     return keep
-
-
-def _iou_of(start: np.ndarray, row: np.ndarray, iou: np.ndarray, matched: np.ndarray) -> np.ndarray:
-    """Return the overlaps of the matches."""
-    return iou[row == np.repeat(matched, np.diff(start))]
 
 
 def _targets(

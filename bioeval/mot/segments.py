@@ -14,16 +14,10 @@ MISSED = -1
 
 @dataclass(frozen=True)
 class Segments:
-    """Track segments; arrays of shape (segments,), target by target.
+    """Track segments; int64 arrays of shape (segments,), target by target.
 
-    Attributes
-    ----------
-    target, identity : int64
-        Ids; the identity is `MISSED` where the target is missed.
-    camera : int64
-        Index into the scene's cameras.
-    first, last : int64
-        First and last frame.
+    `target` and `identity` are ids, `camera` is an index into the scene's cameras, `first` and
+    `last` are frames.
     """
 
     target: np.ndarray

@@ -20,20 +20,11 @@ PEDESTRIAN = 1
 
 @dataclass(frozen=True)
 class Boxes:
-    """Boxes in the order of the frames, and of the identities in each.
+    """Boxes in the order of the frames, and of the identities in each."""
 
-    Attributes
-    ----------
-    code : int64 array, shape (n,)
-        Target or identity of each box.
-    frame : int64 array, shape (n,)
-        Index of the scene's frame.
-    box : float64 array, shape (n, 4)
-    """
-
-    code: np.ndarray
-    frame: np.ndarray
-    box: np.ndarray
+    code: np.ndarray  # int64 (n,): target or identity
+    frame: np.ndarray  # int64 (n,): index of the scene's frame
+    box: np.ndarray  # float64 (n, 4)
 
     def __len__(self) -> int:
         return len(self.code)
@@ -49,41 +40,19 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Scene:
-    """The boxes of one sequence.
-
-    Attributes
-    ----------
-    name : str
-    truth, result : Boxes
-        All boxes, ignored ones included.
-    target_ids, identity_ids : int64 arrays
-        The id of each code.
-    counted : bool array
-        Ground-truth boxes evaluated; the others are ignored.
-    distractor : bool array
-        Ground-truth boxes whose matches are removed.
-    camera, number : int64 arrays, shape (frames,)
-        Of the frames with rows, ordered by camera and frame: the index into `cameras`, and the
-        number of the frame.
-    cameras : list of str
-    frames : int
-        Number of frames, with and without rows.
-    frames_from : str
-    notes : list of str
-        Remarks on the data.
-    """
+    """The boxes of one sequence, ignored ones included, and remarks on the data (`notes`)."""
 
     name: str
     truth: Boxes
     result: Boxes
-    target_ids: np.ndarray
+    target_ids: np.ndarray  # int64: the id of each code
     identity_ids: np.ndarray
-    counted: np.ndarray
-    distractor: np.ndarray
-    camera: np.ndarray
-    number: np.ndarray
+    counted: np.ndarray  # bool: ground-truth boxes evaluated; the others are ignored
+    distractor: np.ndarray  # bool: ground-truth boxes whose matches are removed
+    camera: np.ndarray  # int64, of each frame with rows, in order: index into `cameras`
+    number: np.ndarray  # int64, of each frame with rows: its number
     cameras: list[str]
-    frames: int
+    frames: int  # with and without rows
     frames_from: str
     notes: list[str] = field(default_factory=list)
 
@@ -94,13 +63,7 @@ class Scene:
 
 
 def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
-    """Order the rows of a sequence and code its targets and identities.
-
-    Raises
-    ------
-    DataError
-        If an id occurs twice in a frame, or a row is beyond the last frame.
-    """
+    """Order the rows of a sequence and code its targets and identities."""
     truth, result = pair.truth, pair.result
     cameras = in_order([*truth.camera.tolist(), *result.camera.tolist()])
     lengths = frames_of(pair, cameras)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.words import counted
 from bioeval.views.tables import numbers
+from bioeval.views.tables.layout import grid, indented, plain_table, warned
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -82,7 +81,7 @@ class TrackingTable:
         )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from _named(self._about())
+        yield grid(self._about())
         for columns in (_RATES, _COUNTS):
             yield Text("")
             rows = [(name, self._along("sequence_", i)) for i, name in enumerate(self.sequences)]
@@ -96,12 +95,7 @@ class TrackingTable:
             yield from _table(_TARGETS, listed, options.max_width)
         yield Text("")
         yield Text(_LEGEND, style="dim")
-        warnings = str(self.dataset.attrs["warnings"]).splitlines()
-        if warnings:
-            yield Text("")
-            yield Text("Warnings", style="bold yellow")
-        for line in warnings:
-            yield Padding(Text(f"- {line}"), (0, 0, 0, 2))
+        yield from warned(str(self.dataset.attrs["warnings"]).splitlines())
 
     def _along(self, prefix: str, i: int) -> Callable[[str], Any]:
         """Return a function from a variable's name to its value at an index."""
@@ -127,15 +121,6 @@ class TrackingTable:
             yield "MT", "covered for more than 80 % of the frames"
 
 
-def _named(lines: Iterator[tuple[str, str]]) -> Iterator[Any]:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="dim")
-    grid.add_column(overflow="fold")
-    for name, text in lines:
-        grid.add_row(name, Text(text))
-    yield grid
-
-
 def _table(
     columns: tuple[tuple[str, str, str], ...],
     rows: list[tuple[str, Callable[[str], Any]]],
@@ -149,9 +134,13 @@ def _table(
     ]
     names = max((len(name) for name, _ in rows), default=0)
     if names + sum(widths) + _GAP * len(columns) > width:
-        yield from _stacked(columns, [name for name, _ in rows], cells, widths)
+        for (name, _), row in zip(rows, cells, strict=True):
+            if name:
+                yield Text(name, style="bold")
+            below = [cell.rjust(max(widths)) for cell in row]
+            yield indented(grid(zip((head for head, *_ in columns), below, strict=True)))
         return
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    table = plain_table(gap=_GAP)
     if names:
         table.add_column("", no_wrap=True)
     for (head, _, unit), wide in zip(columns, widths, strict=True):
@@ -164,24 +153,6 @@ def _table(
         bold = last_bold and i == len(rows) - 1
         table.add_row(*([Text(name)] if names else []), *texts, style="bold" if bold else "")
     yield table
-
-
-def _stacked(
-    columns: tuple[tuple[str, str, str], ...],
-    names: list[str],
-    cells: list[list[str]],
-    widths: list[int],
-) -> Iterator[Any]:
-    """Lay out the numbers of each row below its name."""
-    for name, row in zip(names, cells, strict=True):
-        if name:
-            yield Text(name, style="bold")
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(no_wrap=True, style="dim")
-        grid.add_column(no_wrap=True)
-        for (head, *_), cell in zip(columns, row, strict=True):
-            grid.add_row(head, Text(cell.rjust(max(widths))))
-        yield Padding(grid, (0, 0, 0, 2))
 
 
 def _cell(value: Any, unit: str) -> str:

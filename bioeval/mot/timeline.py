@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from bioeval.base.errors import DataError
@@ -13,7 +14,6 @@ from bioeval.views.plots import style as look
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-    from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
 # Largest number of targets with a name on the axis.
@@ -103,7 +103,9 @@ class TimelineDisplay:
                 [(a, y - thick), (b, y - thick), (b, y + thick), (a, y + thick)]
                 for (a, b), y in zip(spans.tolist(), self.row[shown].tolist(), strict=True)
             ]
-            self.bars_.append(_polygons(ax, corners, {"facecolor": colour, **style}))
+            bars = PolyCollection(corners, linewidth=0, **{"facecolor": colour, **style})
+            self.bars_.append(bars)
+            ax.add_collection(bars)
         if len(self.switches):
             x, y = self.switches.T
             ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=look.TEXT, linewidth=1.2, zorder=3)
@@ -192,15 +194,6 @@ def _turns(
             known.append(now)
         turn[i] = known.index(now)
     return turn, np.array(switches, dtype=np.float64).reshape(-1, 2)
-
-
-def _polygons(ax: Axes, corners: list[Any], style: dict[str, Any]) -> PolyCollection:
-    """Add bars without lines around them."""
-    from matplotlib.collections import PolyCollection
-
-    bars = PolyCollection(corners, linewidth=0, **style)
-    ax.add_collection(bars)
-    return bars
 
 
 def timeline(

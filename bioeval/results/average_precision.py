@@ -30,15 +30,10 @@ def mean_over(values: np.ndarray, found: np.ndarray, queries: int) -> float:
 def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
     """Return the average precision of each query; NaN where it has no match.
 
-    Parameters
-    ----------
-    lists : MatchLists
-    ties : {"pessimistic", "optimistic", "stable"}
-        Not used for ``"tied-once"``, which takes equal scores as one threshold.
-    form : {"sum", "trapezoid", "tied-once"}
-        With ``P(k)`` the precision at rank ``k``: the mean of ``P`` at the matches; the mean of
-        ``(P(k - 1) + P(k)) / 2`` there, with ``P(0) = 1``; or the mean of the precision of all
-        that is not farther than the match.
+    With ``P(k)`` the precision at rank ``k``, the form ``"sum"`` is the mean of ``P`` at the
+    matches; ``"trapezoid"`` the mean of ``(P(k - 1) + P(k)) / 2`` there, with ``P(0) = 1``; and
+    ``"tied-once"`` the mean of the precision of all that is not farther than the match: equal
+    scores are one threshold, whatever `ties` says.
     """
     order = lists.order
     with np.errstate(invalid="ignore", divide="ignore"):

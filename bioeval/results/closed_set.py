@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -9,6 +13,7 @@ from bioeval.base.errors import Argument, ProtocolError, require_choice
 from bioeval.base.variables import CLOSED_SET
 from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
+from bioeval.scores.about import About
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.tie_policies import check_max_rank, rank_weights
 
@@ -16,6 +21,37 @@ UNMATED = ("auto", "raise", "skip")
 
 # Largest gallery of which every rank is reported.
 RANK_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class ClosedSetCounts:
+    """Counts of closed-set identification, of one gallery or expected over many."""
+
+    found: np.ndarray  # probes with a mate at each rank or better
+    attempts: int
+    skipped: int  # probes without a usable mate
+    tied: Any  # attempts with a non-mate tied with the best mate
+
+    def dataset(
+        self, about: About, options: Mapping[str, str | int | float], note: str = ""
+    ) -> xr.Dataset:
+        """Return CMS over the ranks; a note is added to the warnings."""
+        cms = rate(self.found, self.attempts)
+        variables = {
+            "cms": (("rank",), cms),
+            "cms_count": (("rank",), self.found),
+            "recognition_rate": ((), cms[0]),
+            "attempts": ((), np.int64(self.attempts)),
+            "skipped": ((), np.int64(self.skipped)),
+            "tied": ((), self.tied),
+        }
+        warnings = [note] if note else []
+        if self.skipped:
+            warnings.append(f"{counted(self.skipped, 'probes')} without a usable mate left out")
+        if not self.attempts:
+            warnings.append("no probe has a mate: CMS is not defined (NaN)")
+        attrs = {**about_attrs(about, "closed-set identification", warnings), **options}
+        return build(variables, CLOSED_SET, {"rank": np.arange(1, len(cms) + 1)}, attrs)
 
 
 def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: int) -> None:
@@ -37,13 +73,7 @@ def closed_set_dataset(
     ties: str = "pessimistic",
     unmated: str = "auto",
 ) -> xr.Dataset:
-    """Return CMS over the ranks.
-
-    Raises
-    ------
-    ProtocolError
-        If a probe has no usable mate, unless such probes are to be skipped.
-    """
+    """Return CMS over the ranks; probes without a usable mate are an error or skipped."""
     check_max_rank(max_rank, tally.about.gallery_templates)
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
@@ -57,27 +87,8 @@ def closed_set_dataset(
     at = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
     if ties != "expected":
         at = at.astype(np.int64)
-    cumulative = np.cumsum(at)
-    attempts = len(chosen)
-    cms = rate(cumulative, attempts)
-    variables = {
-        "cms": (("rank",), cms),
-        "cms_count": (("rank",), cumulative),
-        "recognition_rate": ((), cms[0]),
-        "attempts": ((), np.int64(attempts)),
-        "skipped": ((), np.int64(skipped)),
-        "tied": ((), np.int64((tally.tied[chosen] > 0).sum())),
-    }
-    warnings = [note] if note else []
-    if skipped:
-        warnings.append(f"{counted(skipped, 'probes')} without a usable mate left out")
-    if not attempts:
-        warnings.append("no probe has a mate: CMS is not defined (NaN)")
-    attrs = about_attrs(tally.about, "closed-set identification", warnings)
-    attrs |= {
-        "rank_unit": tally.rank_unit,
-        "fusion": tally.fusion,
-        "ties": ties,
-        "unmated": unmated,
-    }
-    return build(variables, CLOSED_SET, {"rank": np.arange(1, count + 1)}, attrs)
+    tied = np.int64((tally.tied[chosen] > 0).sum())
+    options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
+    options |= {"ties": ties, "unmated": unmated}
+    counts = ClosedSetCounts(np.cumsum(at), len(chosen), skipped, tied)
+    return counts.dataset(tally.about, options, note)

@@ -58,16 +58,8 @@ def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, s
 def max_ranks(longest: int, thresholds: int, max_rank: int | None, limit: int) -> tuple[int, str]:
     """Return the number of ranks to report, and a note if it is less than the attainable ones.
 
-    Parameters
-    ----------
-    longest : int
-        Length of the longest candidate list.
-    thresholds : int
-        Thresholds reported for each rank (1 for closed set).
-    max_rank : int, optional
-        Number of ranks requested.
-    limit : int
-        Largest number of thresholds x ranks that is reported whole.
+    These are as many as the `longest` candidate list has; all are reported where `thresholds`, the
+    number of thresholds for each rank, times ranks is within the `limit`.
     """
     longest = max(1, longest)
     if max_rank is not None:

@@ -27,12 +27,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class GallerySizeOptions:
-    """Options of the rates against gallery size, checked; see :func:`bioeval.gallery_size`.
-
-    Attributes
-    ----------
-    unenrolled_shares : float64 array
-    """
+    """Options of the rates against gallery size, checked; see :func:`bioeval.gallery_size`."""
 
     max_rank: int | None
     ties: str
@@ -43,13 +38,7 @@ class GallerySizeOptions:
     def parse(
         cls, max_rank: int | None, ties: str, impostors: str, unenrolled_shares: Any
     ) -> GallerySizeOptions:
-        """Return checked options.
-
-        Raises
-        ------
-        DataError
-            If an option has an unknown value.
-        """
+        """Return checked options."""
         require_choice("ties", ties, TIES)
         require_choice("impostors", impostors, IMPOSTORS)
         check_max_rank(max_rank)
@@ -60,16 +49,7 @@ class GallerySizeOptions:
 def gallery_size_dataset(
     tally: SizeTally, sizes: np.ndarray, subjects: int, options: GallerySizeOptions
 ) -> xr.Dataset:
-    """Return the rates over gallery sizes; see :func:`bioeval.gallery_size`.
-
-    Parameters
-    ----------
-    tally : SizeTally
-    sizes : int64 array, increasing
-    subjects : int
-        Subjects of the whole gallery.
-    options : GallerySizeOptions
-    """
+    """Return the rates over increasing gallery sizes, of a whole gallery of `subjects`."""
     about, grid = tally.ranks.about, tally.thresholds
     role = impostor_role(tally.ranks, options.impostors)
     longest = max(subjects, int(sizes.max()))
@@ -81,9 +61,7 @@ def gallery_size_dataset(
     fa = np.stack([model.accepted(int(size)) for size in sizes])
     dir_, cms = rate(found[:, :-1], genuine), rate(found[:, -1], genuine)
     far = rate(np.minimum(fa, impostor), impostor)
-    order = slice(None)
-    if about.kind == "similarity":
-        order = slice(None, None, -1)
+    order = slice(None, None, -1 if about.kind == "similarity" else 1)
     dir_, far = dir_[:, order], far[:, order]
     frr = 1.0 - dir_[:, :, 0]
     beyond = (sizes > subjects).astype(np.int64)
@@ -156,20 +134,10 @@ def _weighted(share: np.ndarray, frr: np.ndarray, far: np.ndarray) -> np.ndarray
 def _least(
     errors: np.ndarray, shares: np.ndarray, limits: np.ndarray, kind: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest error over thresholds, and the strictest threshold with it.
+    """Return the smallest error over thresholds, and the strictest threshold with it: (u, sizes).
 
-    Parameters
-    ----------
-    errors : float64 array, shape (u, sizes, t)
-    shares : float64 array, shape (u,)
-    limits : float64 array, shape (t,)
-        Thresholds in the user's order.
-    kind : str
-
-    Returns
-    -------
-    float64 arrays, shape (u, sizes)
-        NaN where no threshold has a known error.
+    NaN where no threshold has a known error. `errors` is (u, sizes, t), `shares` (u,); `limits`
+    (t,) are in the user's order.
     """
     step, none = (-1, np.inf) if kind == "similarity" else (1, -np.inf)
     # The reject-all point: FNIR = 1, FPIR = 0.

@@ -111,13 +111,9 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
 
 
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
-    """Return the summary of the curves: areas, maxima, and their thresholds.
+    """Return areas, maxima and their thresholds of ``mvp``, ``mrep``, ``mfr`` over `tau`.
 
-    Parameters
-    ----------
-    tau : float64 array, shape (t,)
-    means : dict of str to float64 array, shape (t,)
-        ``mvp``, ``mrep`` and ``mfr``; NaN where there are no queries.
+    NaN where there are no queries.
     """
     nan = np.float64(np.nan)
     mrep, mfr = means["mrep"], means["mfr"]

@@ -13,24 +13,21 @@ from bioeval.tallies.counts import VerificationTally
 # Least and largest number of bins between the smallest and the largest score of a class.
 LEAST_BINS, MOST_BINS = 8, 120
 
+# Scores further from the middle half than this many times its width have no bin: sentinels, such as
+# 1e6 for a failed comparison, would leave one bin for all others.
+FAR_OFF = 10
+
 
 @dataclass(frozen=True)
 class Histogram:
     """The scores of one class.
 
-    Attributes
-    ----------
-    edges : ndarray, shape (b + 1,)
-        In the user's units, increasing.
-    counts : int64 ndarray, shape (b,)
-        Scores in each bin. A bin of distances includes its upper edge, of similarities its lower.
-    total : int
-        All scores of the class, infinite ones (without a bin) included.
+    A bin of distances includes its upper edge, of similarities its lower.
     """
 
-    edges: np.ndarray
-    counts: np.ndarray
-    total: int
+    edges: np.ndarray  # (b + 1,): in the user's units, increasing
+    counts: np.ndarray  # int64 (b,): scores in each bin
+    total: int  # all scores of the class, with those that have no bin
 
     @property
     def density(self) -> np.ndarray:
@@ -40,24 +37,17 @@ class Histogram:
 
     @property
     def unplaced(self) -> int:
-        """Infinite scores, which are in no bin."""
+        """Scores in no bin: infinite ones, and those far from all others."""
         return self.total - int(self.counts.sum())
 
 
 @dataclass(frozen=True)
 class ScoreHistograms:
-    """The scores of both classes of one system.
-
-    Attributes
-    ----------
-    genuine, impostor : Histogram
-    about : Dataset
-        Attempts of both classes; its attributes are the provenance of the scores.
-    """
+    """The scores of both classes of one system."""
 
     genuine: Histogram
     impostor: Histogram
-    about: xr.Dataset
+    about: xr.Dataset  # attempts of both classes; its attributes are the provenance of the scores
 
 
 def score_histograms(tally: VerificationTally) -> ScoreHistograms:
@@ -77,6 +67,13 @@ def _bins(values: int, spread: float, span: float) -> int:
     return int(np.clip(np.ceil(span / width), LEAST_BINS, MOST_BINS))
 
 
+def _step(scores: np.ndarray) -> float:
+    """Return the distance that all increasing scores are multiples of, if they are integers."""
+    if (scores != np.rint(scores)).any() or abs(scores).max() > 2**53:
+        return 0.0
+    return float(np.gcd.reduce(np.diff(scores).astype(np.int64)))
+
+
 def _user(edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Histogram:
     if kind == "similarity":
         edges, counts = 0.0 - edges[::-1], counts[::-1]
@@ -88,10 +85,17 @@ def _genuine(tally: VerificationTally, kind: str) -> Histogram:
     finite = scores[np.isfinite(scores)].astype(np.float64)
     if not len(finite):
         return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), len(scores))
-    low, high = float(finite[0]), float(finite[-1])
     q1, q3 = finite[len(finite) // 4], finite[(3 * len(finite)) // 4]
+    reach = FAR_OFF * (q3 - q1) or np.inf
+    finite = finite[(finite >= q1 - reach) & (finite <= q3 + reach)]
+    low, high = float(finite[0]), float(finite[-1])
     bins = _bins(len(finite), float(q3 - q1), high - low)
-    if high > low:
+    step = _step(finite)
+    if high > low and step:
+        # The upper edge of a bin is in it: the edges are scores.
+        width = step * max(1, round((high - low) / step / bins))
+        edges = low - step + width * np.arange(np.ceil((high - low + step) / width) + 1)
+    elif high > low:
         edges = np.linspace(low, high, bins + 1)
     else:
         half = _half_width(tally, low)
@@ -113,12 +117,19 @@ def _impostor(tally: VerificationTally, kind: str) -> Histogram:
     before = np.cumsum(cells.counts)
     n = int(before[-1])
     q1, q3 = (int(np.searchsorted(before, part * n)) for part in (0.25, 0.75))
-    bins = _bins(n, float(max(q3 - q1, 1)), float(len(cells.counts)))
-    step = max(1, -(-len(cells.counts) // bins))
-    starts = np.arange(0, len(cells.counts), step)
-    counts = np.add.reduceat(cells.counts, starts)
+    spread = max(q3 - q1, 1)
+    below = max(0, q1 - FAR_OFF * spread)
+    shown = cells.counts[below : q3 + FAR_OFF * spread + 1]
+    shown = shown[: int(np.flatnonzero(shown)[-1]) + 1]
+    bins = _bins(n, float(spread), float(len(shown)))
+    step = max(1, -(-len(shown) // bins))
+    # Whole multiples of the distance between scores, as integers have it: bins hold as many each.
+    lattice = int(np.gcd.reduce(np.diff(np.flatnonzero(shown)))) or 1
+    step = max(1, round(step / lattice)) * lattice
+    starts = np.arange(0, len(shown), step)
+    counts = np.add.reduceat(shown, starts)
     # Cells are numbered by their upper edges; the first bin begins at the lower edge of its first.
-    numbers = cells.first - 1 + np.append(starts, starts[-1] + step)
+    numbers = cells.first + below - 1 + np.append(starts, starts[-1] + step)
     return _user(_edges(tally, numbers), counts, cells.total, kind)
 
 

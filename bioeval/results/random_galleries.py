@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from bioeval.base.variables import CLOSED_SET
-from bioeval.base.words import counted
-from bioeval.results.closed_set import require_mated
-from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.closed_set import ClosedSetCounts, require_mated
+from bioeval.results.dataset import rate
 from bioeval.results.open_set import OpenSetCounts, Variables, open_set_result, role_of
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.random_galleries.counts import ENROLLED, OWN, TARGET, UNENROLLED, GalleryTally
@@ -25,35 +23,13 @@ NO_POINTS = (
 def closed_set_expected(
     tally: GalleryTally, *, unmated: str = "auto", note: str = ""
 ) -> xr.Dataset:
-    """Return the expected CMS over the ranks.
-
-    Raises
-    ------
-    ProtocolError
-        If a probe has no usable mate, unless such probes are to be skipped.
-    """
+    """Return the expected CMS over the ranks; probes without a usable mate as in one gallery."""
     probes = tally.genuine + tally.unmated
     require_mated(tally.about.layout, unmated, tally.unmated, probes, tally.first_unmated)
-    counts = expected_ranks(tally)[-1]
-    cms = rate(counts, tally.genuine)
-    variables = {
-        "cms": (("rank",), cms),
-        "cms_count": (("rank",), counts),
-        "recognition_rate": ((), cms[0]),
-        "attempts": ((), np.int64(tally.genuine)),
-        "skipped": ((), np.int64(tally.unmated)),
-        "tied": ((), tally.tied.values()[0, 0]),
-    }
-    warnings = [note] if note else []
-    if tally.unmated:
-        warnings.append(f"{counted(tally.unmated, 'probes')} without a usable mate left out")
-    if not tally.genuine:
-        warnings.append("no probe has a mate: CMS is not defined (NaN)")
-    attrs = about_attrs(tally.about, "closed-set identification", warnings)
-    attrs |= drawn_attrs(Drawn(tally.size))
-    attrs |= {"ties": tally.ties, "unmated": unmated}
-    ranks = np.arange(1, len(counts) + 1)
-    return build(variables, CLOSED_SET, {"rank": ranks}, attrs)
+    tied = tally.tied.values()[0, 0]
+    counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
+    options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
+    return counts.dataset(tally.about, options, note)
 
 
 def open_set_expected(

@@ -34,25 +34,13 @@ def sampled_dataset(
     drawn: Drawn,
     note: str = "",
 ) -> xr.Dataset:
-    """Return the means over sampled galleries, with the spread between them.
+    """Return the means over sampled galleries, one tally each, with the spread between them.
 
-    Parameters
-    ----------
-    tallies : list of IdentificationTally
-        One a gallery.
-    evaluate : callable
-        Returns the dataset of one of them, all of the same shape.
-    drawn : Drawn
-    note : str
-        A warning to add, if any.
-
-    Returns
-    -------
-    xarray.Dataset
-        As of one gallery, but each rate is the mean over galleries. ``<name>_sd`` is the standard
-        deviation between galleries (``ddof = 1``, NaN of one gallery), ``<name>_se`` the standard
-        error of the mean: how far it may lie from the exact mean over all galleries. It says
-        nothing about other probes or subjects. ``<name>_by_gallery`` holds the curves of each.
+    The dataset is as `evaluate` makes it of one gallery, but each rate is the mean over galleries.
+    ``<name>_sd`` is the standard deviation between galleries (``ddof = 1``, NaN of one gallery),
+    ``<name>_se`` the standard error of the mean: how far it may lie from the exact mean over all
+    galleries. It says nothing about other probes or subjects. ``<name>_by_gallery`` holds the
+    curves of each.
     """
     mean: dict[str, np.ndarray] = {}
     square: dict[str, np.ndarray] = {}

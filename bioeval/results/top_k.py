@@ -120,14 +120,7 @@ def top_k(
     if not isinstance(scores, TopKScores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.TopKScores")
     options = TopKOptions(
-        removed=removed,
-        junk=junk,
-        junk_ids=junk_ids,
-        unmatched=unmatched,
-        rank_k=rank_k,
-        rank_k_over=rank_k_over,
-        max_rank=max_rank,
-        per_query=per_query,
+        removed, junk, junk_ids, unmatched, rank_k, rank_k_over, max_rank, per_query
     )
     result = _lists_dataset(scores, options)
     warn_of_short_lists(result)
@@ -145,20 +138,9 @@ def reid_of_lists(
     max_rank: int | None = None,
     per_query: bool = False,
 ) -> xr.Dataset:
-    """Evaluate top-K lists by a convention that lists support.
+    """Evaluate top-K lists by a convention; a ProtocolError if lists do not support it.
 
-    Parameters
-    ----------
-    scores : TopKScores
-    rules : Convention
-    max_rank : int, optional
-        None takes the convention's, or the last rank covered by all lists if that is less.
-    per_query : bool
-
-    Raises
-    ------
-    ProtocolError
-        If lists do not support the convention, or no query has a match left.
+    `max_rank` None takes the convention's, or the last rank covered by all lists if that is less.
     """
     for name, word in _SUPPORTED.items():
         if getattr(rules, name) != word:
@@ -166,16 +148,9 @@ def reid_of_lists(
                 f"the convention {rules.name} has {name} = {getattr(rules, name)!r}, which top-K "
                 f"lists do not determine; give {word!r}, or a matrix of scores"
             )
-    options = TopKOptions(
-        removed=rules.removed,
-        junk=rules.junk,
-        junk_ids=rules.junk_ids,
-        unmatched=rules.unmatched,
-        rank_k=rules.rank_k,
-        rank_k_over=rules.rank_k_over,
-        max_rank=max_rank,
-        per_query=per_query,
-    )
+    names = ("removed", "junk", "junk_ids", "unmatched", "rank_k", "rank_k_over")
+    given = {name: getattr(rules, name) for name in names}
+    options = TopKOptions(**given, max_rank=max_rank, per_query=per_query)
     result = _lists_dataset(scores, options)
     if rules.unmatched == "skip" and not int(result["queries"]):
         raise ProtocolError(
@@ -273,24 +248,15 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class _Walk:
-    """The matches along each list.
+    """The matches along each list."""
 
-    Attributes
-    ----------
-    hits, ranks : (q, k)
-        Whether an entry is a match on the query's list, and its rank on that list.
-    positives, listed, first, last, depth : (q,)
-        Matches in the gallery; those of them that are listed; the ranks of the first and of the
-        last of these, 0 without any; and the number of ranks that the list covers.
-    """
-
-    hits: np.ndarray
-    ranks: np.ndarray
-    positives: np.ndarray
-    listed: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    depth: np.ndarray
+    hits: np.ndarray  # (q, k): whether an entry is a match on the query's list
+    ranks: np.ndarray  # (q, k): its rank on that list
+    positives: np.ndarray  # (q,): matches in the gallery
+    listed: np.ndarray  # (q,): those of them that are listed
+    first: np.ndarray  # (q,): the rank of the first of these, 0 without any
+    last: np.ndarray  # (q,): the rank of the last
+    depth: np.ndarray  # (q,): number of ranks that the list covers
 
     def reach(self, open_: np.ndarray) -> int | None:
         """Return the last rank covered by every list; None if all ranks are.

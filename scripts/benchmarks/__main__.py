@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from bioeval.cli import main
-from bioeval.cli.arguments import Whole
 
 HELP = """Measure speed and memory as ratios, each against a plain read of the same scores.
 
@@ -23,12 +22,18 @@ Examples:
 
 
 @click.command("scripts/bench", help=HELP)
-@click.option("--size", type=Whole(4), help="Templates on each side of the matrix.  [8000]")
 @click.option(
-    "--templates", type=Whole(2), default=10, show_default=True, help="Templates of each subject."
+    "--size", type=click.IntRange(4), help="Templates on each side of the matrix.  [8000]"
 )
-@click.option("--repeat", type=Whole(1), help="Rounds, of which medians are taken.  [5]")
-@click.option("--threads", type=Whole(1), default=1, show_default=True)
+@click.option(
+    "--templates",
+    type=click.IntRange(2),
+    default=10,
+    show_default=True,
+    help="Templates of each subject.",
+)
+@click.option("--repeat", type=click.IntRange(1), help="Rounds, of which medians are taken.  [5]")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--quick", is_flag=True, help="Smaller sizes and 3 rounds.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this part; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the parts and stop.")

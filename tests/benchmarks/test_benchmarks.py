@@ -416,7 +416,7 @@ def test_command_lists_the_parts(capsys):
     ("args", "says"),
     [
         (["--only", "memry"], "Did you mean 'memory'?"),
-        (["--size", "1"], "'1' is not a whole number from 4 up"),
+        (["--size", "1"], "1 is not in the range x>=4"),
         (["--size", "8"], "size is 8; expected a whole number of at least 20"),
         (["--json", "nowhere/x"], "there is no folder nowhere"),
         (["--repeat", "0"], "from 1 up"),

@@ -522,6 +522,40 @@ def test_histograms_count_exactly(kind, similarity, scores):
     assert ("larger is closer" if kind == "similarity" else "smaller is closer") in words(display)
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_bins_of_integers_hold_as_many_integers_each(kind):
+    rng = np.random.default_rng(5)
+    labels = np.repeat(np.arange(40), 4)
+    genuine = labels[:, None] == labels
+    values = 3 * rng.integers(0, 70, (160, 160)) + np.where(genuine, 0, 30)
+    display = plot.score_distributions(
+        be.Scores(np.triu(values) + np.triu(values, 1).T, labels, kind=kind)
+    )
+    for histogram in (display.genuine[""], display.impostor[""]):
+        assert histogram.unplaced == 0
+        held = [
+            sum(low < 3 * k <= high for k in range(-50, 200))
+            for low, high in zip(histogram.edges[:-1], histogram.edges[1:], strict=True)
+        ]
+        assert len(held) > 5 and len(set(held)) == 1
+
+
+def test_sentinels_lie_off_the_axes_which_say_so():
+    rng = np.random.default_rng(6)
+    labels = np.repeat(np.arange(20), 4)
+    genuine = labels[:, None] == labels
+    values = rng.normal(np.where(genuine, 10, 20), 3)
+    values[0, 1], values[0, 5] = 1e6, 1e6
+    found = be.Scores(values, labels)
+    display = draw(plot.score_distributions(found))
+    assert (display.genuine[""].unplaced, display.impostor[""].unplaced) == (1, 1)
+    assert display.genuine[""].edges[-1] < 100
+    assert "1 genuine and 1 impostor scores lie off the axis" in words(display)
+    rates = draw(plot.error_rates(be.verification(found, thresholds=[*range(40), 1e6])))
+    assert rates.ax_.get_xlim()[1] < 100
+    assert "off the axis: thresholds up to 1e+06" in words(rates)
+
+
 def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
     whole = plot.score_distributions(scores)
     again = plot.score_distributions(be.tally(scores))
@@ -560,7 +594,7 @@ def test_infinite_scores_are_counted_and_reported(scores):
     values[0, 5:8] = np.inf
     display = plot.score_distributions(be.Scores(values, scores.probe_labels))
     assert display.impostor[""].unplaced == 3
-    assert "3 impostor scores lie off the axis (infinite)" in words(display)
+    assert "3 impostor scores lie off the axis (infinite, or far from all others)" in words(display)
 
 
 # ---------------------------------------------------------------------------------- matrix

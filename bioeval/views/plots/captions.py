@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
+from bioeval.base.words import counted
 from bioeval.views.plots.select_datasets import System
-from bioeval.views.plots.style import plural
 
 
 def title_of(what: str, systems: Sequence[System]) -> str:
@@ -61,25 +61,27 @@ def attempts(dataset: xr.Dataset, role: str) -> int | None:
 def _attempts(dataset: xr.Dataset) -> str:
     genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
     if "genuine_attempts" in dataset and "impostor_attempts" in dataset:
-        return f"{genuine:,} genuine and {plural(impostor or 0, 'impostor attempt')}"
+        return f"{genuine:,} genuine and {counted(impostor or 0, 'impostor attempts')}"
     if genuine is None:
         return ""
     skipped = int(dataset["skipped"]) if "skipped" in dataset else 0
-    return plural(genuine, "probe") + (f" ({skipped:,} without a mate left out)" if skipped else "")
+    return counted(genuine, "probes") + (
+        f" ({skipped:,} without a mate left out)" if skipped else ""
+    )
 
 
 def _people(attrs: Mapping[Any, Any]) -> str:
     if not int(attrs.get("probe_subjects", 0)):
         return ""
-    gallery = _of_subjects(attrs, "template", "gallery_templates", "gallery_subjects")
+    number = {noun: int(attrs.get(noun, 0)) for noun in (
+        "probes", "probe_subjects", "gallery_templates", "gallery_subjects"
+    )}  # fmt: skip
+    gallery = counted(number["gallery_templates"], "templates")
+    gallery += f" of {counted(number['gallery_subjects'], 'subjects')}"
     if attrs.get("layout") == "probe-against-gallery":
-        return f"{_of_subjects(attrs, 'probe', 'probes', 'probe_subjects')} against {gallery}"
+        subjects = counted(number["probe_subjects"], "subjects")
+        return f"{counted(number['probes'], 'probes')} of {subjects} against {gallery}"
     return gallery if attrs.get("layout") == "all-against-all" else ""
-
-
-def _of_subjects(attrs: Mapping[Any, Any], noun: str, items: str, subjects: str) -> str:
-    counts = int(attrs.get(items, 0)), int(attrs.get(subjects, 0))
-    return f"{plural(counts[0], noun)} of {plural(counts[1], 'subject')}"
 
 
 def _ranges(datasets: Sequence[xr.Dataset]) -> str:

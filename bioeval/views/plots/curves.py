@@ -31,32 +31,16 @@ RANKS = (1, 5, 10)
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of a display.
+    """One curve of a display; `x` and `y` are in the order of the dataset."""
 
-    Attributes
-    ----------
-    name : str
-        Its label; may be empty for a single curve.
-    x, y : ndarray
-        As the dataset has them, in the order of the dataset.
-    system : System
-        Where they come from.
-    why_not : str
-        Why the curve is undefined; empty where it is drawn.
-    hue, dash : int
-        Numbers of its colour and of its line style.
-    low, high : ndarray, optional
-        Confidence limits of each `y`, where the dataset has them.
-    """
-
-    name: str
+    name: str  # its label; may be empty for a single curve
     x: np.ndarray
     y: np.ndarray
     system: System
-    why_not: str = ""
-    hue: int = 0
-    dash: int = 0
-    low: np.ndarray | None = None
+    why_not: str = ""  # why the curve is undefined; empty where it is drawn
+    hue: int = 0  # number of its colour
+    dash: int = 0  # number of its line style
+    low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
 
 
@@ -105,38 +89,19 @@ def curves_at_ranks(
 
 @dataclass(frozen=True)
 class Captions:
-    """The words of a plot, and where the labels of its curves are placed.
-
-    Attributes
-    ----------
-    title, x, y : str
-        The name of the plot and of both axes.
-    iso : (str, str)
-        ISO terms of the axes.
-    details : sequence of str
-        Lines below the title, after the attempts and subjects.
-    unseen : mapping of str to str
-        Curves that are drawn but lie off the axes, with the reason.
-    at : float or mapping of str to float
-        Preferred place of the labels along their curves, from 0 to 1.
-    texts : mapping of str to str, optional
-        Labels other than the names of the curves.
-    others : sequence of Labelled
-        Marks and lines that labels avoid, some with labels of their own.
-    keep_free : sequence of Artist
-        Texts that labels avoid.
-    """
+    """The words of a plot, and where the labels of its curves are placed."""
 
     title: str
     x: str
     y: str
-    iso: tuple[str, str] = ("", "")
-    details: Sequence[str] = ()
+    iso: tuple[str, str] = ("", "")  # ISO terms of the axes
+    details: Sequence[str] = ()  # lines below the title, after the attempts and subjects
+    #: Curves that are drawn but lie off the axes, with the reason.
     unseen: Mapping[str, str] = field(default_factory=dict)
-    at: float | Mapping[str, float] = 0.4
-    texts: Mapping[str, str] = field(default_factory=dict)
-    others: Sequence[Labelled] = ()
-    keep_free: Sequence[Any] = ()
+    at: float | Mapping[str, float] = 0.4  # preferred place of the labels along the curves, 0 to 1
+    texts: Mapping[str, str] = field(default_factory=dict)  # labels other than names of curves
+    others: Sequence[Labelled] = ()  # marks and lines that labels avoid, or that have their own
+    keep_free: Sequence[Any] = ()  # texts that labels avoid
 
 
 class CurvesDisplay:
@@ -217,16 +182,9 @@ class CurvesDisplay:
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
 
     def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
-        """Draw the confidence limits of a curve, in steps as its line is.
+        """Draw the confidence limits of a curve, in steps as its line is, at the points `shown`.
 
-        Parameters
-        ----------
-        curve : Curve
-            One whose line is drawn.
-        shown : bool ndarray, optional
-            Points to draw; all unless given.
-        floor : float
-            Smaller `x` are drawn there, for a logarithmic axis.
+        Smaller `x` than `floor` are drawn there, for a logarithmic axis.
         """
         if curve.low is None or curve.high is None:
             return

@@ -191,17 +191,9 @@ def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
 def _staircase(
     x: np.ndarray, y: np.ndarray, reached: np.ndarray, kind: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the edge between the cells that have reached a level and the others.
+    """Return the edge between the cells that have `reached` a level (ranks, thresholds) and others.
 
-    From the last rank down; empty where there is no such edge.
-
-    Parameters
-    ----------
-    x, y : ndarray
-        Edges of the cells, of the thresholds and of the ranks.
-    reached : bool ndarray, shape (ranks, thresholds)
-    kind : str
-        DIR grows with thresholds of distances, and falls with those of similarities.
+    From the last rank down; empty where there is no such edge. `x` and `y` are edges of cells.
     """
     cells = reached[:, ::-1] if kind == "similarity" else reached
     edges = x[::-1] if kind == "similarity" else x

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist, allow_rasterization
@@ -42,58 +42,30 @@ _DIRECTIONS = np.array(
 
 @dataclass(frozen=True)
 class Labelled:
-    """A curve with its label.
+    """A curve with its label."""
 
-    Attributes
-    ----------
-    text : str
-        Empty for a curve that is only to be kept free.
-    colour : colour
-        Of the curve; the text is darkened where that is needed to read it.
-    x, y : ndarray
-        The line as it is drawn, in the units of the axes.
-    at : float
-        Preferred place of the label: 0 the start of the curve, 1 its end.
-    dash : line style
-        Of the curve.
-    """
-
-    text: str
-    colour: Any
-    x: np.ndarray
+    text: str  # empty for a curve that is only to be kept free
+    colour: Any  # of the curve; the text is darkened where that is needed to read it
+    x: np.ndarray  # the line as it is drawn, in the units of the axes
     y: np.ndarray
-    at: float = 1.0
-    dash: Any = "-"
+    at: float = 1.0  # preferred place of the label: 0 the start of the curve, 1 its end
+    dash: Any = "-"  # line style of the curve
 
 
-@dataclass
-class _Named:
+class _Named(NamedTuple):
     """A label: its text, and a line that leads to the curve or shows its style."""
 
     text: Text
     line: Line2D
 
 
-@dataclass
-class _Page:
-    """The axes while labels are placed, in pixels.
+class _Page(NamedTuple):
+    """The axes while labels are placed, in pixels."""
 
-    Attributes
-    ----------
-    frame : ndarray
-        Left, lower, right and upper end of the axes.
-    point : float
-        Pixels of a point of type.
-    covered : _Coverage
-        All curves.
-    boxes : list of ndarray
-        Ends of what is already placed.
-    """
-
-    frame: np.ndarray
-    point: float
-    covered: _Coverage
-    boxes: list[np.ndarray]
+    frame: np.ndarray  # left, lower, right and upper end of the axes
+    point: float  # pixels of a point of type
+    covered: _Coverage  # all curves
+    boxes: list[np.ndarray]  # ends of what is already placed
 
 
 class DirectLabels(Artist):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Of more systems than this only one curve each is named, and no EER.
 MOST_NAMED = 3
 
+# A longer axis, in widths of the range of nearly all changes of the rates, is cut.
+FAR_OFF = 20
+
 
 class ErrorRatesDisplay(CurvesDisplay):
     """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR.
@@ -70,6 +73,8 @@ class ErrorRatesDisplay(CurvesDisplay):
             ax.set_ylim(-0.015, 1.015)
         if not self.lines_:
             ax.set_xticks([])
+        details = ["solid FAR, dashed FRR"] if len(self.systems) > MOST_NAMED else []
+        details += self._limit()
         others = self._eer(log)
         crowded = len(self.systems) > MOST_NAMED
         texts = {n: "" if n.endswith("FRR") else self.curves[n].system.name for n in self.lines_}
@@ -81,10 +86,28 @@ class ErrorRatesDisplay(CurvesDisplay):
             Captions(
                 "Error rates", threshold_label(self.kind), "Error rate",
                 ("", " and ".join(filter(None, iso))),
-                ["solid FAR, dashed FRR"] if crowded else (),
-                at=at, texts=texts if crowded else {}, others=others,
+                details, at=at, texts=texts if crowded else {}, others=others,
             )
         )  # fmt: skip
+
+    def _limit(self) -> list[str]:
+        """Leave off the axis what is far from where the rates change, and say so."""
+        ends, xs = [], []
+        for curve in self.defined:
+            known = np.isfinite(curve.x)
+            x, sums = curve.x[known], np.cumsum(np.abs(np.diff(curve.y[known])))
+            if len(sums) and sums[-1] > 0:
+                first, last = np.searchsorted(sums / sums[-1], (0.01, 0.99))
+                ends += [x[first], x[last + 1]]
+                xs += [x[0], x[-1]]
+        if not xs or max(xs) - min(xs) <= FAR_OFF * (max(ends) - min(ends)):
+            return []
+        (first, last), (low, high) = (min(xs), max(xs)), (min(ends), max(ends))
+        low, high = max(first, 2 * low - high), min(last, 2 * high - low)
+        self.ax_.set_xlim(low, high)
+        off = [f"down to {first:.4g}"] if first < low else []
+        off += [f"up to {last:.4g}"] if last > high else []
+        return [f"off the axis: thresholds {' and '.join(off)}, where no rate changes by over 1 %"]
 
     def _eer(self, log: bool) -> list[Labelled]:
         """Mark the EER of each system where the result has it."""
@@ -101,7 +124,7 @@ class ErrorRatesDisplay(CurvesDisplay):
             if len(self.systems) > MOST_NAMED:
                 continue
             # The colour already names one of several systems.
-            where = "" if several else f" at {look.number(threshold)}"
+            where = "" if several else f" at {threshold:.4g}"
             x, y = np.array([threshold]), np.array([eer])
             marks.append(Labelled(f"EER {look.percent(eer)}{where}", colour, x, y))
             marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))

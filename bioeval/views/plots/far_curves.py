@@ -28,23 +28,7 @@ class FarCurvesDisplay(CurvesDisplay):
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
     ) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; the axes of a new figure unless given.
-        name : str, optional
-            Label of a single system.
-        log : bool
-            Whether the FAR axis is logarithmic.
-        **style
-            Properties of all lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display itself.
-        """
+        """Draw the curves. See :func:`bioeval.plot.roc`."""
         ax = self._start(ax, name, look.SIZE if log else self.size)
         floors = {c.name: far_floor(c.system) for c in self.defined}
         lowest = 1.0
@@ -98,15 +82,8 @@ def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a curve for a logarithmic FAR axis, which has no place for FAR 0.
 
-    The rate attained at FAR 0 is attained at the floor as well, so the curve starts there, with
-    the best rate attained up to it.
-
-    Parameters
-    ----------
-    x, y : ndarray
-        FAR, increasing, and a rate.
-    floor : float
-        One of the impostor attempts.
+    The rate attained at FAR 0 is attained at the floor as well, one of the impostor attempts: the
+    curve starts there, with the best rate attained up to it.
     """
     within = np.nonzero(x <= floor)[0]
     if not len(within):

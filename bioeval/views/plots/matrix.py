@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from bioeval.base.words import counted
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
 
@@ -168,7 +169,7 @@ def _over(source: MatrixImage) -> list[str]:
     m, n = len(source.rows), len(source.columns)
     said = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
     if source.subjects is not None:
-        said += f"; {look.plural(source.subjects, 'subject')}"
+        said += f"; {counted(source.subjects, 'subjects')}"
     lines = [f"{source.name}: {said}" if source.name else said]
     across, down = n / (len(source.column_edges) - 1), m / (len(source.row_edges) - 1)
     if max(across, down) > 1:

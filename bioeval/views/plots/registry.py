@@ -21,33 +21,18 @@ _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot, ``be.plot.<name>``.
+    """One plot, ``be.plot.<name>``."""
 
-    Attributes
-    ----------
-    name : str
-        The public function; its module, unless `module` names another, and its display are named
-        after it.
-    result : str
-        The public function whose result it draws.
-    needs : tuple of mappings of variable to dims
-        What it draws; the first of several alternatives that the data have.
-    files : mapping of str to mapping
-        The stem of each file that ``save_all`` writes, with the options of the plot.
-    one_system : bool
-        Whether each file shows one system.
-    prefer : str
-        Variable of the results it is meant for: of a tree, others are drawn only if none has it,
-        and ``save_all`` draws no others.
-    """
-
-    name: str
-    result: str
-    needs: tuple[Needs, ...] = ()
+    name: str  # of the public function; its module and its display are named after it
+    result: str  # the public function whose result it draws
+    needs: tuple[Needs, ...] = ()  # variables drawn; the first of several that the data have
+    #: The stem of each file that ``save_all`` writes, with the options of the plot.
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    one_system: bool = False
+    one_system: bool = False  # whether each file shows one system
+    #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
+    #: and ``save_all`` draws no others.
     prefer: str = ""
-    module: str = ""
+    module: str = ""  # its module, where that is named otherwise
 
     @property
     def home(self) -> str:

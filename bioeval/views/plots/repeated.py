@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from bioeval.base.words import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, threshold_label
 from bioeval.views.plots.cmc import LINEAR
@@ -94,7 +95,7 @@ class RepeatedDisplay(CurvesDisplay):
             "quantile": f"the middle {confidence} of them",
             "normal": f"mean and standard deviation at {confidence}",
         }[str(attrs.get("band", "quantile"))]
-        number = look.plural(int(attrs.get("partitions", 0)), "partition")
+        number = counted(int(attrs.get("partitions", 0)), "partitions")
         return [f"{number} of the same subjects; band: {band}, at each point"]
 
 

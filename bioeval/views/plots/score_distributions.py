@@ -112,7 +112,7 @@ class ScoreDistributionsDisplay:
             marks = {str(k): float(v) for k, v in thresholds.items()}
         else:
             given = [] if thresholds is None else np.atleast_1d(thresholds).tolist()
-            marks = {f"t = {look.number(float(t))}": float(t) for t in given}
+            marks = {f"t = {float(t):.4g}": float(t) for t in given}
         drawn = []
         for text, t in marks.items():
             if np.isfinite(t):
@@ -127,7 +127,8 @@ class ScoreDistributionsDisplay:
             number = sum(h.unplaced for h in histograms.values())
             if number:
                 said.append(f"{number:,} {word}")
-        return [f"{' and '.join(said)} scores lie off the axis (infinite)"] if said else []
+        where = "infinite, or far from all others"
+        return [f"{' and '.join(said)} scores lie off the axis ({where})"] if said else []
 
 
 def _outline(

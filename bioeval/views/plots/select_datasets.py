@@ -23,37 +23,19 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class System:
-    """A dataset to draw.
+    """A dataset to draw."""
 
-    Attributes
-    ----------
-    name : str
-        Empty for a dataset that was given without a name.
-    dataset : Dataset
-    group, variant : str
-        The two parts of the name: the system, and which of its results of one task.
-    """
-
-    name: str
+    name: str  # empty for a dataset that was given without a name
     dataset: xr.Dataset
-    group: str = ""
-    variant: str = ""
+    group: str = ""  # the system
+    variant: str = ""  # which of its results of one task
 
 
 def pick(data: Any, plot: str) -> list[System]:
     """Return the datasets in `data` that a plot can draw, under distinct names.
 
-    Parameters
-    ----------
-    data : Dataset, DataTree, or mapping of name to either
-        Of a tree, all datasets that have the variables are taken.
-    plot : str
-        The public name of the plot.
-
-    Raises
-    ------
-    DataError
-        If `data` is something else, or has nothing that the plot draws.
+    `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or a
+    mapping of name to either; `plot` is the public name of the plot.
     """
     return _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
 
@@ -75,10 +57,15 @@ def drawable(data: Any, plot: Plot) -> Any:
     if not plot.needs:
         return None
     needs = needs_of(data, plot)
+
+    def has(part: Any) -> bool:
+        return any(
+            _fits(ds, needs) and (not plot.prefer or plot.prefer in ds) for ds in _datasets(part)
+        )
+
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree):
-        parts = {name: one for name, one in data.items() if _has(one, needs, plot.prefer)}
-        return parts or None
-    return data if _has(data, needs, plot.prefer) else None
+        return {name: one for name, one in data.items() if has(one)} or None
+    return data if has(data) else None
 
 
 def needs_of(data: Any, plot: Plot) -> Needs:
@@ -110,10 +97,6 @@ def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
     )
 
 
-def _has(data: Any, needs: Needs, prefer: str) -> bool:
-    return any(_fits(ds, needs) and (not prefer or prefer in ds) for ds in _datasets(data))
-
-
 def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if isinstance(data, xr.Dataset):
         _require(data, plot, needs)
@@ -141,9 +124,17 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
     missing = [name for name in needs if name not in dataset]
     if missing:
         task = dataset.attrs.get("task", "of another kind")
+        fits = [p.name for p in PLOTS.values() if any(_fits(dataset, x) for x in p.needs)]
+        hint = ""
+        if plot.name in fits:
+            hint = "; draw each kind of result on axes of its own, with ax="
+        elif fits:
+            hint = (
+                f"; be.plot.{' or '.join(filter(None, (', '.join(fits[:-1]), fits[-1])))} draws it"
+            )
         raise DataError(
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}, but the dataset "
-            f"({task}) has no {' and no '.join(missing)}{_hint(dataset, plot)}"
+            f"({task}) has no {' and no '.join(missing)}{hint}"
         )
     for name, dims in needs.items():
         extra = [str(dim) for dim in dataset[name].dims if dim not in dims]
@@ -153,16 +144,6 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
                 f"draws it over {', '.join(dims)}: choose a {' and a '.join(extra)} first, as in "
                 f"ds.isel({extra[0]}=0)"
             )
-
-
-def _hint(dataset: xr.Dataset, plot: Plot) -> str:
-    """Name the plots of a dataset that is of another kind."""
-    names = [p.name for p in PLOTS.values() if any(_fits(dataset, needs) for needs in p.needs)]
-    if plot.name in names:
-        return "; draw each kind of result on axes of its own, with ax="
-    if not names:
-        return ""
-    return f"; be.plot.{' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))} draws it"
 
 
 def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +52,6 @@ SQUARE = (5.8, 6.0)
 
 def colour(number: int) -> tuple[float, float, float]:
     """Return the colour of a curve by its number; past the palette, greyer ones."""
-    from matplotlib.colors import to_rgb
-
     turn, place = divmod(number, len(PALETTE))
     rgb = np.array(to_rgb(PALETTE[place]))
     rgb = 0.5 + (rgb - 0.5) * 0.45**turn
@@ -66,8 +65,6 @@ def dash(number: int) -> Any:
 
 def ink(line_colour: Any) -> tuple[float, float, float]:
     """Return a colour dark enough to be read as text on white (contrast 4.5 : 1)."""
-    from matplotlib.colors import to_rgb
-
     rgb = np.array(to_rgb(line_colour))
     while (1.05 / (luminance(rgb) + 0.05)) < 4.5:
         rgb = rgb * 0.94
@@ -256,26 +253,20 @@ def rate_text(value: float) -> str:
 
 
 def log_axis(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
-    """Make an axis logarithmic, from `low` to `high`, with a tick at each power of ten."""
-    axis = ax.xaxis if which == "x" else ax.yaxis
-    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
-    (ax.set_xlim if which == "x" else ax.set_ylim)(low, high)
-    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
-    ticks = 10.0 ** np.arange(first, last + 1)
-    inside = (ticks >= low * 0.999) & (ticks <= high * 1.001)
-    step = 1 + int(inside.sum()) // 9
-    axis.set_major_locator(FixedLocator(ticks[inside][::-1][::step][::-1].tolist()))
+    """Make an axis logarithmic, from `low` to `high`, with ticks at powers of ten."""
+    axis = getattr(ax, f"{which}axis")
+    ax.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    axis.set_major_locator(LogLocator(numticks=10))
     axis.set_major_formatter(FuncFormatter(lambda value, _: rate_text(value)))
-    minor = (ticks[:, None] * np.arange(2, 10)).ravel()
-    axis.set_minor_locator(FixedLocator(minor[(minor >= low) & (minor <= high)].tolist()))
+    axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=100))
     axis.set_minor_formatter(NullFormatter())
 
 
 def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> None:
     """Make an axis of ranks, with whole numbers on it."""
-    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis = getattr(ax, f"{which}axis")
     if log:
-        (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+        ax.set(**{f"{which}scale": "log"})
         mantissas = (1, 2, 5) if last < 1000 else (1,)
         tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)
         ticks = [int(t * k) for t in tens for k in mantissas if t * k <= last]
@@ -287,7 +278,7 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> N
     axis.set_minor_locator(NullLocator())
     margin = (last / first) ** 0.02 if log else 0.02 * max(last - first, 1)
     limits = (first / margin, last * margin) if log else (first - margin, last + margin)
-    (ax.set_xlim if which == "x" else ax.set_ylim)(*limits)
+    ax.set(**{f"{which}lim": limits})
 
 
 def rate_limits(low: float) -> tuple[float, float]:
@@ -311,16 +302,6 @@ def spread(length: int, most: int, log: bool = False) -> np.ndarray:
     return np.unique(at.round().astype(int))
 
 
-def number(value: float, digits: int = 4) -> str:
-    """Return a score or a threshold in few digits."""
-    return f"{value:.{digits}g}"
-
-
 def percent(value: float) -> str:
     """Return a rate in per cent, with three significant digits at most."""
     return f"{100 * value:.3g} %"
-
-
-def plural(count: int, noun: str) -> str:
-    """Return ``"1 subject"``, ``"1,560 subjects"``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

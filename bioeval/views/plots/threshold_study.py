@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.base.words import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.select_datasets import pick_one
 
@@ -130,9 +131,9 @@ class ThresholdStudyDisplay:
         attrs = ds.attrs
         number = int(np.isfinite(ds["fold_threshold"]).sum())
         return [
-            f"threshold {look.number(ds['threshold'].item())} by "
+            f"threshold {ds['threshold'].item():.4g} by "
             f"{attrs['threshold_rule_in_words']}, chosen on all data",
-            f"{look.plural(number, 'fold')}; {100 * attrs['confidence']:g} % intervals: of the "
+            f"{counted(number, 'folds')}; {100 * attrs['confidence']:g} % intervals: of the "
             "mean over folds (Nadeau and Bengio), and by subject",
         ]
 

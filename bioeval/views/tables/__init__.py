@@ -12,23 +12,24 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.words import counted
 from bioeval.views.tables import numbers
-from bioeval.views.tables.header import about, left_out
+from bioeval.views.tables.layout import grid, indented, listed, plain_table
 from bioeval.views.tables.remarks import (
     CHOSEN,
     OF_RANK_ONE,
+    about,
     alarms,
     differs_by_rank,
     has_chosen,
     intervals,
+    left_out,
     warnings,
 )
-from bioeval.views.tables.row import Over, Row, Section
+from bioeval.views.tables.row import Row, Section
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tables.tasks import RANKS, datasets, report_ranks, systems
 
@@ -59,7 +60,7 @@ _NARROW = 3  # columns that stay where the rest does not fit
 _LEAST_NAME = 16  # columns for the name of a row, folded; with less, a line of its own
 _LEAST_LINE = 32  # columns for a line that begins with a name; with less, a line of its own
 _GAPS = (2, 1)
-_INDENT = 2
+_INDENT = 2  # columns by which rows are set in
 _SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR ([^()]+) \(\2\)")
 
 
@@ -99,7 +100,7 @@ class ResultTable:
         fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
         bracket = max((len(numbers.ends(row)) for row in rows), default=0)
         self._cells = [
-            [_some(_cells(row, fraction, bracket), kept) for row in part.rows]
+            [tuple(_cells(row, fraction, bracket)[i] for i in kept) for row in part.rows]
             for part in self.sections
         ]
         columns = zip(*(cells for part in self._cells for cells in part), strict=True)
@@ -117,13 +118,13 @@ class ResultTable:
             wide = count == len(self._heads)
             for line in (part.details, "" if wide else _in_words(part.rows)):
                 if line:
-                    yield _indented(Text(line, style="dim"))
+                    yield indented(Text(line, style="dim"))
             if count:
-                yield _indented(self._rows(part, cells, count, gap))
+                yield indented(self._rows(part, cells, count, gap))
             else:
                 yield from _stacked(part, cells)
             for note in part.notes:
-                yield _indented(Text(note, style="dim"))
+                yield indented(Text(note, style="dim"))
         yield from self._remarks(count == len(self._heads) and len(self._legend) <= width)
         yield from self._warnings()
 
@@ -139,7 +140,7 @@ class ResultTable:
 
     def _rows(self, part: Section, cells: list[tuple[str, ...]], count: int, gap: int) -> Table:
         """Lay out the rows of a section, the columns of all sections alike."""
-        table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
+        table = plain_table(gap=gap)
         for i in range(count):
             if i == 0:
                 least = self._widths[0] if count == len(self._heads) else None
@@ -187,8 +188,8 @@ class ResultTable:
             yield Text("Warnings", style="bold yellow")
         for tasks in sorted(groups, key=bool):  # those of all tasks first
             if tasks:
-                yield _indented(Text(tasks, style="dim"))
-            yield _indented(_grid(((Text("-"), Text(text)) for text in groups[tasks]), 1))
+                yield indented(Text(tasks, style="dim"))
+            yield listed(groups[tasks])
 
 
 def as_text(
@@ -208,10 +209,6 @@ def plain(renderable: Any, width: int) -> str:
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
-def _indented(renderable: Any) -> Padding:
-    return Padding(renderable, (0, 0, 0, _INDENT))
-
-
 def _style(row: Row) -> str:
     return "bold" if row.is_defined else "dim"
 
@@ -219,25 +216,21 @@ def _style(row: Row) -> str:
 def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
     """Lay out lines with their names beside them, or above them where it is narrow."""
     if width >= _LEAST_LINE:
-        yield _grid(((Text(name, style="dim"), Text(text)) for name, text in lines), 2)
+        yield grid(lines)
         return
     for name, text in lines:
         yield Text(name, style="dim")
-        yield _indented(Text(text))
+        yield indented(Text(text))
 
 
 def _stacked(part: Section, cells: list[tuple[str, ...]]) -> Iterator[Any]:
     """Lay out each row on two lines: its name, then its value and threshold."""
     for row, (measure, value, *_) in zip(part.rows, cells, strict=True):
-        yield _indented(Text(measure))
+        yield indented(Text(measure))
         text = Text(value.strip(), style=_style(row))
         if threshold := numbers.threshold(row.threshold):
             text.append(f" at {threshold}", style="not bold")
-        yield _indented(_indented(text))
-
-
-def _some(cells: tuple[str, ...], kept: Iterable[int]) -> tuple[str, ...]:
-    return tuple(cells[i] for i in kept)
+        yield indented(indented(text))
 
 
 def with_joined_targets(text: str) -> str:
@@ -246,16 +239,6 @@ def with_joined_targets(text: str) -> str:
     while text != before:
         before, text = text, _SAME_REASON.sub(r"FAR \1, \3 (\2)", text)
     return text
-
-
-def _grid(rows: Iterable[tuple[Any, Any]], gap: int) -> Table:
-    """Lay out names and the texts that belong to them."""
-    grid = Table.grid(padding=(0, gap))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for row in rows:
-        grid.add_row(*row)
-    return grid
 
 
 def _cells(row: Row, fraction: int, bracket: int) -> tuple[str, ...]:
@@ -277,12 +260,11 @@ def _in_words(rows: list[Row]) -> str:
     def largest(counts: Iterable[int | None]) -> int | None:
         return max((count for count in counts if count is not None), default=None)
 
-    over = Over(
-        largest(row.over.genuine for row in rows),
-        largest(row.over.impostor for row in rows),
-        largest(row.over.subjects for row in rows) or 0,
-    )
-    classes = {"genuine": over.genuine, "impostor": over.impostor}
+    classes = {
+        "genuine": largest(row.over.genuine for row in rows),
+        "impostor": largest(row.over.impostor for row in rows),
+    }
     parts = [f"{n:,} {name}" for name, n in classes.items() if n is not None]
-    who = f", {counted(over.subjects, 'subjects')}" if over.subjects else ""
+    subjects = largest(row.over.subjects for row in rows)
+    who = f", {counted(subjects, 'subjects')}" if subjects else ""
     return f"over {' and '.join(parts)} attempts{who}" if parts else ""

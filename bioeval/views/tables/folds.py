@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.scalars import CMS, DIR, RATES_OF, Scalar
+from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.tasks import datasets
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # First rows of a table; other scalars of folds that have a label follow.
 _FIRST = ("accuracy", "far", "frr", "hter", "dir", "cms")
+
+_LONGEST = 160  # characters of a splitter that are shown
 
 
 def _shown() -> list[Scalar]:
@@ -58,12 +60,12 @@ class FoldTable:
         for i, dataset in enumerate(self.datasets.values()):
             attrs = dataset.attrs
             if i == 0:
-                yield from _head(attrs)
+                yield _head(attrs)
             yield Text("")
             yield Text(str(attrs["task"]), style="bold")
             for line in _details(dataset):
-                yield Padding(Text(line, style="dim"), (0, 0, 0, 2))
-            yield Padding(_rates(dataset, narrow), (0, 0, 0, 2))
+                yield indented(Text(line, style="dim"))
+            yield indented(_rates(dataset, narrow))
         yield Text("")
         first = next(iter(self.datasets.values())).attrs
         method = str(first["interval_method"])
@@ -76,28 +78,18 @@ class FoldTable:
             f"interval: {100 * float(first['confidence']):g} %, {of}.",
             style="dim",
         )
-        said = [w for d in self.datasets.values() for w in str(d.attrs["warnings"]).split("\n")]
-        said = list(dict.fromkeys(filter(None, said)))
-        if said:
-            yield Text("")
-            yield Text("Warnings", style="bold yellow")
-        for text in said:
-            yield Padding(Text(f"- {text}"), (0, 0, 0, 2))
+        yield from warned(
+            w for d in self.datasets.values() for w in str(d.attrs["warnings"]).split("\n")
+        )
 
 
-def _head(attrs: dict[Any, Any]) -> Iterator[Any]:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="dim")
-    grid.add_column(overflow="fold")
-    for name in ("system", "protocol", "origin"):
-        if attrs.get(name):
-            grid.add_row(name, str(attrs[name]))
-    grid.add_row("partition", _short(str(attrs["splitter"])))
-    yield grid
-
-
-def _short(text: str, most: int = 160) -> str:
-    return text if len(text) <= most else f"{text[: most - 4]} ..."
+def _head(attrs: dict[Any, Any]) -> Table:
+    splitter = str(attrs["splitter"])
+    shown = {name: str(attrs.get(name, "")) for name in ("system", "protocol", "origin")}
+    shown["partition"] = (
+        splitter if len(splitter) <= _LONGEST else f"{splitter[: _LONGEST - 4]} ..."
+    )
+    return grid((name, text) for name, text in shown.items() if text)
 
 
 def _details(dataset: xr.Dataset) -> Iterator[str]:
@@ -128,11 +120,9 @@ def _span(counts: np.ndarray) -> str:
 
 
 def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     heads = ["", "training", "test", "sd", "pooled", "interval", "folds"]
     kept = heads[:4] if narrow else heads
-    for head in kept:
-        table.add_column(head, justify="right" if head else "left", no_wrap=True)
+    table = plain_table(kept)
     for label, percent, values in _rows(dataset):
         written = {k: _written(value, percent) for k, value in values.items()}
         interval = "-"

@@ -1,11 +1,13 @@
-"""Remarks on results: alarms, warnings, and how intervals and thresholds were found."""
+"""Remarks on results: the header of a table, alarms, warnings, intervals and thresholds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from bioeval.views.tables.tasks import value_of
+from bioeval.base.words import counted
+from bioeval.protocol import CARD_OF_LAYOUT
+from bioeval.views.tables.tasks import system_of, systems, value_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,6 +28,87 @@ _UPSIDE_DOWN = (
     "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}? "
     'If not, say `kind="{}"`'
 )
+
+# Tasks of the cards of the course, in words.
+_TASKS_OF_COURSE = {
+    "verification/single": "single-template verification",
+    "verification/multi": "multi-template verification",
+    "open_set": "open set",
+    "closed_set": "closed set",
+}
+
+
+def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
+    """Return the lines of the header, each with its name."""
+    if not found:
+        return
+    attrs = next(iter(found.values())).attrs
+    layout, kind = str(attrs.get("layout", "")), str(attrs.get("kind", ""))
+    name = ", ".join(filter(None, systems(found))) or str(attrs.get("system", ""))
+    if name:
+        yield "System", name
+    if layout:
+        yield "Data", _data(attrs, layout)
+    if attrs.get("origin"):
+        yield "Made of", str(attrs["origin"])
+    accepts = {
+        "distance": "distances, accepted at or below the threshold",
+        "similarity": "similarities, accepted at or above the threshold",
+        "order": "order within each row; no thresholds",
+    }
+    if kind:
+        yield "Scores", accepts.get(kind, kind)
+    means = {
+        "reject": "a failed comparison is an attempt that is always rejected",
+        "exclude": "a failed comparison is no attempt",
+    }
+    if attrs.get("nan_policy") in means:
+        text = means[attrs["nan_policy"]]
+        if "failed_comparisons" in attrs:
+            text += f"; {int(attrs['failed_comparisons']):,} failed"
+        yield "NaN", text
+    if attrs.get("protocol"):
+        yield "Protocol", str(attrs["protocol"])
+    if why := left_out(found):
+        yield "Left out", why
+
+
+def _data(attrs: Mapping[str, Any], layout: str) -> str:
+    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
+    templates = int(attrs.get("gallery_templates", 0))
+    gallery = int(attrs.get("gallery_subjects", 0))
+    if layout == "pairs":
+        return counted(probes, "pairs")
+    unknown = "" if subjects or gallery else "; subjects unknown"
+    if layout == "all-against-all" and probes == templates:
+        return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
+    compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
+    return f"{' against '.join(compared)}{unknown}"
+
+
+def _of(count: int, what: str, subjects: int) -> str:
+    of = f" of {counted(subjects, 'subjects')}" if subjects else ""
+    return counted(count, what) + of
+
+
+def left_out(found: Mapping[str, xr.Dataset]) -> str:
+    """Return the tasks of the card of the layout that the scores do not support, and why."""
+    if not found:
+        return ""
+    attrs = next(iter(found.values())).attrs
+    layout = str(attrs.get("layout"))
+    if layout == "pairs" or attrs.get("protocol") != CARD_OF_LAYOUT.get(layout):
+        return ""
+    done = {path.removeprefix(system_of(path)).strip("/") for path in found}
+    tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]
+    if not tasks:
+        return ""
+    listed = " and ".join(filter(None, [", ".join(tasks[:-1]), tasks[-1]]))
+    if attrs.get("kind") == "order":
+        return f"{listed}; scores that only order a row have no thresholds across rows"
+    if not attrs.get("probe_subjects") and not attrs.get("gallery_subjects"):
+        return f"{listed}; a mask alone does not say which templates belong together"
+    return ""
 
 
 def has_chosen(dataset: xr.Dataset) -> bool:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from bioeval.views.tables.layout import indented, plain_table, warned
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,34 +39,24 @@ class StudyTable:
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
             what = f"Install: accept nothing (threshold {t!r})"
         yield Text(what, "bold")
-        yield Padding(
-            Text(f"by {attrs['threshold_rule_in_words']}, chosen on all data", style="dim"),
-            (0, 0, 0, 2),
-        )
+        yield indented(Text(f"by {attrs['threshold_rule_in_words']}, chosen on all data", "dim"))
         reach = str(attrs["out_of_reach"])
         if reach:
-            yield Padding(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"), (0, 0, 0, 2))
+            yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
         yield Text("")
         narrow = options.max_width < 70
-        yield Padding(self._rates(narrow), (0, 0, 0, 2))
+        yield indented(self._rates(narrow))
         if attrs["on_new_data"]:
             yield Text("")
             yield Text(str(attrs["on_new_data"]), "bold")
         yield from self._lines(narrow)
-        said = [text for text in str(attrs["warnings"]).split("\n") if text not in ("", reach)]
-        if said:
-            yield Text("")
-            yield Text("Warnings", style="bold yellow")
-        for text in said:
-            yield Padding(Text(f"- {text}"), (0, 0, 0, 2))
+        yield from warned(text for text in str(attrs["warnings"]).split("\n") if text != reach)
 
     def _rates(self, narrow: bool) -> Table:
         v, new = self._v, self._new
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         heads = ["", "where chosen", "by subject", new, "over folds", "pooled", "sd"]
         heads = [head for head in heads[:5] if head != "by subject"] if narrow else heads
-        for head in heads:
-            table.add_column(head, justify="right" if head else "left", no_wrap=True)
+        table = plain_table(heads)
         for rate, label in _LABELS.items():
             cells = {
                 "": label,
@@ -111,9 +102,7 @@ class StudyTable:
             return
         yield Text("")
         yield Text("How far the data reach", style="bold")
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for head in ("", "impostor pairs", "more needed", "subjects"):
-            table.add_column(head, justify="right" if head else "left", no_wrap=True)
+        table = plain_table(("", "impostor pairs", "more needed", "subjects"))
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
         table.add_row("these data", f"{int(v['independent_impostors']):,}", "", have)
         for rule, words in ((3, "rule of 3: to show it at all"), (30, "rule of 30: to measure it")):
@@ -124,7 +113,7 @@ class StudyTable:
                 f"{int(v[f'more_for_{rule}']):,}",
                 "-" if subjects is None else f"{int(subjects):,}",
             )
-        yield Padding(table, (0, 0, 0, 2))
+        yield indented(table)
         yield Text(
             "The least to ask for: the rules take attempts as independent, and pairs that share a "
             "subject are not.",
