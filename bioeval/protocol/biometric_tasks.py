@@ -4,32 +4,52 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bioeval.protocol.choices import FUSIONS, GALLERIES, RANK_UNITS, TIES
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
     SEARCHABLE,
     SQUARE,
     Choice,
-    Field,
     Interval,
-    described,
-    integer_field,
-    text_field,
+    Task,
+    card_field,
 )
-from bioeval.protocol.section import Task
+
+_FUSIONS = {
+    "min": "the closest of the subject's templates decides (for similarities, the highest)",
+    "mean": "the mean over the subject's templates, in float64",
+    "max": "the farthest of the subject's templates decides (for similarities, the lowest)",
+    "median": "the median over the subject's templates",
+    "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "
+    "usable templates is no attempt",
+}
+
+_RANK_UNITS = {
+    "template": "the candidate list holds every template, so a subject may be on it more than once",
+    "subject": "the candidate list holds each subject once, at its fused score",
+}
+
+TIES = {
+    "pessimistic": "a non-mate exactly as close as the mate ranks before it",
+    "optimistic": "a non-mate exactly as close as the mate ranks after it",
+    "stable": "equal scores keep the order of the gallery's columns (a subject has the column of "
+    "its first best template)",
+    "expected": "the mean over all orders of the tied, so counts may hold fractions",
+}
+
+_GALLERIES = {
+    "all": "every template of the gallery is enrolled",
+    "single": "one template of each subject, drawn uniformly for each probe anew; rates are the "
+    "exact means over all such galleries, and counts may hold fractions",
+}
 
 _PAIRS = {
-    "ordered": Choice("(i, j) and (j, i) are two attempts"),
-    "unordered": Choice(
-        "each pair of templates is one attempt, with the later one in the file as the probe and "
-        "the earlier one enrolled: TG and TI are half of the above"
-    ),
-    "first-impostors": Choice(
-        "each pair of templates of one subject is one genuine attempt, so TG is half of the above; "
-        "only the first templates in the file of two subjects make an impostor attempt, once: "
-        "TI = N(N - 1)/2 for N subjects"
-    ),
+    "ordered": "(i, j) and (j, i) are two attempts",
+    "unordered": "each pair of templates is one attempt, with the later one in the file as the "
+    "probe and the earlier one enrolled: TG and TI are half of the above",
+    "first-impostors": "each pair of templates of one subject is one genuine attempt, so TG is "
+    "half of the above; only the first templates in the file of two subjects make an impostor "
+    "attempt, once: TI = N(N - 1)/2 for N subjects",
 }
 
 _SINGLE = Choice(
@@ -81,23 +101,23 @@ _MULTI = Choice(
     },
 )
 
-_RANK_UNIT = Field(
-    "text", "the entries of the candidate list", choices=RANK_UNITS, default="template"
-)
-_FUSION_OF_RANKS = Field(
-    "text",
-    "how the scores of one subject's templates become one score",
-    choices=FUSIONS,
-    default="min",
-    only_if=("rank_unit", "subject"),
-)
-_TIES = Field(
-    "text",
-    "where a non-mate exactly as close as the mate ranks",
-    choices=TIES,
-    default="pessimistic",
-)
-_GALLERY = Field("text", "which templates are enrolled", choices=GALLERIES, default="all")
+_RANK_UNIT = {
+    "doc": "the entries of the candidate list",
+    "choices": _RANK_UNITS,
+    "default": "template",
+}
+_FUSION = {
+    "doc": "how the scores of one subject's templates become one score",
+    "choices": _FUSIONS,
+    "default": "min",
+}
+_FUSION_OF_RANKS = {**_FUSION, "only_if": ("rank_unit", "subject")}
+_TIES = {
+    "doc": "where a non-mate exactly as close as the mate ranks",
+    "choices": TIES,
+    "default": "pessimistic",
+}
+_GALLERY = {"doc": "which templates are enrolled", "choices": _GALLERIES, "default": "all"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,21 +131,18 @@ class Verification(Task):
         "FAR": "false accepts / impostor attempts (FA / TI)",
         "GRR": "genuine rejects / impostor attempts (GR / TI) = 1 - FAR",
     }
-    templates: tuple[str, ...] = text_field(
+    templates: tuple[str, ...] = card_field(
         "whether a claim meets one template of the claimed subject or all of them",
-        many=True,
         distinct=True,
         default=("single", "multi"),
         choices={"single": _SINGLE, "multi": _MULTI},
     )
-    fusion: str = text_field(
-        "how the scores of one subject's templates become one score",
-        choices=FUSIONS,
-        default="min",
+    fusion: str = card_field(
+        **_FUSION,
         layouts=SEARCHABLE,
         only_if=("templates", "multi"),
     )
-    pairs: str = text_field(
+    pairs: str = card_field(
         "which comparisons of a square matrix are attempts; all but ordered go with templates "
         "= single and with no other task",
         choices=_PAIRS,
@@ -133,11 +150,11 @@ class Verification(Task):
         layouts=(SQUARE,),
         only_if=("templates", "single"),
     )
-    unenrolled_claims: str = text_field(
+    unenrolled_claims: str = card_field(
         "what to do with an explicit claim of a subject that is not enrolled",
         choices={
-            "raise": Choice("an explicit claim of a subject that is not enrolled is an error"),
-            "skip": Choice("such a claim is left out and counted"),
+            "raise": "an explicit claim of a subject that is not enrolled is an error",
+            "skip": "such a claim is left out and counted",
         },
         default="raise",
         layouts=SEARCHABLE,
@@ -183,28 +200,26 @@ class OpenSet(Task):
         "TTR(t)": "enrolled probes with any template within t, of any subject / enrolled probes",
         "FTR(t)": "probes that are not enrolled (PN) with any template within t / such probes",
     }
-    impostors: str = text_field(
+    impostors: str = card_field(
         "which probes make impostor attempts",
         choices={
-            "auto": Choice(
-                "the probes that are not enrolled (PN) if there are any, else each enrolled "
-                "probe with its own subject left out; all-against-all always leaves it out"
-            ),
+            "auto": "the probes that are not enrolled (PN) if there are any, else each enrolled "
+            "probe with its own subject left out; all-against-all always leaves it out",
             "unenrolled": Choice("the probes that are not enrolled (PN)", (RECTANGULAR,)),
-            "leave-subject-out": Choice(
-                "each enrolled probe, searched again without its own subject's templates"
-            ),
+            "leave-subject-out": "each enrolled probe, searched again without its own subject's "
+            "templates",
             "both": Choice("the probes of both kinds", (RECTANGULAR,)),
         },
         default="auto",
     )
-    rank_unit: str = described(_RANK_UNIT)
-    fusion: str = described(_FUSION_OF_RANKS)
-    ties: str = described(_TIES)
-    gallery: str = described(_GALLERY)
-    max_rank: int | None = integer_field(
+    rank_unit: str = card_field(**_RANK_UNIT)
+    fusion: str = card_field(**_FUSION_OF_RANKS)
+    ties: str = card_field(**_TIES)
+    gallery: str = card_field(**_GALLERY)
+    max_rank: int | None = card_field(
         "the last rank of DIR (left out: every rank, while the table stays small)",
         interval=Interval(1),
+        default=None,
     )
 
 
@@ -235,22 +250,20 @@ class ClosedSet(Task):
         "CMS(k)": "probes with a mate at rank k or better / TA",
         "RR": "the recognition rate, CMS(1)",
     }
-    rank_unit: str = described(_RANK_UNIT)
-    fusion: str = described(_FUSION_OF_RANKS)
-    ties: str = described(_TIES)
-    gallery: str = described(_GALLERY)
-    max_rank: int | None = integer_field(
-        "the last rank of CMS (left out: every rank)", interval=Interval(1)
+    rank_unit: str = card_field(**_RANK_UNIT)
+    fusion: str = card_field(**_FUSION_OF_RANKS)
+    ties: str = card_field(**_TIES)
+    gallery: str = card_field(**_GALLERY)
+    max_rank: int | None = card_field(
+        "the last rank of CMS (left out: every rank)", interval=Interval(1), default=None
     )
-    unmated: str = text_field(
+    unmated: str = card_field(
         "what to do with a probe that has no mate in the gallery",
         choices={
-            "auto": Choice(
-                "a probe without a mate is left out and counted in all-against-all, and an "
-                "error in probe-against-gallery, whose closed set promises enrolment"
-            ),
-            "raise": Choice("a probe without a mate is an error"),
-            "skip": Choice("a probe without a mate is left out and counted"),
+            "auto": "a probe without a mate is left out and counted in all-against-all, and an "
+            "error in probe-against-gallery, whose closed set promises enrolment",
+            "raise": "a probe without a mate is an error",
+            "skip": "a probe without a mate is left out and counted",
         },
         default="auto",
     )

@@ -17,14 +17,13 @@ from bioeval.protocol.fields import (
     Choice,
     Field,
     Interval,
+    Section,
+    Task,
+    card_field,
     fields_of,
-    integer_field,
-    number_field,
-    text_field,
 )
 from bioeval.protocol.fold_sections import Partition, Threshold, Uncertainty
 from bioeval.protocol.reid_task import Reid
-from bioeval.protocol.section import Section, Task
 
 SCHEMA_VERSION = 1
 
@@ -46,10 +45,10 @@ class Source(Section):
     doc = "Where the protocol is defined."
     required = True
 
-    text: str = text_field("the paper, standard or lecture that defines it", required=True)
-    year: int | None = integer_field("its year", interval=Interval(1800, 2200))
-    section: str | None = text_field("the section, chapter or part of it")
-    url: str | None = text_field("where to read it")
+    text: str = card_field("the paper, standard or lecture that defines it")
+    year: int | None = card_field("its year", interval=Interval(1800, 2200), default=None)
+    section: str | None = card_field("the section, chapter or part of it", default=None)
+    url: str | None = card_field("where to read it", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +58,13 @@ class Thresholds(Section):
     doc = "The thresholds of the curves. EER and the other operating points do not depend on them."
     only_one_of = ("count", "values")
 
-    count: int | None = integer_field(
+    count: int | None = card_field(
         "about this many thresholds, from the smallest to the largest finite score",
         interval=Interval(2, 1_000_000),
         default=1000,
     )
-    values: tuple[float, ...] | None = number_field(
-        "these thresholds, in the units of the scores", many=True, increasing=True
+    values: tuple[float, ...] | None = card_field(
+        "these thresholds, in the units of the scores", increasing=True, default=None
     )
 
     def requested(self) -> list[float] | int | None:
@@ -81,24 +80,21 @@ class Report(Section):
 
     doc = "What tables and reports show."
 
-    far_targets: tuple[float, ...] = number_field(
+    far_targets: tuple[float, ...] = card_field(
         "FRR and DIR are given where FAR is at most each of these",
-        many=True,
         distinct=True,
         interval=Interval(0, 1, low_open=True),
         default=(0.1, 0.01, 0.001, 0.0001),
     )
-    priors: tuple[float, ...] = number_field(
+    priors: tuple[float, ...] = card_field(
         "the least expected cost of decisions (minDCF) of verification is given for each of "
         "these proportions of genuine attempts, both errors costing 1",
-        many=True,
         distinct=True,
         interval=Interval(0, 1, low_open=True, high_open=True),
         default=(0.5,),
     )
-    ranks: tuple[int, ...] = integer_field(
+    ranks: tuple[int, ...] = card_field(
         "the ranks shown in tables",
-        many=True,
         distinct=True,
         interval=Interval(1),
         default=(1, 5, 10),
@@ -152,18 +148,16 @@ class Protocol:
         The file of the card, or None.
     """
 
-    name: str = text_field(
+    name: str = card_field(
         "the name by which the protocol is loaded",
         pattern="[a-z0-9]+(-[a-z0-9]+)*",
         pattern_words="of lower-case letters and digits, with single hyphens between them",
-        required=True,
     )
-    title: str = text_field("the title, for headings", required=True)
-    summary: str = text_field("the protocol in a few plain sentences", required=True)
-    layout: str = text_field(
+    title: str = card_field("the title, for headings")
+    summary: str = card_field("the protocol in a few plain sentences")
+    layout: str = card_field(
         "what is compared with what",
         choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
-        required=True,
     )
     source: Source
     verification: Verification | None = None
@@ -175,15 +169,13 @@ class Protocol:
     uncertainty: Uncertainty | None = None
     thresholds: Thresholds = Thresholds()
     report: Report = Report()
-    not_said: tuple[str, ...] = text_field(
+    not_said: tuple[str, ...] = card_field(
         "what the card leaves open, one sentence each",
-        many=True,
         default=(),
         may_be_empty=True,
     )
-    not_expressed: tuple[str, ...] = text_field(
+    not_expressed: tuple[str, ...] = card_field(
         "what the protocol's source fixes and this card cannot say, one sentence each",
-        many=True,
         default=(),
         may_be_empty=True,
     )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bioeval.base.errors import nearest_name
+from bioeval.base.errors import CardError, nearest_name
 from bioeval.protocol.card import HEAD, LAYOUTS, SCHEMA_VERSION, SECTIONS, TASKS, Protocol
-from bioeval.protocol.fields import Field, fields_of, matches_choice
-from bioeval.protocol.fold_rules import check_folds
-from bioeval.protocol.problems import Problems, brackets
+from bioeval.protocol.fields import SEARCHABLE, Field, fields_of, matches_choice
 from bioeval.protocol.toml import Place, locate, read, shorten, write_key
 
 Values = dict[str, Any]
@@ -20,6 +18,60 @@ _FIELDS: Mapping[str, Mapping[str, Field]] = {
     "": HEAD,
     **{name: fields_of(section) for name, section in SECTIONS.items()},
 }
+
+#: Fields of [partition] without effect, by the kind of partition.
+_NOT_BY = {
+    "subject-folds": ("test_size", "column"),
+    "sample-folds": ("test_size", "column"),
+    "dev-eval": ("folds", "column"),
+    "given-folds": ("folds", "repeats", "seed", "test_size", "stratify"),
+}
+
+#: Fields without effect in folds: only their defaults are accepted.
+_NOT_IN_FOLDS = {
+    "open_set": ("gallery", "max_rank"),
+    "closed_set": ("gallery", "max_rank"),
+    "thresholds": ("count", "values"),
+    "report": ("far_targets", "priors"),
+}
+
+
+class Problems:
+    """What is wrong with a card, and where: `where` names the card and `text` is its text."""
+
+    def __init__(self, where: str, text: str) -> None:
+        self.where, self.text = where, text
+        self.found: list[tuple[Place, str]] = []
+
+    def add(self, place: Place, message: str) -> None:
+        """Add a problem of a section or of a field."""
+        self.found.append((place, message))
+
+    def add_unused(self, section: str, key: str, value: object, why: str) -> None:
+        """Add a value that has no meaning beside the others."""
+        found = shorten(list(value) if isinstance(value, tuple) else value)
+        self.add(
+            (section, key),
+            f"[{section}] {key} = {found} has no meaning {why}; expected to be left out",
+        )
+
+    def raise_if_any(self) -> None:
+        """Raise one :class:`CardError` of all problems, in the order of their lines."""
+        if not self.found:
+            return
+        lines = locate(self.text)
+        ordered = []
+        for place, message in self.found:
+            while place and place not in lines:
+                place = place[:-1]  # a field of an inline table, or one that is missing
+            ordered.append((lines.get(place, 0), message))
+        ordered.sort(key=lambda problem: problem[0])
+        raise CardError(
+            "\n".join(
+                f"{self.where}{f', line {line}' if line else ''}: {message}"
+                for line, message in ordered
+            )
+        )
 
 
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
@@ -33,7 +85,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     """
     text = text.replace("\r\n", "\n")
     data = read(text, where)
-    problems = Problems(where, locate(text))
+    problems = Problems(where, text)
     version = data.get("schema")
     if type(version) is int and version != SCHEMA_VERSION:
         problems.add(
@@ -63,10 +115,10 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
                 values[name] = _check_section(name, table, layout, problems)
         elif section.required:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
-    check_folds(values, data, layout, problems)
+    _check_folds(values, data, layout, problems)
     if not any(name in data for name in TASKS):
         legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
-        problems.add((), f"the card has no task; expected at least one of {brackets(legal)}")
+        problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     problems.raise_if_any()
     del above["schema"]
     sections: dict[str, Any] = {name: SECTIONS[name](**found) for name, found in values.items()}
@@ -87,8 +139,85 @@ def _check_pairs(card: Protocol, problems: Problems) -> None:
             ("verification", "pairs"),
             f"[verification] pairs = {shorten(task.pairs)}, which leaves comparisons out; expected "
             'templates = ["single"] beside it and no other task'
-            f"{f'; found {brackets(others)}' if others else ''}",
+            f"{f'; found {_brackets(others)}' if others else ''}",
         )
+
+
+def _check_folds(
+    values: Mapping[str, Values],
+    data: Mapping[str, object],
+    layout: str | None,
+    problems: Problems,
+) -> None:
+    """Check the sections about folds against each other and against the tasks.
+
+    `values` holds the values that were accepted, by section; `data` is the card as it was read.
+    """
+    for name in ("threshold", "uncertainty"):
+        if name in data and "partition" not in data:
+            problems.add(
+                (name,),
+                f"[{name}] is about folds, but the card has no [partition]; expected both or none",
+            )
+    rule = values.get("threshold", {})
+    for key, field in _FIELDS["threshold"].items():
+        if not rule or field.only_if is None:
+            continue
+        used = rule.get("rule") == field.only_if[1]
+        if used and rule.get(key) is None:
+            text = f'[threshold] rule = "{rule["rule"]}" needs {key}, which is missing'
+            problems.add(("threshold",), text)
+        elif not used and rule.get(key) is not None:
+            problems.add_unused("threshold", key, rule[key], f'with rule = "{rule.get("rule")}"')
+    cost = rule.get("cost")
+    if isinstance(cost, tuple) and len(cost) != 3:
+        problems.add(
+            ("threshold", "cost"),
+            f"[threshold] cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa",
+        )
+    if "partition" in values:
+        _check_in_folds(values, layout, problems)
+
+
+def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: Problems) -> None:
+    """Refuse options that folds would silently ignore."""
+    given = values["partition"]
+    by = str(given.get("by"))
+    unused = {"partition": (_NOT_BY.get(by, ()), f'with by = "{by}"')}
+    unused |= {name: (keys, "in folds") for name, keys in _NOT_IN_FOLDS.items()}
+    for name, (keys, why) in unused.items():
+        for key in keys:
+            default = _FIELDS[name][key].default_for(layout)
+            if key in values.get(name, {}) and values[name][key] not in (default, None):
+                problems.add_unused(name, key, values[name][key], why)
+    if by == "given-folds" and layout in SEARCHABLE and given.get("column") is None:
+        problems.add(
+            ("partition",),
+            '[partition] by = "given-folds" needs column, the metadata column that holds the fold '
+            "of each template",
+        )
+    for name, key, value in (
+        ("open_set", "ties", "expected"),
+        ("closed_set", "ties", "expected"),
+        ("closed_set", "unmated", "raise"),
+    ):
+        if values.get(name, {}).get(key) == value:
+            problems.add_unused(name, key, value, "in folds")
+    if values.get("uncertainty", {}).get("interval") == "subject-bootstrap":
+        for name in ("open_set", "closed_set"):
+            if name in values:
+                problems.add(
+                    ("uncertainty", "interval"),
+                    f'[uncertainty] interval = "subject-bootstrap" is for verification only, but '
+                    f'the card has [{name}]; expected "nadeau-bengio"',
+                )
+    if "reid" in values:
+        problems.add(("reid",), "[reid] is not evaluated in folds; expected no [partition] with it")
+
+
+def _brackets(names: Iterable[str]) -> str:
+    """Return names of sections as they are written in a card: ``[a], [b]``."""
+    return ", ".join(f"[{name}]" for name in names)
 
 
 class _UnexpectedValue(Exception):
@@ -105,7 +234,7 @@ def _with_hint(message: str, hint: str) -> str:
 
 def _unknown_section(name: str) -> str:
     message = f"[{write_key(name)}] is not a section of a card; expected one of "
-    return _with_hint(message + brackets(SECTIONS), nearest_name(name, SECTIONS))
+    return _with_hint(message + _brackets(SECTIONS), nearest_name(name, SECTIONS))
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bioeval.protocol.choices import TIES
+from bioeval.protocol.biometric_tasks import TIES
 from bioeval.protocol.fields import (
     RECTANGULAR,
     SEARCHABLE,
     SQUARE,
-    Choice,
     Interval,
-    integer_field,
-    text_field,
+    Task,
+    card_field,
 )
-from bioeval.protocol.section import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,104 +47,92 @@ class Reid(Task):
         "mAP": "the mean over the queries of their average precision",
         "mINP": "the mean over the queries of matches / rank of the last match",
     }
-    removed: str = text_field(
+    removed: str = card_field(
         "which gallery entries a query does not see",
         choices={
-            "same-id-same-camera": Choice(
-                "entries of the query's own identity from the query's own camera"
-            ),
-            "same-camera": Choice("every entry from the query's own camera, of any identity"),
-            "none": Choice("nothing is removed; cameras are not needed"),
+            "same-id-same-camera": "entries of the query's own identity from the query's own "
+            "camera",
+            "same-camera": "every entry from the query's own camera, of any identity",
+            "none": "nothing is removed; cameras are not needed",
         },
         default="same-id-same-camera",
     )
-    removed_for_ap: str = text_field(
+    removed_for_ap: str = card_field(
         "the same for average precision and INP, where a program has another list for them",
         choices={
-            "as-above": Choice("the same list as that of the CMC"),
-            "same-id-same-camera": Choice(
-                "average precision and INP are over the list without the entries of the "
-                "query's identity from its camera, whatever the CMC is over"
-            ),
-            "none": Choice("average precision and INP are over the whole list"),
+            "as-above": "the same list as that of the CMC",
+            "same-id-same-camera": "average precision and INP are over the list without the "
+            "entries of the query's identity from its camera, whatever the CMC is over",
+            "none": "average precision and INP are over the whole list",
         },
         default="as-above",
     )
-    junk: str = text_field(
+    junk: str = card_field(
         "what to do with gallery entries of the junk ids",
         choices={
-            "remove": Choice("junk leaves the gallery of every query"),
-            "keep": Choice("junk stays, as wrong entries that match no query"),
+            "remove": "junk leaves the gallery of every query",
+            "keep": "junk stays, as wrong entries that match no query",
         },
         default="remove",
     )
-    junk_ids: tuple[int, ...] = integer_field(
+    junk_ids: tuple[int, ...] = card_field(
         "identities that mark junk: detections of nothing, or of a part of a person",
-        many=True,
         distinct=True,
         default=(-1,),
         may_be_empty=True,
     )
-    distractor_ids: tuple[int, ...] = integer_field(
+    distractor_ids: tuple[int, ...] = card_field(
         "identities that mark distractors, which stay as wrong entries; a query of one "
         "of them is searched like any other, with a warning",
-        many=True,
         distinct=True,
         default=(0,),
         may_be_empty=True,
     )
-    cmc: str = text_field(
+    cmc: str = card_field(
         "what the CMC counts",
         choices={
-            "first-match": Choice("the first match of a query, at its rank"),
-            "allshots": Choice(
-                "each of the h matches of a query, with 1/h, at its rank among non-matches"
-            ),
-            "single-gallery-shot": Choice(
-                "the one match in a gallery of one entry of each identity, drawn anew for "
-                "each query; averaged exactly over all draws"
-            ),
-            "identity-dedup": Choice(
-                "the query's identity in the list of distinct identities, each at its first entry"
-            ),
+            "first-match": "the first match of a query, at its rank",
+            "allshots": "each of the h matches of a query, with 1/h, at its rank among non-matches",
+            "single-gallery-shot": "the one match in a gallery of one entry of each identity, "
+            "drawn anew for each query; averaged exactly over all draws",
+            "identity-dedup": "the query's identity in the list of distinct identities, each at "
+            "its first entry",
         },
         default="first-match",
     )
-    unmatched: str = text_field(
+    unmatched: str = card_field(
         "what to do with a query that has no match left",
         choices={
-            "skip": Choice("a query without a match is left out of every mean, and counted"),
-            "zero": Choice("a query without a match counts as 0 in every mean"),
+            "skip": "a query without a match is left out of every mean, and counted",
+            "zero": "a query without a match counts as 0 in every mean",
         },
         default="skip",
     )
-    ap: str = text_field(
+    ap: str = card_field(
         "the form of average precision",
         choices={
-            "sum": Choice("the mean of the precisions at the ranks of the matches"),
-            "trapezoid": Choice(
-                "the area under precision and recall by the trapezoidal rule, from precision 1 "
-                "at recall 0"
-            ),
-            "tied-once": Choice(
-                "the sum over distinct scores of precision times gained recall, so that equal "
-                "scores form one threshold (scikit-learn's average_precision_score)"
-            ),
+            "sum": "the mean of the precisions at the ranks of the matches",
+            "trapezoid": "the area under precision and recall by the trapezoidal rule, from "
+            "precision 1 at recall 0",
+            "tied-once": "the sum over distinct scores of precision times gained recall, so that "
+            "equal scores form one threshold (scikit-learn's average_precision_score)",
         },
         default="sum",
     )
-    rank_k: int | None = integer_field(
-        "also report the mean average precision of lists cut at this rank", interval=Interval(1)
+    rank_k: int | None = card_field(
+        "also report the mean average precision of lists cut at this rank",
+        interval=Interval(1),
+        default=None,
     )
-    rank_k_over: str = text_field(
+    rank_k_over: str = card_field(
         "what the average precision of a cut list is divided by",
         choices={
-            "positives": Choice("all matches in the query's gallery, within the cut or not"),
-            "smaller": Choice("the smaller one of that number and the length of the cut"),
+            "positives": "all matches in the query's gallery, within the cut or not",
+            "smaller": "the smaller one of that number and the length of the cut",
         },
         default="positives",
     )
-    max_rank: int = integer_field("the last rank of the CMC", interval=Interval(1), default=50)
-    ties: str = text_field(
+    max_rank: int = card_field("the last rank of the CMC", interval=Interval(1), default=50)
+    ties: str = card_field(
         "where a non-match exactly as close as a match ranks", choices=TIES, default="stable"
     )
