@@ -127,12 +127,10 @@ class Plan:
                 job = planner.verification(templates, card.verification)
                 self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
         last = self.options.max_rank
-        if card.open_set is not None and self._has("open_set"):
-            task = card.open_set if last is None else replace(card.open_set, max_rank=last)
-            self.tasks["open_set"] = planner.open_set(task)
-        if card.closed_set is not None and self._has("closed_set"):
-            closed = card.closed_set if last is None else replace(card.closed_set, max_rank=last)
-            self.tasks["closed_set"] = planner.closed_set(closed)
+        for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
+            if task is not None and self._has(name):
+                task = task if last is None else replace(task, max_rank=last)
+                self.tasks[name] = planner.identification(task)
 
     def _has(self, task: str) -> bool:
         """Return whether a task of the card is evaluated."""
