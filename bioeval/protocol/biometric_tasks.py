@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from bioeval.protocol.fields import (
     PAIRS,
@@ -101,23 +102,27 @@ _MULTI = Choice(
     },
 )
 
-_RANK_UNIT = {
+_RANK_UNIT: dict[str, Any] = {
     "doc": "the entries of the candidate list",
     "choices": _RANK_UNITS,
     "default": "template",
 }
-_FUSION = {
+_FUSION: dict[str, Any] = {
     "doc": "how the scores of one subject's templates become one score",
     "choices": _FUSIONS,
     "default": "min",
 }
 _FUSION_OF_RANKS = {**_FUSION, "only_if": ("rank_unit", "subject")}
-_TIES = {
+_TIES: dict[str, Any] = {
     "doc": "where a non-mate exactly as close as the mate ranks",
     "choices": TIES,
     "default": "pessimistic",
 }
-_GALLERY = {"doc": "which templates are enrolled", "choices": _GALLERIES, "default": "all"}
+_GALLERY: dict[str, Any] = {
+    "doc": "which templates are enrolled",
+    "choices": _GALLERIES,
+    "default": "all",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

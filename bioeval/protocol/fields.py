@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -165,7 +164,6 @@ def card_field(doc: str, **options: Any) -> Any:
     )
 
 
-@functools.cache
 def fields_of(owner: type) -> dict[str, Field]:
     """Return the descriptions of the card fields of a dataclass, by name."""
     return {
@@ -212,7 +210,7 @@ class Section:
 
     def keys(self) -> list[str]:
         """Return the names of the fields."""
-        return list(fields_of(type(self)))
+        return [item.name for item in dataclasses.fields(self) if "card" in item.metadata]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.keys():

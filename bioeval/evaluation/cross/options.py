@@ -33,7 +33,7 @@ class FoldOptions:
     impostors : str
         Of identification; ``"auto"`` until :meth:`with_role`.
     kind : str
-        Of the scores; see :meth:`for_kind`.
+        Of the scores.
     """
 
     task: str
@@ -59,10 +59,6 @@ class FoldOptions:
         """The task in words."""
         return self.task.replace("_", "-")
 
-    def for_kind(self, kind: str) -> FoldOptions:
-        """Return the options for scores of a kind."""
-        return replace(self, kind=kind)
-
     @property
     def distance_rule(self) -> Rule:
         """The rule, with a threshold that it gives as a distance."""
@@ -73,6 +69,13 @@ class FoldOptions:
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         return replace(self, impostors=role_in_all_parts(scores, self.impostors))
+
+
+def task_in_words(task: str, templates: str) -> str:
+    """Return a task as the attributes of a result name it."""
+    if task == "verification":
+        return f"verification, {templates}-template"
+    return f"{task.replace('_', '-')} identification"
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:

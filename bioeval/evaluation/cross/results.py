@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import CROSS
 from bioeval.base.words import counted
-from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
@@ -85,26 +84,6 @@ class Fold:
         chosen = judged.chosen
         return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
 
-    @classmethod
-    def of_ranks(
-        cls,
-        train: tuple[np.ndarray, int],
-        test: tuple[np.ndarray, int],
-        ranks: np.ndarray,
-        train_subjects: int,
-        test_subjects: int,
-    ) -> Fold:
-        """Count the probes identified at each rank or better, without any threshold.
-
-        Of each part the ranks, and the number of probes without a mate.
-        """
-        made = cls(np.nan, True, {}, train_subjects, test_subjects)
-        for prefix, (found, skipped) in (("", test), ("train_", train)):
-            made.counts[f"{prefix}genuine_attempts"] = len(found)
-            made.counts[f"{prefix}skipped"] = skipped
-            made.detected[prefix] = np.array([int((found <= k).sum()) for k in ranks])
-        return made
-
 
 def fold_dataset(
     found: Mapping[tuple[int, int], Fold],
@@ -121,8 +100,7 @@ def fold_dataset(
     """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
-    there = np.zeros(shape, dtype=bool)
-    defined = np.zeros(shape, dtype=bool)
+    there, defined = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     first = next(iter(found.values()))
     counts = {name: np.zeros(shape, dtype=np.int64) for name in first.counts}
     sizes = {f"{part}_subjects": np.zeros(shape, dtype=np.int64) for part in ("train", "test")}
@@ -160,22 +138,22 @@ def fold_dataset(
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     if detected:
         coordinates["rank"] = options.ranks
-    attrs = _attrs(about, options, splitter, confidence)
+    searched, remark = _galleries([fold.galleries for fold in found.values()])
+    warnings = [
+        *_warnings(ratios, there, options),
+        *remark,
+        *_unmated_warning(counts, about.layout),
+        *(() if resampled is None else resampled.remarks()),
+    ]
+    attrs = about_attrs(
+        about, f"{task_in_words(options.task, options.templates)}, in folds", warnings
+    )
+    attrs |= _attrs(options, splitter, confidence)
     if resampled is not None:
         attrs |= resampled.options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
-    searched, remark = _galleries([fold.galleries for fold in found.values()])
     if options.task != "verification":
         attrs["galleries"] = searched
-    attrs["warnings"] = "\n".join(
-        [
-            *filter(None, attrs["warnings"].split("\n")),
-            *_warnings(ratios, there, options),
-            *remark,
-            *_unmated_warning(counts, about.layout),
-            *(() if resampled is None else resampled.remarks()),
-        ]
-    )
     return build(variables, CROSS, coordinates, attrs)
 
 
@@ -218,8 +196,8 @@ def _ratios(
                 if scalar.quotient:
                     above, below = scalar.quotient
                     ratios[prefix + scalar.name] = _ratio(
-                        _sum(counts[prefix + name] for name in above),
-                        _sum(of[name] for name in below),
+                        np.sum([counts[prefix + name] for name in above], axis=0),
+                        np.sum([of[name] for name in below], axis=0),
                     )
                 elif scalar.of_rates is not None:
                     far, frr = (ratios[prefix + name][1] for name in ("far", "frr"))
@@ -228,10 +206,6 @@ def _ratios(
             name = "cms" if closed else "dir"
             ratios[prefix + name] = _ratio(detected[prefix], genuine[..., None])
     return ratios
-
-
-def _sum(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    return functools.reduce(np.add, arrays)
 
 
 def _ratio(count: np.ndarray, attempts: np.ndarray) -> _Ratio:
@@ -260,8 +234,7 @@ def _summaries(
         summary["pooled"] = _pooled(name, pair, ratios)
         for key in SUMMARIES:
             value = np.asarray(summary[key])
-            shaped = value.reshape(()) if not dims else value
-            variables[f"{name}_{key}"] = (dims, shaped[()] if not dims else shaped)
+            variables[f"{name}_{key}"] = (dims, value if dims else value.reshape(())[()])
     return variables
 
 
@@ -300,14 +273,8 @@ def _pooled(
     return np.asarray(_ratio(np.asarray(count), np.asarray(attempts))[1])
 
 
-def _attrs(about: About, options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
-    words = {
-        "verification": f"verification, {options.templates}-template",
-        "open_set": "open-set identification",
-        "closed_set": "closed-set identification",
-    }
-    attrs: dict[str, Any] = about_attrs(about, f"{words[options.task]}, in folds", [])
-    attrs |= {
+def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
+    attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "confidence": float(confidence),
         "interval_method": "nadeau-bengio",
@@ -315,17 +282,12 @@ def _attrs(about: About, options: FoldOptions, splitter: Any, confidence: float)
         "2003); a heuristic",
     }
     if options.task == "verification":
-        attrs |= {
-            "templates": options.templates,
-            "fusion": options.fusion if options.templates == "multi" else "none",
-        }
+        fused = options.templates == "multi"
+        attrs |= {"templates": options.templates, "fusion": options.fusion if fused else "none"}
     else:
         fused = options.rank_unit == "subject"
-        attrs |= {
-            "rank_unit": options.rank_unit,
-            "fusion": options.fusion if fused else "none",
-            "ties": options.ties,
-        }
+        attrs |= {"rank_unit": options.rank_unit, "fusion": options.fusion if fused else "none"}
+        attrs["ties"] = options.ties
     if options.task == "open_set":
         attrs["impostors"] = options.impostors
     if options.task != "closed_set":
