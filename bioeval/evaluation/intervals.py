@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 def with_intervals(
     dataset: xr.Dataset, tally: Any, job: Any, reader: BlockReader, options: IntervalOptions
 ) -> xr.Dataset:
-    """Return the result of a task with confidence intervals; `job` made the tally.
-
-    Raises
-    ------
-    ProtocolError
-        If the method needs the subjects of the attempts and they are not known.
-    """
+    """Return the result of a task with confidence intervals; `job` made the tally."""
     if isinstance(tally, GalleryTally):
         return without_interval(dataset, "means over drawn galleries")
     if not isinstance(tally, VerificationTally | IdentificationTally):

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.evaluation.reid import require_scores
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol import for_layout, load
@@ -56,13 +57,7 @@ class EvaluationOptions:
         far_targets: Sequence[float] | None = None,
         **others: Any,
     ) -> EvaluationOptions:
-        """Return the options as checked values.
-
-        Raises
-        ------
-        DataError
-            If thresholds, the last rank or the FAR targets are not legal.
-        """
+        """Return the options as checked values."""
         check_max_rank(max_rank)
         return cls(
             thresholds=check_thresholds(thresholds),
@@ -78,19 +73,10 @@ class EvaluationOptions:
 
 
 class Plan:
-    """The jobs of a card over some scores, and the options of their results.
+    """The jobs of a card over some scores, and the options of their results, by node.
 
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
-    scores (`automatic`), and an error otherwise.
-
-    Attributes
-    ----------
-    scores : Scores
-        The scores, without the comparisons that the card leaves out.
-    tasks : dict of str to TaskPlan
-        By node, such as ``"verification/single"``; all but re-identification.
-    retrieval : RetrievalJob or None
-        The job of re-identification.
+    scores (`automatic`), and an error otherwise. Re-identification is `retrieval`, not in `tasks`.
     """
 
     def __init__(
@@ -203,11 +189,7 @@ class Plan:
 
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """Return the card of a protocol, or raise if its layout is not that of the scores."""
-    if not isinstance(scores, Scores):
-        raise DataError(
-            f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
-            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
-        )
+    require_scores(scores)
     scores.require_matrix()
     card = for_layout(scores.layout) if protocol == "auto" else load(protocol)
     if card.layout != scores.layout:

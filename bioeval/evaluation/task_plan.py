@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bioeval.base.errors import require_choice
-from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.closed_set import RANK_LIMIT, UNMATED, closed_set_dataset
 from bioeval.results.dataset import max_ranks
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, open_set_dataset
@@ -39,15 +39,8 @@ class TaskPlan(NamedTuple):
 class TaskPlanner:
     """Plans tasks over the same scores, with the options of each as a section of a card.
 
-    Options are checked here, before any score is read.
-
-    Parameters
-    ----------
-    reader : BlockReader
-    thresholds : None, int or increasing float64 array
-        The thresholds of the curves, checked.
-    far_targets : float64 array
-        FAR targets, checked.
+    Options are checked here, before any score is read; thresholds and FAR targets are given
+    checked.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from bioeval.base.random import RandomState
 from bioeval.evaluation.intervals import with_intervals
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
-from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.ranks import ranks_dataset
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for

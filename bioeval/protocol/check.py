@@ -77,11 +77,8 @@ class Problems:
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     """Return the protocol of a card's text, with the defaults filled in.
 
-    Raises
-    ------
-    CardError
-        If anything is wrong, with a line for each problem: `where`, its line, what was found and
-        what was expected.
+    What is wrong is raised as one error, with a line for each problem: `where`, its line, what was
+    found and what was expected.
     """
     text = text.replace("\r\n", "\n")
     data = read(text, where)

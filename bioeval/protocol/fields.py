@@ -45,16 +45,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Choice:
-    """Accepted word of a field.
+    """Accepted word of a field: its meaning in one line, and the layouts in which it is accepted.
 
-    Parameters
-    ----------
-    doc
-        Meaning of the word, in one line.
-    layouts
-        Layouts in which the word is accepted.
-    says
-        Text of the explanation, by layout and label.
+    `says` is text of the explanation, by layout and label.
     """
 
     doc: str
@@ -72,22 +65,14 @@ class Field:
         ``text``, ``integer`` or ``number``.
     doc
         What the field decides, in one line.
-    many
-        Whether the value is a list.
+    many, distinct, increasing, may_be_empty
+        Whether the value is a list; whether its values must differ, must increase, may be none.
     choices
         The accepted words of a text. ``kth:K`` is ``kth:1``, ``kth:2`` and so on.
-    interval
-        The accepted numbers.
     pattern, pattern_words
         The accepted form of a text, as a regular expression and in words.
     default
         The value when a card leaves the field out (None: nothing is fixed).
-    required
-        Whether the section must contain the field.
-    distinct, increasing, may_be_empty
-        Whether the values of a list must differ, must increase, and whether it may be empty.
-    layouts
-        Layouts in which the field has a meaning.
     only_if
         (field of the same section, word): the field is used only if that field has that word.
     """
@@ -189,18 +174,8 @@ def _described(annotation: str, **options: Any) -> Field:
 class Section:
     """One section of a card, with the defaults filled in.
 
-    Its values are attributes, and also items: ``section["ties"]``, ``dict(section)``.
-
-    Attributes
-    ----------
-    doc
-        What the section is about, in one line.
-    layouts
-        Layouts in which the section has a meaning.
-    required
-        Whether every card must have the section.
-    only_one_of
-        Fields of which a card may give at most one. The defaults of the others are dropped.
+    Its values are attributes, and also items: ``section["ties"]``, ``dict(section)``. Of the fields
+    in `only_one_of` a card may give at most one, and the defaults of the others are dropped.
     """
 
     doc: ClassVar[str]
@@ -222,12 +197,8 @@ class Section:
 class Task(Section):
     """A section that is a task: it is evaluated if, and only if, the card contains it.
 
-    Attributes
-    ----------
-    says
-        Text of the explanation, by layout and label.
-    rates
-        Numerator and denominator of each rate.
+    `says` is text of the explanation, by layout and label, `rates` the quotient of each rate in
+    words.
     """
 
     says: ClassVar[Mapping[str, Sentences]] = {}

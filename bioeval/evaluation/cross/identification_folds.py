@@ -61,18 +61,8 @@ def identify_views(
 class _Searched:
     """Identification attempts of one part.
 
-    Attributes
-    ----------
-    mate : float64 array
-        Distance of the nearest mate, for each genuine attempt.
-    ranks : int64 array
-        Rank of that mate.
-    other : float64 array
-        Distance of the nearest candidate, for each impostor attempt.
-    skipped : int
-        Probes without a mate.
-    gallery : int
-        Number of subjects in the gallery.
+    Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
+    the distance of the nearest candidate; the probes without a mate; the subjects in the gallery.
     """
 
     mate: np.ndarray

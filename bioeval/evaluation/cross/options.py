@@ -24,16 +24,7 @@ INTERVALS = ("nadeau-bengio", *BOOTSTRAPS)
 class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
-    Attributes
-    ----------
-    rule : Rule
-        How the threshold of a fold is chosen.
-    ranks : int64 array
-        Increasing ranks of DIR and CMS.
-    impostors : str
-        Of identification; ``"auto"`` until :meth:`with_role`.
-    kind : str
-        Of the scores.
+    `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`.
     """
 
     task: str

@@ -174,13 +174,8 @@ class _CurveOptions:
 class _Curves:
     """The counts of each partition on a common grid.
 
-    Attributes
-    ----------
-    grid : float64 array
-        Thresholds in the units of the scores; empty for a closed set.
-    max_rank : int
-    roles : set of str
-        The impostors of the partitions so far.
+    `grid` is in the units of the scores, and empty for a closed set. `roles` are the
+    impostors of the partitions so far.
     """
 
     def __init__(self, scores: Scores, options: _CurveOptions):
