@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -44,16 +45,14 @@ class Problems:
         self.found: list[tuple[Place, str]] = []
 
     def add(self, place: Place, message: str) -> None:
-        """Add a problem of a section or of a field."""
-        self.found.append((place, message))
+        """Add a problem of a section, or of a field, which begins with the name of its section."""
+        label = f"[{place[0]}] " if len(place) > 1 else ""
+        self.found.append((place, label + message))
 
     def add_unused(self, section: str, key: str, value: object, why: str) -> None:
         """Add a value that has no meaning beside the others."""
         found = shorten(list(value) if isinstance(value, tuple) else value)
-        self.add(
-            (section, key),
-            f"[{section}] {key} = {found} has no meaning {why}; expected to be left out",
-        )
+        self.add((section, key), f"{key} = {found} has no meaning {why}; expected to be left out")
 
     def raise_if_any(self) -> None:
         """Raise one :class:`CardError` of all problems, in the order of their lines."""
@@ -134,7 +133,7 @@ def _check_pairs(card: Protocol, problems: Problems) -> None:
     if others or task.templates != ("single",):
         problems.add(
             ("verification", "pairs"),
-            f"[verification] pairs = {shorten(task.pairs)}, which leaves comparisons out; expected "
+            f"pairs = {shorten(task.pairs)}, which leaves comparisons out; expected "
             'templates = ["single"] beside it and no other task'
             f"{f'; found {_brackets(others)}' if others else ''}",
         )
@@ -168,10 +167,8 @@ def _check_folds(
             problems.add_unused("threshold", key, rule[key], f'with rule = "{rule.get("rule")}"')
     cost = rule.get("cost")
     if isinstance(cost, tuple) and len(cost) != 3:
-        problems.add(
-            ("threshold", "cost"),
-            f"[threshold] cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa",
-        )
+        message = f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa"
+        problems.add(("threshold", "cost"), message)
     if "partition" in values:
         _check_in_folds(values, layout, problems)
 
@@ -205,7 +202,7 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
             if name in values:
                 problems.add(
                     ("uncertainty", "interval"),
-                    f'[uncertainty] interval = "subject-bootstrap" is for verification only, but '
+                    f'interval = "subject-bootstrap" is for verification only, but '
                     f'the card has [{name}]; expected "nadeau-bengio"',
                 )
     if "reid" in values:
@@ -244,12 +241,8 @@ def _unknown_field(section: str, key: str, value: object) -> str:
     else:
         hint = nearest_name(key, fields)
     what = f"a field of [{section}]" if section else "a field above the sections"
-    message = f"{_label(section)}{write_key(key)} = {shorten(value)} is not {what}"
+    message = f"{write_key(key)} = {shorten(value)} is not {what}"
     return _with_hint(f"{message}; expected one of {', '.join(fields)}", hint)
-
-
-def _label(section: str) -> str:
-    return f"[{section}] " if section else ""
 
 
 def _usable_table(
@@ -281,24 +274,19 @@ def _check_section(
             problems.add((*prefix, key), _unknown_field(name, key, value))
     given = [key for key in data if key in only_one_of]
     if len(given) > 1:
-        problems.add(
-            (*prefix, given[-1]), f"{_label(name)}holds {' and '.join(given)}; expected only one"
-        )
+        problems.add((*prefix, given[-1]), f"holds {' and '.join(given)}; expected only one")
     values: Values = {}
     for key, field in fields.items():
         place = (*prefix, key)
         if key not in data:
             if field.required:
-                problems.add(
-                    place,
-                    f"{_label(name)}{key} is missing; expected {field.expected()}: {field.doc}",
-                )
+                problems.add(place, f"{key} is missing; expected {field.expected()}: {field.doc}")
             dropped = given and key in only_one_of
             values[key] = None if dropped else field.default_for(layout)
         elif layout is not None and layout not in field.layouts:
             problems.add(
                 place,
-                f"{_label(name)}{key} = {shorten(data[key])}; {key} has no meaning with "
+                f"{key} = {shorten(data[key])}; {key} has no meaning with "
                 f'layout = "{layout}": expected to be left out',
             )
         else:
@@ -306,7 +294,7 @@ def _check_section(
                 values[key] = _check_value(field, data[key], layout)
             except _UnexpectedValue as error:
                 found = error.found or f"= {shorten(data[key])}"
-                problems.add(place, f"{_label(name)}{key} {found}; {error}")
+                problems.add(place, f"{key} {found}; {error}")
     return values
 
 
@@ -331,7 +319,7 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
         twice = next(item for i, item in enumerate(items) if item in items[:i])
         raise _UnexpectedValue(expected, f"holds {shorten(twice)} twice")
     if field.increasing:
-        for before, after in zip(items, items[1:], strict=False):
+        for before, after in itertools.pairwise(items):
             if not before < after:
                 raise _UnexpectedValue(expected, f"holds {shorten(before)} before {shorten(after)}")
     return tuple(items)
@@ -340,12 +328,10 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
 def _check_item(field: Field, value: object, layout: str | None, expected: str) -> object:
     if field.kind == "text":
         return _check_text(field, value, layout, expected)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    kind = int if field.kind == "integer" else int | float
+    if isinstance(value, bool) or not isinstance(value, kind) or value != value:
         raise _UnexpectedValue(expected)
-    if field.kind == "integer" and not isinstance(value, int):
-        raise _UnexpectedValue(expected)
-    is_nan = value != value
-    if is_nan or (field.interval is not None and value not in field.interval):
+    if field.interval is not None and value not in field.interval:
         raise _UnexpectedValue(expected)
     if field.kind == "integer":
         return value

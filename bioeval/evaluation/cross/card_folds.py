@@ -81,7 +81,7 @@ def evaluate_folds(
     for name, task in card.tasks.items():
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")
-            options = {option: task[option] for option in used if option in task.keys()}
+            options = {option: task[option] for option in used if hasattr(task, option)}
             found[f"folds/{name}"] = evaluate(task=name, ranks=card.report.ranks, **options)
     for dataset in found.values():
         dataset.attrs["protocol"] = card.name
