@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
-from bioeval.evaluation.intervals import with_identification_intervals, with_verification_intervals
+from bioeval.evaluation.intervals import with_intervals, without_interval
 from bioeval.evaluation.plan import (
     EvaluationOptions,
     Plan,
@@ -25,9 +25,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.random_galleries.counts import GalleryTally
-from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -130,27 +127,13 @@ def _evaluate_system(
         plan.refine(counted)
         if options.interval is None:
             return tally.tree()
-        found = {f"/{k}": _with_intervals(plan, tally, k, options.interval) for k in counted}
+        found = {}
+        for node, part in counted.items():
+            job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
+            found[f"/{node}"] = with_intervals(
+                tally.dataset(node), part.tally, job, plan.reader, options.interval
+            )
     return xr.DataTree.from_dict(found)
-
-
-def _with_intervals(plan: Plan, counted: Tally, node: str, interval: IntervalOptions) -> xr.Dataset:
-    """Return the result of a task with its confidence intervals."""
-    found, tally = counted.dataset(node), counted.parts[node].tally
-    if isinstance(tally, VerificationTally):
-        job = plan.tasks[node].job
-        assert isinstance(job, VerificationJob)
-        return with_verification_intervals(found, tally, job, plan.reader, interval)
-    if isinstance(tally, IdentificationTally):
-        return with_identification_intervals(found, tally, plan.scores, interval)
-    drawn = isinstance(tally, GalleryTally)
-    return _without_interval(found, "means over drawn galleries" if drawn else "re-identification")
-
-
-def _without_interval(found: xr.Dataset, what: str) -> xr.Dataset:
-    note = f"confidence intervals are not implemented for {what}"
-    known = found.attrs["warnings"]
-    return found.assign_attrs(warnings=f"{known}\n{note}" if known else note)
 
 
 def _evaluate_folds(
@@ -189,5 +172,5 @@ def _evaluate_lists(
         "report_ranks": " ".join(map(str, card.report.ranks)),
     }
     if options.interval is not None:
-        found = _without_interval(found, "re-identification")
+        found = without_interval(found, "re-identification")
     return xr.DataTree.from_dict({"/reid": found})

@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import Scores
 from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.verification import verification_intervals
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.random_galleries.counts import GalleryTally
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def with_verification_intervals(
-    dataset: xr.Dataset,
-    tally: VerificationTally,
-    job: VerificationJob,
-    reader: BlockReader,
-    options: IntervalOptions,
+def with_intervals(
+    dataset: xr.Dataset, tally: Any, job: Any, reader: BlockReader, options: IntervalOptions
 ) -> xr.Dataset:
-    """Return a result of verification with confidence intervals.
-
-    Raises
-    ------
-    ProtocolError
-        If the method needs the subjects of the attempts and they are not known.
-    """
-    attempts = None
+    """Return the result of a task with confidence intervals; `job` made the tally."""
+    if isinstance(tally, GalleryTally):
+        return without_interval(dataset, "means over drawn galleries")
+    if not isinstance(tally, VerificationTally | IdentificationTally):
+        return without_interval(dataset, "re-identification")
     if options.by_subject:
-        require_people(job.scores, options.method)
-        attempts = SubjectAttempts(job, reader)
-    return verification_intervals(dataset, tally, attempts, options)
-
-
-def with_identification_intervals(
-    dataset: xr.Dataset, tally: IdentificationTally, scores: Scores, options: IntervalOptions
-) -> xr.Dataset:
-    """Return a result of open-set or closed-set identification with confidence intervals.
-
-    Raises
-    ------
-    ProtocolError
-        If the method needs the subjects of the probes and they are not known.
-    """
-    subjects = None
-    if options.by_subject:
-        require_people(scores, options.method)
-        subjects = scores.codes.probe
+        require_people(reader.scores, options.method)
+    if isinstance(tally, VerificationTally):
+        attempts = SubjectAttempts(job, reader) if options.by_subject else None
+        return verification_intervals(dataset, tally, attempts, options)
+    subjects = reader.scores.codes.probe if options.by_subject else None
     add = closed_set_intervals if "cms" in dataset else open_set_intervals
     return add(dataset, tally, subjects, options)
+
+
+def without_interval(dataset: xr.Dataset, what: str) -> xr.Dataset:
+    """Return a result with a warning in place of intervals."""
+    note = f"confidence intervals are not implemented for {what}"
+    known = dataset.attrs["warnings"]
+    return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)

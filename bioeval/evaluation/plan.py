@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.evaluation.reid import require_scores
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol import for_layout, load
@@ -56,13 +57,7 @@ class EvaluationOptions:
         far_targets: Sequence[float] | None = None,
         **others: Any,
     ) -> EvaluationOptions:
-        """Return the options as checked values.
-
-        Raises
-        ------
-        DataError
-            If thresholds, the last rank or the FAR targets are not legal.
-        """
+        """Return the options as checked values."""
         check_max_rank(max_rank)
         return cls(
             thresholds=check_thresholds(thresholds),
@@ -78,19 +73,10 @@ class EvaluationOptions:
 
 
 class Plan:
-    """The jobs of a card over some scores, and the options of their results.
+    """The jobs of a card over some scores, and the options of their results, by node.
 
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
-    scores (`automatic`), and an error otherwise.
-
-    Attributes
-    ----------
-    scores : Scores
-        The scores, without the comparisons that the card leaves out.
-    tasks : dict of str to TaskPlan
-        By node, such as ``"verification/single"``; all but re-identification.
-    retrieval : RetrievalJob or None
-        The job of re-identification.
+    scores (`automatic`), and an error otherwise. Re-identification is `retrieval`, not in `tasks`.
     """
 
     def __init__(
@@ -127,12 +113,10 @@ class Plan:
                 job = planner.verification(templates, card.verification)
                 self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
         last = self.options.max_rank
-        if card.open_set is not None and self._has("open_set"):
-            task = card.open_set if last is None else replace(card.open_set, max_rank=last)
-            self.tasks["open_set"] = planner.open_set(task)
-        if card.closed_set is not None and self._has("closed_set"):
-            closed = card.closed_set if last is None else replace(card.closed_set, max_rank=last)
-            self.tasks["closed_set"] = planner.closed_set(closed)
+        for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
+            if task is not None and self._has(name):
+                task = task if last is None else replace(task, max_rank=last)
+                self.tasks[name] = planner.identification(task)
 
     def _has(self, task: str) -> bool:
         """Return whether a task of the card is evaluated."""
@@ -205,11 +189,7 @@ class Plan:
 
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """Return the card of a protocol, or raise if its layout is not that of the scores."""
-    if not isinstance(scores, Scores):
-        raise DataError(
-            f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
-            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
-        )
+    require_scores(scores)
     scores.require_matrix()
     card = for_layout(scores.layout) if protocol == "auto" else load(protocol)
     if card.layout != scores.layout:

@@ -52,13 +52,7 @@ def _tally(data: Any) -> VerificationTally:
 
 
 def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
-    """Return what ``save_all`` draws of scores: the plot, the system and what its display takes.
-
-    Parameters
-    ----------
-    scores : Scores, mapping of str to Scores, or None
-        Each is counted or reduced when its turn comes.
-    """
+    """Return what ``save_all`` draws of scores: the plot, the system and what its display takes."""
     given = {} if scores is None else scores if isinstance(scores, Mapping) else {"": scores}
     for one in given.values():
         if not isinstance(one, Scores):

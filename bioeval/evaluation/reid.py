@@ -142,7 +142,7 @@ def reid(
     >>> found.cmc.values, float(found.mean_ap), float(found.mean_inp)
     (array([0., 1., 1.]), 0.5, 0.5)
     """
-    _require_scores(scores)
+    require_scores(scores)
     rules = convention_of(
         convention,
         max_rank=max_rank,
@@ -249,7 +249,7 @@ def gom(
     >>> found.mvp.values.round(2), found.mfr.values
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
-    _require_scores(scores)
+    require_scores(scores)
     require_values(scores, "GOM")
     options = GomOptions(budget, variant, ties or "stable", max_rank, per_query)
     rules = convention_of(convention, ties=ties)
@@ -305,11 +305,12 @@ def apply_convention(
     >>> int(be.verification(be.apply_convention(scores)).genuine_attempts)
     1
     """
-    _require_scores(scores)
+    require_scores(scores)
     return kept_scores(scores, convention_of(convention, removed=removed, junk=junk))
 
 
-def _require_scores(scores: Any) -> None:
+def require_scores(scores: Any) -> None:
+    """Raise unless the scores are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
             f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "

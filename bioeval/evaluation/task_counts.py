@@ -25,15 +25,7 @@ Counts = TaskTally | GalleryTally | ReidTally
 
 @dataclass(frozen=True, eq=False)
 class TaskCounts:
-    """Counts of one task, with the options that turn them into a result.
-
-    Attributes
-    ----------
-    tally
-        The counts.
-    options : dict
-        Keywords of the function that makes the dataset.
-    """
+    """Counts of one task, with the keywords of the function that makes its dataset."""
 
     tally: Counts
     options: dict[str, Any]

@@ -1,23 +1,32 @@
-"""The job that counts one task, and the options of its result, from the options of the task."""
+"""The job that counts one task, and the options of its result; galleries drawn at random."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.errors import require_choice
-from bioeval.evaluation.random_galleries import closed_set_job, open_set_job
-from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
-from bioeval.results.closed_set import UNMATED
-from bioeval.results.open_set import IMPOSTORS
-from bioeval.scores.blocks import BlockReader
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
+from bioeval.results.closed_set import RANK_LIMIT, UNMATED, closed_set_dataset
+from bioeval.results.dataset import max_ranks
+from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, open_set_dataset
+from bioeval.results.sampled_galleries import sampled_dataset
+from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.counts import GalleryJob
-from bioeval.tallies.random_galleries.options import Drawn, parse_drawn
-from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, require_drawable
+from bioeval.tallies.random_galleries.sampled import SampledJob
+from bioeval.tallies.random_galleries.thresholds import grid_over
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class TaskPlan(NamedTuple):
@@ -30,15 +39,8 @@ class TaskPlan(NamedTuple):
 class TaskPlanner:
     """Plans tasks over the same scores, with the options of each as a section of a card.
 
-    Options are checked here, before any score is read.
-
-    Parameters
-    ----------
-    reader : BlockReader
-    thresholds : None, int or increasing float64 array
-        The thresholds of the curves, checked.
-    far_targets : float64 array
-        FAR targets, checked.
+    Options are checked here, before any score is read; thresholds and FAR targets are given
+    checked.
     """
 
     def __init__(
@@ -64,39 +66,34 @@ class TaskPlanner:
             unenrolled_claims=task.unenrolled_claims,
         )
 
-    def open_set(self, task: OpenSet, drawn: Drawn | None = None) -> TaskPlan:
-        """Return the plan of open-set identification, in `drawn` galleries if given."""
+    def identification(self, task: OpenSet | ClosedSet, drawn: Drawn | None = None) -> TaskPlan:
+        """Return the plan of identification, in `drawn` galleries if given."""
+        open_set = isinstance(task, OpenSet)
         require_choice("ties", task.ties, TIES)
-        require_choice("impostors", task.impostors, IMPOSTORS)
         check_max_rank(task.max_rank, self.reader.scores.shape[-1])
-        require_values(self.reader.scores, "open-set identification")
+        options: dict[str, Any]
+        if isinstance(task, OpenSet):
+            require_choice("impostors", task.impostors, IMPOSTORS)
+            require_values(self.reader.scores, "open-set identification")
+            options = {"impostors": task.impostors, "far_targets": self.far_targets}
+        else:
+            require_choice("unmated", task.unmated, UNMATED)
+            options = {"unmated": task.unmated}
         drawn = parse_drawn(task.gallery, "exact") if drawn is None else drawn
         if not drawn.size:
-            options = {
-                "impostors": task.impostors,
-                "ties": task.ties,
-                "max_rank": task.max_rank,
-                "thresholds": self.thresholds,
-                "far_targets": self.far_targets,
-            }
-            return TaskPlan(self._identification(task), options)
-        job, note = open_set_job(self.reader, drawn, task, self.thresholds)
-        options = {"impostors": task.impostors, "far_targets": self.far_targets, "note": note}
-        return TaskPlan(job, options)
+            options |= {"ties": task.ties, "max_rank": task.max_rank}
+            if open_set:
+                options["thresholds"] = self.thresholds
+            return TaskPlan(self._ranked(task), options)
+        require_drawable(self.reader.scores, drawn, task.rank_unit, task.fusion)
+        grid = grid_over(self.reader, self.thresholds) if open_set else np.empty(0)
+        subjects = len(self.reader.gallery.subjects)
+        room = (len(grid), task.max_rank, DIR_LIMIT) if open_set else (1, task.max_rank, RANK_LIMIT)
+        count, note = max_ranks(subjects, *room)
+        job = GalleryJob(self.reader, size=drawn.size, ties=task.ties, thresholds=grid, ranks=count)
+        return TaskPlan(job, {**options, "note": note})
 
-    def closed_set(self, task: ClosedSet, drawn: Drawn | None = None) -> TaskPlan:
-        """Return the plan of closed-set identification, in `drawn` galleries if given."""
-        require_choice("ties", task.ties, TIES)
-        require_choice("unmated", task.unmated, UNMATED)
-        check_max_rank(task.max_rank, self.reader.scores.shape[-1])
-        drawn = parse_drawn(task.gallery, "exact") if drawn is None else drawn
-        if not drawn.size:
-            options = {"ties": task.ties, "max_rank": task.max_rank, "unmated": task.unmated}
-            return TaskPlan(self._identification(task), options)
-        job, note = closed_set_job(self.reader, drawn, task)
-        return TaskPlan(job, {"unmated": task.unmated, "note": note})
-
-    def _identification(self, task: OpenSet | ClosedSet) -> IdentificationJob:
+    def _ranked(self, task: OpenSet | ClosedSet) -> IdentificationJob:
         """Return the job that open and closed set share where their ranks are alike."""
         key = task.rank_unit, task.fusion
         if key not in self._shared:
@@ -104,3 +101,22 @@ class TaskPlanner:
                 self.reader.scores, self.reader, rank_unit=task.rank_unit, fusion=task.fusion
             )
         return self._shared[key]
+
+
+def sampled_identification(
+    job: GalleryJob, options: dict[str, Any], drawn: Drawn, progress: Progress | None
+) -> xr.Dataset:
+    """Evaluate identification in galleries drawn at random, at the ranks of the exact mean.
+
+    `job` is that of the exact mean, `options` those of its result.
+    """
+    note = options["note"]
+    options = {k: v for k, v in options.items() if k != "note"}
+    options |= {"max_rank": job.ranks, "ties": job.ties}
+    make: Callable[..., xr.Dataset] = closed_set_dataset
+    scores = job.reader.scores
+    if "impostors" in options:
+        make, grid = open_set_dataset, to_user(job.thresholds, scores.kind)
+        options["thresholds"] = grid[::-1] if scores.kind == "similarity" else grid
+    (tallies,) = run_jobs(scores, job.reader, [SampledJob(job.reader, drawn)], progress)
+    return sampled_dataset(tallies, partial(make, **options), drawn, note)

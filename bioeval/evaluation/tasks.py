@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.random import RandomState
-from bioeval.evaluation.intervals import with_identification_intervals, with_verification_intervals
-from bioeval.evaluation.random_galleries import sampled_closed_set, sampled_open_set
+from bioeval.evaluation.intervals import with_intervals
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlanner
-from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
+from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.ranks import ranks_dataset
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
@@ -19,7 +18,7 @@ from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
-from bioeval.tallies.random_galleries.options import parse_drawn, refuse_interval
+from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -143,7 +142,7 @@ def verification(
         )
         found = verification_dataset(result)
         if limits is not None:
-            found = with_verification_intervals(found, result, job, reader, limits)
+            found = with_intervals(found, result, job, reader, limits)
     return found
 
 
@@ -248,19 +247,12 @@ def open_set(
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     drawn = parse_drawn(gallery, sampling, random_state)
-    if drawn.size:
-        refuse_interval(interval)
     options = OpenSet(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
-    reader = BlockReader(scores)
-    planner = TaskPlanner(reader, check_thresholds(thresholds), check_far_targets(far_targets))
-    plan = planner.open_set(options, drawn)
-    if drawn.repeats and isinstance(plan.job, GalleryJob):
-        return sampled_open_set(plan.job, plan.options, drawn, progress)
-    (result,) = run_jobs(scores, reader, [plan.job], progress)
-    found = TaskCounts(result, plan.options).dataset("open_set")
-    return found if limits is None else with_identification_intervals(found, result, scores, limits)
+    targets = check_far_targets(far_targets)
+    planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
+    return _identify(planner, options, drawn, limits, progress)
 
 
 def closed_set(
@@ -332,18 +324,30 @@ def closed_set(
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     drawn = parse_drawn(gallery, sampling, random_state)
-    if drawn.size:
-        refuse_interval(interval)
     options = ClosedSet(
         rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated
     )
-    reader = BlockReader(scores)
-    plan = TaskPlanner(reader).closed_set(options, drawn)
-    if drawn.repeats and isinstance(plan.job, GalleryJob):
-        return sampled_closed_set(plan.job, plan.options, drawn, progress)
-    (result,) = run_jobs(scores, reader, [plan.job], progress)
-    found = TaskCounts(result, plan.options).dataset("closed_set")
-    return found if limits is None else with_identification_intervals(found, result, scores, limits)
+    return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits, progress)
+
+
+def _identify(
+    planner: TaskPlanner,
+    task: OpenSet | ClosedSet,
+    drawn: Drawn,
+    limits: IntervalOptions | None,
+    progress: Progress | None,
+) -> xr.Dataset:
+    """Return the result of open-set or closed-set identification."""
+    if drawn.size and limits is not None:
+        refuse_interval(limits.method)
+    job, options = planner.identification(task, drawn)
+    if drawn.repeats and isinstance(job, GalleryJob):
+        return sampled_identification(job, options, drawn, progress)
+    reader = planner.reader
+    (tally,) = run_jobs(reader.scores, reader, [job], progress)
+    node = "open_set" if isinstance(task, OpenSet) else "closed_set"
+    found = TaskCounts(tally, options).dataset(node)
+    return found if limits is None else with_intervals(found, tally, job, reader, limits)
 
 
 def ranks(

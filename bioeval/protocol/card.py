@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from bioeval.protocol import toml as toml_text
-from bioeval.protocol.biometric_tasks import ClosedSet, OpenSet, Verification
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
@@ -17,14 +16,12 @@ from bioeval.protocol.fields import (
     Choice,
     Field,
     Interval,
+    Section,
+    Task,
+    card_field,
     fields_of,
-    integer_field,
-    number_field,
-    text_field,
 )
-from bioeval.protocol.fold_sections import Partition, Threshold, Uncertainty
-from bioeval.protocol.reid_task import Reid
-from bioeval.protocol.section import Section, Task
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Reid, Verification
 
 SCHEMA_VERSION = 1
 
@@ -46,10 +43,127 @@ class Source(Section):
     doc = "Where the protocol is defined."
     required = True
 
-    text: str = text_field("the paper, standard or lecture that defines it", required=True)
-    year: int | None = integer_field("its year", interval=Interval(1800, 2200))
-    section: str | None = text_field("the section, chapter or part of it")
-    url: str | None = text_field("where to read it")
+    text: str = card_field("the paper, standard or lecture that defines it")
+    year: int | None = card_field("its year", interval=Interval(1800, 2200), default=None)
+    section: str | None = card_field("the section, chapter or part of it", default=None)
+    url: str | None = card_field("where to read it", default=None)
+
+
+_BY = {
+    "subject-folds": Choice(
+        "folds of subjects: each is tested once while the others are trained on; no subject is "
+        "in two",
+        SEARCHABLE,
+    ),
+    "sample-folds": Choice(
+        "folds of templates, with the same number of each subject's, within one; subjects "
+        "are on both sides",
+        SEARCHABLE,
+    ),
+    "given-folds": "the folds that come with the data: of each pair, or of each template in the "
+    "metadata column that 'column' names",
+    "dev-eval": Choice(
+        "two parts of subjects, drawn anew in each repeat: development, on which the threshold is "
+        "chosen, and evaluation, on which it is judged",
+        SEARCHABLE,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition(Section):
+    """The ``[partition]`` section."""
+
+    doc = (
+        "The folds. A training pair has both templates in the training part, a test pair both in "
+        "the test part; pairs of one and the other are used by neither."
+    )
+    by: str = card_field("how the data are divided", choices=_BY)
+    folds: int = card_field(
+        "the number of folds (not with given folds, nor with dev-eval)",
+        interval=Interval(2),
+        default=10,
+    )
+    repeats: int = card_field(
+        "how often the folds are drawn (not with given folds)", interval=Interval(1), default=1
+    )
+    seed: int = card_field("the seed of the draws", interval=Interval(0), default=0)
+    test_size: float = card_field(
+        "with dev-eval: the proportion of subjects in the evaluation part",
+        interval=Interval(0.01, 0.99),
+        default=0.5,
+    )
+    stratify: str | None = card_field(
+        "a metadata column of subjects, whose values every fold gets in the same proportion",
+        layouts=SEARCHABLE,
+        default=None,
+    )
+    column: str | None = card_field(
+        "with given folds: the metadata column that holds the fold of each template",
+        layouts=SEARCHABLE,
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold(Section):
+    """The ``[threshold]`` section."""
+
+    doc = (
+        "The threshold of each fold: chosen on its training part, at the scores themselves, and "
+        "used unchanged on its test part."
+    )
+    rule: str = card_field(
+        "how it is chosen",
+        choices={
+            "eer": "where FAR and FRR cross: of the two neighbours, the one with the smaller "
+            "max(FAR, FRR)",
+            "far": "the smallest FRR with FAR at most 'far'",
+            "accuracy": "the largest proportion of correct decisions; of equals the strictest",
+            "hter": "the smallest (FAR + FRR) / 2; of equals the strictest",
+            "cost": "the least prior c_miss FRR + (1 - prior) c_fa FAR, of 'cost'; of equals the "
+            "strictest",
+            "fixed": "given: 'value', the same in all folds",
+        },
+        default="eer",
+    )
+    far: float | None = card_field(
+        "the largest FAR allowed on the training part",
+        interval=Interval(0, 1),
+        only_if=("rule", "far"),
+        default=None,
+    )
+    cost: tuple[float, ...] | None = card_field(
+        "prior, c_miss, c_fa", interval=Interval(0), only_if=("rule", "cost"), default=None
+    )
+    value: float | None = card_field(
+        "the threshold, in the units of the scores", only_if=("rule", "fixed"), default=None
+    )
+
+    def as_rule(self) -> Any:
+        """Return the rule as :func:`bioeval.cross_evaluate` takes it, with its numbers."""
+        numbers = {"far": (self.far,), "cost": self.cost, "fixed": (self.value,)}.get(self.rule)
+        return self.rule if numbers is None else (self.rule, *numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncertainty(Section):
+    """The ``[uncertainty]`` section."""
+
+    doc = "The interval of a rate over folds."
+    interval: str = card_field(
+        "how it is found",
+        choices={
+            "nadeau-bengio": "from the spread between folds, corrected for training parts that "
+            "overlap (Nadeau and Bengio 2003), with sizes in subjects; a heuristic",
+            "subject-bootstrap": "of the pooled rate, by resampling subjects, while each fold "
+            "keeps its threshold; verification only",
+        },
+        default="nadeau-bengio",
+    )
+    confidence: float = card_field(
+        "confidence level of the two-sided interval", interval=Interval(0.5, 0.9999), default=0.95
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +173,13 @@ class Thresholds(Section):
     doc = "The thresholds of the curves. EER and the other operating points do not depend on them."
     only_one_of = ("count", "values")
 
-    count: int | None = integer_field(
+    count: int | None = card_field(
         "about this many thresholds, from the smallest to the largest finite score",
         interval=Interval(2, 1_000_000),
         default=1000,
     )
-    values: tuple[float, ...] | None = number_field(
-        "these thresholds, in the units of the scores", many=True, increasing=True
+    values: tuple[float, ...] | None = card_field(
+        "these thresholds, in the units of the scores", increasing=True, default=None
     )
 
     def requested(self) -> list[float] | int | None:
@@ -81,24 +195,21 @@ class Report(Section):
 
     doc = "What tables and reports show."
 
-    far_targets: tuple[float, ...] = number_field(
+    far_targets: tuple[float, ...] = card_field(
         "FRR and DIR are given where FAR is at most each of these",
-        many=True,
         distinct=True,
         interval=Interval(0, 1, low_open=True),
         default=(0.1, 0.01, 0.001, 0.0001),
     )
-    priors: tuple[float, ...] = number_field(
+    priors: tuple[float, ...] = card_field(
         "the least expected cost of decisions (minDCF) of verification is given for each of "
         "these proportions of genuine attempts, both errors costing 1",
-        many=True,
         distinct=True,
         interval=Interval(0, 1, low_open=True, high_open=True),
         default=(0.5,),
     )
-    ranks: tuple[int, ...] = integer_field(
+    ranks: tuple[int, ...] = card_field(
         "the ranks shown in tables",
-        many=True,
         distinct=True,
         interval=Interval(1),
         default=(1, 5, 10),
@@ -152,18 +263,16 @@ class Protocol:
         The file of the card, or None.
     """
 
-    name: str = text_field(
+    name: str = card_field(
         "the name by which the protocol is loaded",
         pattern="[a-z0-9]+(-[a-z0-9]+)*",
         pattern_words="of lower-case letters and digits, with single hyphens between them",
-        required=True,
     )
-    title: str = text_field("the title, for headings", required=True)
-    summary: str = text_field("the protocol in a few plain sentences", required=True)
-    layout: str = text_field(
+    title: str = card_field("the title, for headings")
+    summary: str = card_field("the protocol in a few plain sentences")
+    layout: str = card_field(
         "what is compared with what",
         choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
-        required=True,
     )
     source: Source
     verification: Verification | None = None
@@ -175,15 +284,13 @@ class Protocol:
     uncertainty: Uncertainty | None = None
     thresholds: Thresholds = Thresholds()
     report: Report = Report()
-    not_said: tuple[str, ...] = text_field(
+    not_said: tuple[str, ...] = card_field(
         "what the card leaves open, one sentence each",
-        many=True,
         default=(),
         may_be_empty=True,
     )
-    not_expressed: tuple[str, ...] = text_field(
+    not_expressed: tuple[str, ...] = card_field(
         "what the protocol's source fixes and this card cannot say, one sentence each",
-        many=True,
         default=(),
         may_be_empty=True,
     )

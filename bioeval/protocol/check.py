@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bioeval.base.errors import nearest_name
+from bioeval.base.errors import CardError, nearest_name
 from bioeval.protocol.card import HEAD, LAYOUTS, SCHEMA_VERSION, SECTIONS, TASKS, Protocol
-from bioeval.protocol.fields import Field, fields_of, matches_choice
-from bioeval.protocol.fold_rules import check_folds
-from bioeval.protocol.problems import Problems, brackets
+from bioeval.protocol.fields import SEARCHABLE, Field, fields_of, matches_choice
 from bioeval.protocol.toml import Place, locate, read, shorten, write_key
 
 Values = dict[str, Any]
@@ -21,19 +20,68 @@ _FIELDS: Mapping[str, Mapping[str, Field]] = {
     **{name: fields_of(section) for name, section in SECTIONS.items()},
 }
 
+#: Fields of [partition] without effect, by the kind of partition.
+_NOT_BY = {
+    "subject-folds": ("test_size", "column"),
+    "sample-folds": ("test_size", "column"),
+    "dev-eval": ("folds", "column"),
+    "given-folds": ("folds", "repeats", "seed", "test_size", "stratify"),
+}
+
+#: Fields without effect in folds: only their defaults are accepted.
+_NOT_IN_FOLDS = {
+    "open_set": ("gallery", "max_rank"),
+    "closed_set": ("gallery", "max_rank"),
+    "thresholds": ("count", "values"),
+    "report": ("far_targets", "priors"),
+}
+
+
+class Problems:
+    """What is wrong with a card, and where: `where` names the card and `text` is its text."""
+
+    def __init__(self, where: str, text: str) -> None:
+        self.where, self.text = where, text
+        self.found: list[tuple[Place, str]] = []
+
+    def add(self, place: Place, message: str) -> None:
+        """Add a problem of a section, or of a field, which begins with the name of its section."""
+        label = f"[{place[0]}] " if len(place) > 1 else ""
+        self.found.append((place, label + message))
+
+    def add_unused(self, section: str, key: str, value: object, why: str) -> None:
+        """Add a value that has no meaning beside the others."""
+        found = shorten(list(value) if isinstance(value, tuple) else value)
+        self.add((section, key), f"{key} = {found} has no meaning {why}; expected to be left out")
+
+    def raise_if_any(self) -> None:
+        """Raise one :class:`CardError` of all problems, in the order of their lines."""
+        if not self.found:
+            return
+        lines = locate(self.text)
+        ordered = []
+        for place, message in self.found:
+            while place and place not in lines:
+                place = place[:-1]  # a field of an inline table, or one that is missing
+            ordered.append((lines.get(place, 0), message))
+        ordered.sort(key=lambda problem: problem[0])
+        raise CardError(
+            "\n".join(
+                f"{self.where}{f', line {line}' if line else ''}: {message}"
+                for line, message in ordered
+            )
+        )
+
 
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     """Return the protocol of a card's text, with the defaults filled in.
 
-    Raises
-    ------
-    CardError
-        If anything is wrong, with a line for each problem: `where`, its line, what was found and
-        what was expected.
+    What is wrong is raised as one error, with a line for each problem: `where`, its line, what was
+    found and what was expected.
     """
     text = text.replace("\r\n", "\n")
     data = read(text, where)
-    problems = Problems(where, locate(text))
+    problems = Problems(where, text)
     version = data.get("schema")
     if type(version) is int and version != SCHEMA_VERSION:
         problems.add(
@@ -63,10 +111,10 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
                 values[name] = _check_section(name, table, layout, problems)
         elif section.required:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
-    check_folds(values, data, layout, problems)
+    _check_folds(values, data, layout, problems)
     if not any(name in data for name in TASKS):
         legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
-        problems.add((), f"the card has no task; expected at least one of {brackets(legal)}")
+        problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     problems.raise_if_any()
     del above["schema"]
     sections: dict[str, Any] = {name: SECTIONS[name](**found) for name, found in values.items()}
@@ -85,10 +133,85 @@ def _check_pairs(card: Protocol, problems: Problems) -> None:
     if others or task.templates != ("single",):
         problems.add(
             ("verification", "pairs"),
-            f"[verification] pairs = {shorten(task.pairs)}, which leaves comparisons out; expected "
+            f"pairs = {shorten(task.pairs)}, which leaves comparisons out; expected "
             'templates = ["single"] beside it and no other task'
-            f"{f'; found {brackets(others)}' if others else ''}",
+            f"{f'; found {_brackets(others)}' if others else ''}",
         )
+
+
+def _check_folds(
+    values: Mapping[str, Values],
+    data: Mapping[str, object],
+    layout: str | None,
+    problems: Problems,
+) -> None:
+    """Check the sections about folds against each other and against the tasks.
+
+    `values` holds the values that were accepted, by section; `data` is the card as it was read.
+    """
+    for name in ("threshold", "uncertainty"):
+        if name in data and "partition" not in data:
+            problems.add(
+                (name,),
+                f"[{name}] is about folds, but the card has no [partition]; expected both or none",
+            )
+    rule = values.get("threshold", {})
+    for key, field in _FIELDS["threshold"].items():
+        if not rule or field.only_if is None:
+            continue
+        used = rule.get("rule") == field.only_if[1]
+        if used and rule.get(key) is None:
+            text = f'[threshold] rule = "{rule["rule"]}" needs {key}, which is missing'
+            problems.add(("threshold",), text)
+        elif not used and rule.get(key) is not None:
+            problems.add_unused("threshold", key, rule[key], f'with rule = "{rule.get("rule")}"')
+    cost = rule.get("cost")
+    if isinstance(cost, tuple) and len(cost) != 3:
+        message = f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa"
+        problems.add(("threshold", "cost"), message)
+    if "partition" in values:
+        _check_in_folds(values, layout, problems)
+
+
+def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: Problems) -> None:
+    """Refuse options that folds would silently ignore."""
+    given = values["partition"]
+    by = str(given.get("by"))
+    unused = {"partition": (_NOT_BY.get(by, ()), f'with by = "{by}"')}
+    unused |= {name: (keys, "in folds") for name, keys in _NOT_IN_FOLDS.items()}
+    for name, (keys, why) in unused.items():
+        for key in keys:
+            default = _FIELDS[name][key].default_for(layout)
+            if key in values.get(name, {}) and values[name][key] not in (default, None):
+                problems.add_unused(name, key, values[name][key], why)
+    if by == "given-folds" and layout in SEARCHABLE and given.get("column") is None:
+        problems.add(
+            ("partition",),
+            '[partition] by = "given-folds" needs column, the metadata column that holds the fold '
+            "of each template",
+        )
+    for name, key, value in (
+        ("open_set", "ties", "expected"),
+        ("closed_set", "ties", "expected"),
+        ("closed_set", "unmated", "raise"),
+    ):
+        if values.get(name, {}).get(key) == value:
+            problems.add_unused(name, key, value, "in folds")
+    if values.get("uncertainty", {}).get("interval") == "subject-bootstrap":
+        for name in ("open_set", "closed_set"):
+            if name in values:
+                problems.add(
+                    ("uncertainty", "interval"),
+                    f'interval = "subject-bootstrap" is for verification only, but '
+                    f'the card has [{name}]; expected "nadeau-bengio"',
+                )
+    if "reid" in values:
+        problems.add(("reid",), "[reid] is not evaluated in folds; expected no [partition] with it")
+
+
+def _brackets(names: Iterable[str]) -> str:
+    """Return names of sections as they are written in a card: ``[a], [b]``."""
+    return ", ".join(f"[{name}]" for name in names)
 
 
 class _UnexpectedValue(Exception):
@@ -105,7 +228,7 @@ def _with_hint(message: str, hint: str) -> str:
 
 def _unknown_section(name: str) -> str:
     message = f"[{write_key(name)}] is not a section of a card; expected one of "
-    return _with_hint(message + brackets(SECTIONS), nearest_name(name, SECTIONS))
+    return _with_hint(message + _brackets(SECTIONS), nearest_name(name, SECTIONS))
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:
@@ -118,12 +241,8 @@ def _unknown_field(section: str, key: str, value: object) -> str:
     else:
         hint = nearest_name(key, fields)
     what = f"a field of [{section}]" if section else "a field above the sections"
-    message = f"{_label(section)}{write_key(key)} = {shorten(value)} is not {what}"
+    message = f"{write_key(key)} = {shorten(value)} is not {what}"
     return _with_hint(f"{message}; expected one of {', '.join(fields)}", hint)
-
-
-def _label(section: str) -> str:
-    return f"[{section}] " if section else ""
 
 
 def _usable_table(
@@ -155,24 +274,19 @@ def _check_section(
             problems.add((*prefix, key), _unknown_field(name, key, value))
     given = [key for key in data if key in only_one_of]
     if len(given) > 1:
-        problems.add(
-            (*prefix, given[-1]), f"{_label(name)}holds {' and '.join(given)}; expected only one"
-        )
+        problems.add((*prefix, given[-1]), f"holds {' and '.join(given)}; expected only one")
     values: Values = {}
     for key, field in fields.items():
         place = (*prefix, key)
         if key not in data:
             if field.required:
-                problems.add(
-                    place,
-                    f"{_label(name)}{key} is missing; expected {field.expected()}: {field.doc}",
-                )
+                problems.add(place, f"{key} is missing; expected {field.expected()}: {field.doc}")
             dropped = given and key in only_one_of
             values[key] = None if dropped else field.default_for(layout)
         elif layout is not None and layout not in field.layouts:
             problems.add(
                 place,
-                f"{_label(name)}{key} = {shorten(data[key])}; {key} has no meaning with "
+                f"{key} = {shorten(data[key])}; {key} has no meaning with "
                 f'layout = "{layout}": expected to be left out',
             )
         else:
@@ -180,7 +294,7 @@ def _check_section(
                 values[key] = _check_value(field, data[key], layout)
             except _UnexpectedValue as error:
                 found = error.found or f"= {shorten(data[key])}"
-                problems.add(place, f"{_label(name)}{key} {found}; {error}")
+                problems.add(place, f"{key} {found}; {error}")
     return values
 
 
@@ -205,7 +319,7 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
         twice = next(item for i, item in enumerate(items) if item in items[:i])
         raise _UnexpectedValue(expected, f"holds {shorten(twice)} twice")
     if field.increasing:
-        for before, after in zip(items, items[1:], strict=False):
+        for before, after in itertools.pairwise(items):
             if not before < after:
                 raise _UnexpectedValue(expected, f"holds {shorten(before)} before {shorten(after)}")
     return tuple(items)
@@ -214,12 +328,10 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
 def _check_item(field: Field, value: object, layout: str | None, expected: str) -> object:
     if field.kind == "text":
         return _check_text(field, value, layout, expected)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    kind = int if field.kind == "integer" else int | float
+    if isinstance(value, bool) or not isinstance(value, kind) or value != value:
         raise _UnexpectedValue(expected)
-    if field.kind == "integer" and not isinstance(value, int):
-        raise _UnexpectedValue(expected)
-    is_nan = value != value
-    if is_nan or (field.interval is not None and value not in field.interval):
+    if field.interval is not None and value not in field.interval:
         raise _UnexpectedValue(expected)
     if field.kind == "integer":
         return value

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, Source
-from bioeval.protocol.fields import fields_of
-from bioeval.protocol.section import Section, Task
+from bioeval.protocol.fields import Section, Task, fields_of
 
 WIDTH = 92
 _LABEL = 18

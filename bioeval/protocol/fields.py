@@ -1,4 +1,4 @@
-"""Fields of a card: their type, accepted values, default and description, kept with the field."""
+"""Fields and sections of a card: type, accepted values, default and description of each field."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 SQUARE, RECTANGULAR, PAIRS = "all-against-all", "probe-against-gallery", "pairs"
 EVERY_LAYOUT = (SQUARE, RECTANGULAR, PAIRS)
@@ -14,6 +14,8 @@ SEARCHABLE = (SQUARE, RECTANGULAR)
 
 Sentences = Mapping[str, str]
 """Text of the explanation by label, such as "Genuine"."""
+
+KINDS = {"str": "text", "int": "integer", "float": "number"}
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Choice:
-    """Accepted word of a field.
+    """Accepted word of a field: its meaning in one line, and the layouts in which it is accepted.
 
-    Parameters
-    ----------
-    doc
-        Meaning of the word, in one line.
-    layouts
-        Layouts in which the word is accepted.
-    says
-        Text of the explanation, by layout and label.
+    `says` is text of the explanation, by layout and label.
     """
 
     doc: str
@@ -70,22 +65,14 @@ class Field:
         ``text``, ``integer`` or ``number``.
     doc
         What the field decides, in one line.
-    many
-        Whether the value is a list.
+    many, distinct, increasing, may_be_empty
+        Whether the value is a list; whether its values must differ, must increase, may be none.
     choices
         The accepted words of a text. ``kth:K`` is ``kth:1``, ``kth:2`` and so on.
-    interval
-        The accepted numbers.
     pattern, pattern_words
         The accepted form of a text, as a regular expression and in words.
     default
         The value when a card leaves the field out (None: nothing is fixed).
-    required
-        Whether the section must contain the field.
-    distinct, increasing, may_be_empty
-        Whether the values of a list must differ, must increase, and whether it may be empty.
-    layouts
-        Layouts in which the field has a meaning.
     only_if
         (field of the same section, word): the field is used only if that field has that word.
     """
@@ -151,31 +138,68 @@ def matches_choice(word: object, accepted: str) -> bool:
     return word == accepted
 
 
-def described(spec: Field) -> Any:
-    """Return the dataclass field of a card's field, with its default and its description."""
-    default = dataclasses.MISSING if spec.required else spec.default
-    return field(default=default, metadata={"card": spec})
+def card_field(doc: str, **options: Any) -> Any:
+    """Return the dataclass field of a card's field; `options` are others of :class:`Field`.
 
-
-def text_field(doc: str, **options: Any) -> Any:
-    """Return a dataclass field that holds a text; `options` are those of :class:`Field`."""
-    return described(Field("text", doc, **options))
-
-
-def integer_field(doc: str, **options: Any) -> Any:
-    """Return a dataclass field that holds an integer; `options` are those of :class:`Field`."""
-    return described(Field("integer", doc, **options))
-
-
-def number_field(doc: str, **options: Any) -> Any:
-    """Return a dataclass field that holds a number; `options` are those of :class:`Field`."""
-    return described(Field("number", doc, **options))
+    Its annotation says the kind, whether the value is a list, and whether it may be left out.
+    """
+    return field(
+        default=options.get("default", dataclasses.MISSING),
+        metadata={"card": {"doc": doc, **options}},
+    )
 
 
 def fields_of(owner: type) -> dict[str, Field]:
     """Return the descriptions of the card fields of a dataclass, by name."""
     return {
-        item.name: item.metadata["card"]
+        item.name: _described(str(item.type), **item.metadata["card"])
         for item in dataclasses.fields(owner)
         if "card" in item.metadata
     }
+
+
+def _described(annotation: str, **options: Any) -> Field:
+    """Return a field of a type such as ``tuple[int, ...] | None``."""
+    many = annotation.startswith("tuple[")
+    kind = KINDS[annotation.removeprefix("tuple[").split(",")[0].split(" ")[0]]
+    required = "default" not in options
+    choices = {
+        word: choice if isinstance(choice, Choice) else Choice(choice)
+        for word, choice in options.pop("choices", {}).items()
+    }
+    return Field(kind, many=many, required=required, choices=choices, **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """One section of a card, with the defaults filled in.
+
+    Its values are attributes, and also items: ``section["ties"]``, ``dict(section)``. Of the fields
+    in `only_one_of` a card may give at most one, and the defaults of the others are dropped.
+    """
+
+    doc: ClassVar[str]
+    layouts: ClassVar[tuple[str, ...]] = EVERY_LAYOUT
+    required: ClassVar[bool] = False
+    only_one_of: ClassVar[tuple[str, ...]] = ()
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields."""
+        return [item.name for item in dataclasses.fields(self) if "card" in item.metadata]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(Section):
+    """A section that is a task: it is evaluated if, and only if, the card contains it.
+
+    `says` is text of the explanation, by layout and label, `rates` the quotient of each rate in
+    words.
+    """
+
+    says: ClassVar[Mapping[str, Sentences]] = {}
+    rates: ClassVar[Sentences] = {}

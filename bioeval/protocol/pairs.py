@@ -10,48 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError, require_choice
-from bioeval.protocol.biometric_tasks import Verification
 from bioeval.protocol.fields import fields_of
+from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores
 
 
 def with_pairs(scores: Scores, rule: str) -> Scores:
-    """Leave out the cells that a rule does not compare.
+    """Return the scores with a mask that leaves out the cells that a rule does not compare.
 
-    Parameters
-    ----------
-    scores : Scores
-        All-against-all, with labels.
-    rule : {"ordered", "unordered", "first-impostors"}
-        ``"ordered"``: every cell off the diagonal. ``"unordered"``: each pair of templates once;
-        the later one is the probe and the earlier one is enrolled. ``"first-impostors"``: the
-        same, and impostors only between the first templates of two subjects (FVC).
-
-    Returns
-    -------
-    Scores
-        The same scores with a mask of one byte a cell.
-
-    Raises
-    ------
-    ProtocolError
-        If the scores are not all-against-all, or have no labels.
-
-    Notes
-    -----
-    With N subjects of S templates each, first-impostors makes N S (S - 1) / 2 genuine and
-    N (N - 1) / 2 impostor attempts: 2,800 and 4,950 for the 100 fingers and 8 impressions of a
-    database of FVC2004 (Maio et al., ICBA 2004; Cappelli et al., IEEE TPAMI 28(1), 2006).
-
-    Examples
-    --------
-    >>> import numpy as np, bioeval as be
-    >>> from bioeval.protocol.pairs import with_pairs
-    >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
-    >>> found = be.verification(with_pairs(scores, "first-impostors"))
-    >>> int(found.genuine_attempts), int(found.impostor_attempts)
-    (2, 1)
+    ``"ordered"`` compares every cell off the diagonal; ``"unordered"`` each pair of templates once,
+    with the later one as the probe and the earlier one enrolled; ``"first-impostors"`` does the
+    same, and takes impostors only between the first templates of two subjects (FVC): N S (S - 1) /
+    2 genuine and N (N - 1) / 2 impostor attempts of N subjects with S templates each, such as 2,800
+    and 4,950 for the 100 fingers and 8 impressions of FVC2004 (Maio et al., ICBA 2004).
     """
     require_choice("pairs", rule, fields_of(Verification)["pairs"].words())
     if rule == "ordered":

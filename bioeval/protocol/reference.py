@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 from bioeval.protocol.card import HEAD, SECTIONS
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, fields_of
-from bioeval.protocol.section import Section
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, Section, fields_of
 from bioeval.protocol.toml import write
 
 
 def reference() -> str:
     """Return a table of the fields of each section, in Markdown, with the accepted words."""
     blocks = []
-    homes: dict[int, str] = {}  # where the words of a field were explained first
+    homes: dict[str, str] = {}  # where the words of a field were explained first
     parts = [("", "The card itself.", HEAD)]
     for name, section in SECTIONS.items():
         parts.append((name, " ".join([section.doc, *_rules(section)]), fields_of(section)))
@@ -24,7 +23,7 @@ def reference() -> str:
         blocks.append("\n".join(["| field | value | default | what it decides |", _LINE, *rows]))
         for key, field in fields.items():
             if field.choices:
-                home = homes.setdefault(id(field.choices), name)
+                home = homes.setdefault(repr(field.choices), name)
                 blocks.append(_words(key, field) if home == name else f"`{key}`: as in `[{home}]`.")
     return "\n\n".join(blocks) + "\n"
 

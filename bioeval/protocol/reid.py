@@ -19,7 +19,7 @@ from bioeval.base.errors import CardError, DataError, ProtocolError, bad_choice,
 from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import fields_of
-from bioeval.protocol.reid_task import Reid
+from bioeval.protocol.tasks import Reid
 from bioeval.scores.labels import missing_values
 
 FIELDS = fields_of(Reid)
@@ -27,15 +27,7 @@ FIELDS = fields_of(Reid)
 
 @dataclass(frozen=True, kw_only=True)
 class Convention(Reid):
-    """A card's ``[reid]`` section, with some of its options changed.
-
-    Attributes
-    ----------
-    name : str
-        The name of the card.
-    changed : tuple of str
-        Options that were given in place of the card's.
-    """
+    """A card's ``[reid]`` section by the card's `name`, with the options `changed` given anew."""
 
     name: str
     changed: tuple[str, ...] = ()
@@ -67,19 +59,8 @@ def convention_of(
 ) -> Convention:
     """Return a convention by the name or path of its card, with some options changed.
 
-    Parameters
-    ----------
-    convention : str, path, Protocol or Convention
-    **options
-        Fields of the card, or open-reid's flags ``single_gallery_shot``,
-        ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
-
-    Raises
-    ------
-    CardError
-        If there is no such card, or it has no ``[reid]`` section.
-    DataError
-        If an option has another value than the card's field could have.
+    Options are fields of the card, or open-reid's flags ``single_gallery_shot``,
+    ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
     """
     found = convention if isinstance(convention, Convention) else _of_card(convention)
     flags = {k: options.pop(k, None) for k in _FLAGS}
@@ -163,15 +144,7 @@ CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "
 
 
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the camera column of queries and gallery.
-
-    Raises
-    ------
-    ProtocolError
-        If either side has none.
-    DataError
-        If a camera is missing, or one side has text and the other numbers.
-    """
+    """Return the camera column of queries and gallery; both must be complete and of one type."""
     sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
     names = {side: _camera_column(meta) for side, meta in sides.items()}
     missing = [side for side, name in names.items() if name is None]

@@ -6,7 +6,7 @@ each field, and a syntax error that begins with its line.
 
 from __future__ import annotations
 
-import functools
+import itertools
 import re
 from collections.abc import Mapping
 
@@ -38,69 +38,59 @@ def read(text: str, where: str) -> dict[str, object]:
         raise CardError(f"{where}, line {line}: not valid TOML: {message}, {column}") from error
 
 
-_KEY = r"(?:[A-Za-z0-9_-]+|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*')"
-_DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
-_HEADER = rf"[ \t]*\[\[?[ \t]*({_DOTTED})[ \t]*\]\]?"
-_ASSIGNMENT = rf"[ \t]*({_DOTTED})[ \t]*="
-_TOKEN = (
-    r'"""(?:\\.|[^\\])*?"""(?!")'
-    r"|'''.*?'''(?!')"
-    r'|"(?:\\.|[^"\\\n])*"'
-    r"|'[^'\n]*'"
-    r"|\#[^\n]*"
-    r"|[^\"'#\[\]{}\n]+"
-    r"|."
-)
-
-
-@functools.cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
+# A line that may begin a section or a field; inside of a value of many lines it does not.
+_START = re.compile(r"[ \t]*(\[|[^#\s].*=)")
 
 
 def locate(text: str) -> dict[Place, int]:
     """Return the line of each section and of each field of a valid TOML text.
 
-    Values are stepped over, so that brackets, quotes and equal signs inside of texts and lists of
-    many lines are not taken for sections and fields. Of an inline table, the table is listed and
-    its fields are not.
+    Of an inline table, the table is listed and its fields are not.
     """
     lines: dict[Place, int] = {}
     section: Place = ()
-    position, line = 0, 1
-    while position < len(text):
-        if match := _pattern(_HEADER).match(text, position):
-            section = found = _split_key(match[1])
-        elif match := _pattern(_ASSIGNMENT).match(text, position):
-            found = section + _split_key(match[1])
-        if match:
-            for length in range(1, len(found) + 1):
-                lines.setdefault(found[:length], line)
-            position = match.end()
-        position, line = _next_statement(text, position, line)
+    rows = text.split("\n")
+    starts = [i for i, row in enumerate(rows) if _START.match(row)]
+    first = None
+    for here, end in itertools.pairwise([*starts, len(rows)]):
+        first = here if first is None else first
+        statement = "\n".join(rows[first:end])
+        table = _parsed(statement)
+        if table is None:
+            continue  # the next lines belong to the same value
+        if statement.lstrip().startswith("["):
+            section = found = _keys(table)
+        else:
+            found = section + _assigned(statement)
+        for length in range(1, len(found) + 1):
+            lines.setdefault(found[:length], first + 1)
+        first = None
     return lines
 
 
-def _next_statement(text: str, position: int, line: int) -> tuple[int, int]:
-    """Step over the rest of a value, to the next line that is not inside of it."""
-    depth = 0
-    for token in _pattern(_TOKEN).finditer(text, position):
-        line += token[0].count("\n")
-        depth += (token[0] in ("[", "{")) - (token[0] in ("]", "}"))
-        if token[0] == "\n" and depth <= 0:
-            return token.end(), line
-    return len(text), line
+def _assigned(statement: str) -> Place:
+    """Return the keys of an assignment: what is before the first equal sign outside of quotes."""
+    parts = (_parsed(statement[: found.start()] + "= 0") for found in re.finditer("=", statement))
+    return _keys(next(part for part in parts if part is not None))
 
 
-def _split_key(dotted: str) -> Place:
-    import tomllib
-
+def _keys(table: object) -> Place:
+    """Return the nested keys of a table that has one key at each level."""
     parts: list[str] = []
-    table: object = tomllib.loads(f"{dotted} = 0")
-    while isinstance(table, dict):
+    while isinstance(table, dict) and table:
         ((part, table),) = table.items()
         parts.append(part)
     return tuple(parts)
+
+
+def _parsed(text: str) -> dict[str, object] | None:
+    """Return the values of a TOML text; None if it is not valid."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except ValueError:
+        return None
 
 
 def write(value: object) -> str:

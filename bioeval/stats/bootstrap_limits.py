@@ -15,18 +15,11 @@ ROUNDING = 1e-12
 def confidence_limits(
     values: np.ndarray, options: IntervalOptions
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper confidence limits of bootstrapped values.
+    """Return the lower and upper confidence limits of bootstrapped values, shape (..., columns).
 
-    Parameters
-    ----------
-    values : float64 array, shape (..., columns)
-        The value in each column of :func:`bioeval.stats.resampling.weight_columns`; a replicate
-        without an attempt of a class is NaN and is left out.
-
-    Returns
-    -------
-    low, high : float64 arrays, shape (...)
-        NaN without replicates, or where the estimate is undefined.
+    The columns are those of :func:`bioeval.stats.resampling.weight_columns`; a replicate without an
+    attempt of a class is NaN and is left out. Limits are NaN without replicates, or where the
+    estimate is undefined.
     """
     estimate = values[..., 0]
     drawn = values[..., 1 : 1 + options.replicates]
@@ -106,13 +99,8 @@ def open_limits(
     """Replace the limits of a rate of exactly 0 or 1 by a one-sided bound.
 
     Resampling data without errors yields no errors, and the interval [0, 0] would claim certainty.
-    The data show only that none of `trials` independent trials was an error.
-
-    Parameters
-    ----------
-    trials : int
-        Number of subjects (0 for a single one), or of disjoint pairs of subjects. If it is 0,
-        the limits are NaN.
+    The data show only that none of `trials` independent trials (subjects, or disjoint pairs of
+    subjects) was an error. Without a trial the limits are NaN.
     """
     if not trials:
         return np.full(np.shape(estimate), np.nan), np.full(np.shape(estimate), np.nan)

@@ -66,21 +66,10 @@ def by_subject(
     number: int,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the number of values of each subject between consecutive thresholds.
+    """Return the number of values of each subject between consecutive increasing thresholds.
 
-    Parameters
-    ----------
-    values, subjects : arrays, shape (k,)
-    thresholds : float64 array, shape (t,)
-        Increasing.
-    number : int
-        Number of subjects.
-    weights : array, shape (k,), optional
-
-    Returns
-    -------
-    array, shape (t + 1, number)
-        Row ``i``: above ``thresholds[i - 1]`` and not above ``thresholds[i]``.
+    Row ``i`` of the result, of shape (t + 1, number), is above ``thresholds[i - 1]`` and not above
+    ``thresholds[i]``; `number` is that of the subjects.
     """
     layer = np.searchsorted(thresholds, values)
     size = (len(thresholds) + 1) * number

@@ -39,16 +39,8 @@ def check_confidence(confidence: Any) -> float:
 class IntervalOptions:
     """Method, confidence level and resampling of the intervals of a result.
 
-    Attributes
-    ----------
-    method : str
-        One of :data:`METHODS`.
-    confidence : float
-        Confidence level, in (0, 1).
-    replicates : int
-        Number of bootstrap replicates; unused by the other methods.
-    seed : numpy.random.SeedSequence
-        Shared by all tasks of an evaluation, whose intervals then use the same replicates.
+    The number of replicates and the seed concern bootstrap methods alone. All tasks of an
+    evaluation share the seed, and with it their replicates.
     """
 
     method: str

@@ -35,18 +35,10 @@ _ROOM = 1 << 22
 
 
 def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """Return the number of times each subject is drawn, in each replicate.
+    """Return the number of times each subject is drawn, float32 of shape (subjects, replicates).
 
-    Parameters
-    ----------
-    subjects, replicates : int
-    seed : numpy.random.SeedSequence
-
-    Returns
-    -------
-    ndarray of float32, shape (subjects, replicates)
-        Integers; each column sums to the number of subjects. The same seed gives the same
-        weights on every platform.
+    Each column sums to the number of subjects. The same seed gives the same weights on every
+    platform.
     """
     stream = Stream(seed, 0)
     out = np.empty((subjects, replicates), dtype=np.float32)
@@ -61,14 +53,10 @@ def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence
 
 
 def weight_columns(subjects: int, options: IntervalOptions) -> np.ndarray:
-    """Return the weights of the data, of the bootstrap replicates and of the jackknife.
+    """Return weights as float32 of shape (subjects, columns).
 
     The first column is the data themselves. The replicates follow, and for BCa the data without
     each subject, or without each of a thousand groups of subjects where there are more.
-
-    Returns
-    -------
-    ndarray of float32, shape (subjects, columns)
     """
     parts = [np.ones((subjects, 1), dtype=np.float32)]
     if subjects > 1:
@@ -83,16 +71,8 @@ def weight_columns(subjects: int, options: IntervalOptions) -> np.ndarray:
 class QuadraticForms:
     """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
 
-    Parameters
-    ----------
-    weights : float32 array, shape (subjects, columns)
-        Integers.
-    layers : int
-        Number of separate counts, such as those between consecutive thresholds.
-
-    Attributes
-    ----------
-    totals : float64 array, shape (layers, columns)
+    `weights` are integers, float32 of shape (subjects, columns). `totals`, float64 of shape
+    (layers, columns), has separate counts, such as those between consecutive thresholds.
     """
 
     def __init__(self, weights: np.ndarray, layers: int):
@@ -102,13 +82,9 @@ class QuadraticForms:
         self._gathered: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        """Add attempts between every subject of `left` and every one of `right`.
+        """Add attempts between subjects `left` and `right`, from counts of shape (layers, l, r).
 
-        Parameters
-        ----------
-        counts : int array, shape (layers, l, r)
-        left, right : int64 arrays, shape (l,) and (r,)
-            Subjects; the count of a subject against itself must be 0.
+        The count of a subject against itself must be 0.
         """
         number, rows, columns = counts.shape
         size = rows * columns
@@ -161,16 +137,9 @@ class QuadraticForms:
 
 
 def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return ``sum_a counts[t, a] w_a`` for every column of weights.
+    """Return ``sum_a counts[t, a] w_a`` for every column of weights, shape (layers, columns).
 
-    Parameters
-    ----------
-    counts : array, shape (layers, subjects)
-    weights : float32 array, shape (subjects, columns)
-
-    Returns
-    -------
-    float64 array, shape (layers, columns)
+    `counts` has the shape (layers, subjects), `weights` (subjects, columns).
     """
     out = np.empty((len(counts), weights.shape[1]))
     whole = counts.astype(np.float64)

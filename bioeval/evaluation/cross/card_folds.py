@@ -15,8 +15,7 @@ from bioeval.partition import (
     RepeatedSubjectKFold,
     SubjectShuffleSplit,
 )
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.fold_sections import Threshold, Uncertainty
+from bioeval.protocol.card import Protocol, Threshold, Uncertainty
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -62,13 +61,7 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
 def evaluate_folds(
     scores: Scores, card: Protocol, *, progress: Progress | None = None
 ) -> dict[str, xr.Dataset]:
-    """Evaluate all tasks of a card in its folds.
-
-    Returns
-    -------
-    dict of str to Dataset
-        By ``folds/verification/single`` and so on, as :func:`bioeval.cross_evaluate` gives them.
-    """
+    """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     threshold, uncertainty = card.threshold or Threshold(), card.uncertainty or Uncertainty()
     evaluate = partial(
         cross_evaluate,
@@ -85,23 +78,11 @@ def evaluate_folds(
             found[f"folds/verification/{templates}"] = evaluate(
                 templates=templates, fusion=card.verification.fusion
             )
-    if card.open_set is not None:
-        found["folds/open_set"] = evaluate(
-            task="open_set",
-            ranks=card.report.ranks,
-            rank_unit=card.open_set.rank_unit,
-            fusion=card.open_set.fusion,
-            ties=card.open_set.ties,
-            impostors=card.open_set.impostors,
-        )
-    if card.closed_set is not None:
-        found["folds/closed_set"] = evaluate(
-            task="closed_set",
-            ranks=card.report.ranks,
-            rank_unit=card.closed_set.rank_unit,
-            fusion=card.closed_set.fusion,
-            ties=card.closed_set.ties,
-        )
+    for name, task in card.tasks.items():
+        if name != "verification":
+            used = ("rank_unit", "fusion", "ties", "impostors")
+            options = {option: task[option] for option in used if hasattr(task, option)}
+            found[f"folds/{name}"] = evaluate(task=name, ranks=card.report.ranks, **options)
     for dataset in found.values():
         dataset.attrs["protocol"] = card.name
     return found

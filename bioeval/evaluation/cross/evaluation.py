@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
@@ -154,12 +155,12 @@ def cross_evaluate(
     resampled = None
     if estimator is not None:
         system = TrainedSystem(data, splitter, y, meta, estimator, metric)
-        options = options.for_kind("distance").with_role()
+        options = options.with_role()
         found, about = evaluate_trained(system, options, progress)
         plan = system.plan
     else:
         scores = _as_scores(data, y, meta)
-        options = options.for_kind(scores.kind)
+        options = replace(options, kind=scores.kind)
         _check_task(scores, options)
         plan, sides = plan_of_scores(scores, splitter)
         reader = BlockReader(scores)

@@ -42,17 +42,18 @@ def identify_views(
 ) -> Fold:
     """Evaluate identification of a training and a test part."""
     train, test = _searched(train_scores, options), _searched(test_scores, options)
-    if options.task == "closed_set":
-        both = (train.ranks, train.skipped), (test.ranks, test.skipped)
-        made = Fold.of_ranks(*both, options.ranks, *sizes)
-        made.galleries = train.gallery, test.gallery
-        return made
-    judged = judge_listed(train.attempts(), test.attempts(), options.distance_rule)
-    made = Fold.of_judged(judged, *sizes)
+    closed = options.task == "closed_set"
+    if closed:
+        made, threshold = Fold(np.nan, True, {}, *sizes), np.inf
+    else:
+        judged = judge_listed(train.attempts(), test.attempts(), options.distance_rule)
+        made, threshold = Fold.of_judged(judged, *sizes), judged.chosen.threshold
     made.galleries = train.gallery, test.gallery
-    t = judged.chosen.threshold
-    for name, part in (("train_", train), ("", test)):
-        made.detected[name] = part.detected(t, options.ranks, judged.chosen.defined)
+    for prefix, part in (("", test), ("train_", train)):
+        if closed:
+            made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
+            made.counts[f"{prefix}skipped"] = part.skipped
+        made.detected[prefix] = part.detected(threshold, options.ranks, made.defined)
     return made
 
 
@@ -60,18 +61,8 @@ def identify_views(
 class _Searched:
     """Identification attempts of one part.
 
-    Attributes
-    ----------
-    mate : float64 array
-        Distance of the nearest mate, for each genuine attempt.
-    ranks : int64 array
-        Rank of that mate.
-    other : float64 array
-        Distance of the nearest candidate, for each impostor attempt.
-    skipped : int
-        Probes without a mate.
-    gallery : int
-        Number of subjects in the gallery.
+    Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
+    the distance of the nearest candidate; the probes without a mate; the subjects in the gallery.
     """
 
     mate: np.ndarray

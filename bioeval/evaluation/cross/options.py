@@ -24,16 +24,7 @@ INTERVALS = ("nadeau-bengio", *BOOTSTRAPS)
 class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
-    Attributes
-    ----------
-    rule : Rule
-        How the threshold of a fold is chosen.
-    ranks : int64 array
-        Increasing ranks of DIR and CMS.
-    impostors : str
-        Of identification; ``"auto"`` until :meth:`with_role`.
-    kind : str
-        Of the scores; see :meth:`for_kind`.
+    `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`.
     """
 
     task: str
@@ -59,10 +50,6 @@ class FoldOptions:
         """The task in words."""
         return self.task.replace("_", "-")
 
-    def for_kind(self, kind: str) -> FoldOptions:
-        """Return the options for scores of a kind."""
-        return replace(self, kind=kind)
-
     @property
     def distance_rule(self) -> Rule:
         """The rule, with a threshold that it gives as a distance."""
@@ -73,6 +60,13 @@ class FoldOptions:
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         return replace(self, impostors=role_in_all_parts(scores, self.impostors))
+
+
+def task_in_words(task: str, templates: str) -> str:
+    """Return a task as the attributes of a result name it."""
+    if task == "verification":
+        return f"verification, {templates}-template"
+    return f"{task.replace('_', '-')} identification"
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:

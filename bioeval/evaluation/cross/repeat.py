@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import REPEATED
-from bioeval.evaluation.cross.options import TASKS, role_in_all_parts
+from bioeval.evaluation.cross.options import TASKS, role_in_all_parts, task_in_words
 from bioeval.evaluation.cross.splits import Sides, plan_of, split_samples
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.results.closed_set import closed_set_dataset
@@ -153,19 +153,10 @@ def _views(
     sides = Sides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
         parts = split_samples(splitter, sides.n, sides.labels, None, sides.meta)
-
-        def galleries() -> Iterator[tuple[tuple[int, int], Scores | None]]:
-            for i, (gallery, probe) in enumerate(parts):
-                yield (i, 0), sides.between(probe, gallery)
-
-        return galleries(), (splitter.get_n_splits(), 1)
+        views = (((i, 0), sides.between(probe, own)) for i, (own, probe) in enumerate(parts))
+        return views, (splitter.get_n_splits(), 1)
     plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
-
-    def tests() -> Iterator[tuple[tuple[int, int], Scores | None]]:
-        for place in plan.places:
-            yield place, sides.view(plan.split(*place).test)
-
-    return tests(), plan.shape
+    return ((place, sides.view(plan.split(*place).test)) for place in plan.places), plan.shape
 
 
 @dataclass(frozen=True)
@@ -183,13 +174,8 @@ class _CurveOptions:
 class _Curves:
     """The counts of each partition on a common grid.
 
-    Attributes
-    ----------
-    grid : float64 array
-        Thresholds in the units of the scores; empty for a closed set.
-    max_rank : int
-    roles : set of str
-        The impostors of the partitions so far.
+    `grid` is in the units of the scores, and empty for a closed set. `roles` are the
+    impostors of the partitions so far.
     """
 
     def __init__(self, scores: Scores, options: _CurveOptions):
@@ -215,16 +201,12 @@ class _Curves:
             scores, reader, templates=options.templates, fusion=options.fusion,
             thresholds=thresholds,
         )  # fmt: skip
-        tally: VerificationTally
-        (tally,) = run_jobs(scores, reader, [job])
-        return tally
+        return run_jobs(scores, reader, [job])[0]
 
     def _searched(self, scores: Scores) -> IdentificationTally:
         options, reader = self.options, BlockReader(scores)
         job = IdentificationJob(scores, reader, rank_unit=options.rank_unit, fusion=options.fusion)
-        tally: IdentificationTally
-        (tally,) = run_jobs(scores, reader, [job])
-        return tally
+        return run_jobs(scores, reader, [job])[0]
 
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
@@ -262,21 +244,12 @@ class _Curves:
         fa = tally.given.at_most(grid)
         if self.kind == "similarity":
             ga, fa = ga[::-1], fa[::-1]
-        attempts = len(tally.genuine), tally.impostor.total
-        return {
-            "ga": ga,
-            "fa": fa,
-            "genuine_attempts": np.array(attempts[0]),
-            "impostor_attempts": np.array(attempts[1]),
-        }
+        attempts = np.array(len(tally.genuine)), np.array(tally.impostor.total)
+        return dict(zip(_COUNTS["verification"], (ga, fa, *attempts), strict=True))
 
     def _nothing(self) -> dict[str, np.ndarray]:
-        shapes = {
-            "ga": (len(self.grid),),
-            "fa": (len(self.grid),),
-            "di": (len(self.grid), self.max_rank),
-            "cms_count": (self.max_rank,),
-        }
+        t, k = len(self.grid), self.max_rank
+        shapes = {"ga": (t,), "fa": (t,), "di": (t, k), "cms_count": (k,)}
         return {name: np.zeros(shapes.get(name, ()), int) for name in _COUNTS[self.options.task]}
 
     @property
@@ -329,18 +302,20 @@ def _dataset(
     for name, values in found.items():
         variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
     shape = found["genuine_attempts"].shape
-    coordinates: dict[str, np.ndarray] = {
-        "repeat": np.arange(shape[0]),
-        "fold": np.arange(shape[1]),
-    }
+    coordinates: dict[str, np.ndarray]
+    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     if curves.options.task != "closed_set":
         coordinates |= {"threshold": curves.grid}
     if curves.options.task != "verification":
         coordinates["rank"] = np.arange(1, curves.max_rank + 1)
     about = BlockReader(scores).about
-    words = {"verification": f"verification, {curves.options.templates}-template"}
-    task = words.get(curves.options.task, curves.options.task.replace("_", "-") + " identification")
-    attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", [])
+    mixed = (
+        "some partitions have unenrolled probes, which are the impostors there, and some "
+        'have none; give impostors="leave-subject-out" or "unenrolled" for all'
+    )
+    task = task_in_words(curves.options.task, curves.options.templates)
+    warnings = [mixed] if len(curves.roles) > 1 else []
+    attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", warnings)
     attrs |= {
         "splitter": repr(splitter),
         "partitions": int(np.prod(shape)),
@@ -352,14 +327,6 @@ def _dataset(
         attrs |= {"rank_unit": curves.options.rank_unit, "ties": curves.options.ties}
     if curves.options.task == "open_set":
         attrs["impostors"] = " or ".join(sorted(curves.roles))
-    if len(curves.roles) > 1:
-        attrs["warnings"] = "\n".join(
-            [
-                *filter(None, attrs["warnings"].split("\n")),
-                "some partitions have unenrolled probes, which are the impostors there, and some "
-                'have none; give impostors="leave-subject-out" or "unenrolled" for all',
-            ]
-        )
     return build(variables, REPEATED, coordinates, attrs)
 
 

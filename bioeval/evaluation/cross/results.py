@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import CROSS
 from bioeval.base.words import counted
-from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
@@ -42,22 +41,11 @@ SUMMARIES = ("mean", "sd", "pooled", "low", "high", "folds")
 
 @dataclass
 class Fold:
-    """Counts of one fold.
+    """Counts of one fold, at its threshold (a distance), if one could be chosen (`defined`).
 
-    Attributes
-    ----------
-    threshold : float
-        As a distance.
-    defined : bool
-        Whether a threshold could be chosen.
-    counts : dict of str to int
-        With ``train_`` before the names of the training part's.
-    detected : dict of str to int array
-        For each part, by its prefix, the genuine attempts detected, or identified, at each rank
-        or better.
-    train_subjects, test_subjects : int
-    galleries : tuple of int
-        Of identification: the subjects in the gallery of the training part and of the test part.
+    Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
+    genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
+    subjects in which training and test part are searched.
     """
 
     threshold: float
@@ -85,26 +73,6 @@ class Fold:
         chosen = judged.chosen
         return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
 
-    @classmethod
-    def of_ranks(
-        cls,
-        train: tuple[np.ndarray, int],
-        test: tuple[np.ndarray, int],
-        ranks: np.ndarray,
-        train_subjects: int,
-        test_subjects: int,
-    ) -> Fold:
-        """Count the probes identified at each rank or better, without any threshold.
-
-        Of each part the ranks, and the number of probes without a mate.
-        """
-        made = cls(np.nan, True, {}, train_subjects, test_subjects)
-        for prefix, (found, skipped) in (("", test), ("train_", train)):
-            made.counts[f"{prefix}genuine_attempts"] = len(found)
-            made.counts[f"{prefix}skipped"] = skipped
-            made.detected[prefix] = np.array([int((found <= k).sum()) for k in ranks])
-        return made
-
 
 def fold_dataset(
     found: Mapping[tuple[int, int], Fold],
@@ -121,36 +89,36 @@ def fold_dataset(
     """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
-    there = np.zeros(shape, dtype=bool)
-    defined = np.zeros(shape, dtype=bool)
-    first = next(iter(found.values()))
-    counts = {name: np.zeros(shape, dtype=np.int64) for name in first.counts}
-    sizes = {f"{part}_subjects": np.zeros(shape, dtype=np.int64) for part in ("train", "test")}
-    threshold = np.full(shape, np.nan)
-    detected = {
-        prefix: np.zeros((*shape, len(options.ranks)), dtype=np.int64) for prefix in first.detected
-    }
-    for place, fold in found.items():
-        there[place], defined[place] = True, fold.defined
-        threshold[place] = fold.threshold
-        for name, n in fold.counts.items():
-            counts[name][place] = n
-        for prefix, hits in fold.detected.items():
-            detected[prefix][place] = hits
-        sizes["train_subjects"][place] = fold.train_subjects
-        sizes["test_subjects"][place] = fold.test_subjects
+    folds, at = list(found.values()), tuple(np.array(list(found)).T)
 
+    def spread(values: Sequence, fill: float = 0) -> np.ndarray:
+        """Return a value of each fold at its place."""
+        array = np.asarray(values)
+        out = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
+        out[at] = array
+        return out
+
+    there, defined = spread([True] * len(folds)), spread([fold.defined for fold in folds])
+    counts = {name: spread([fold.counts[name] for fold in folds]) for name in folds[0].counts}
+    detected = {part: spread([fold.detected[part] for fold in folds]) for part in folds[0].detected}
+    sizes = {
+        "train_subjects": spread([fold.train_subjects for fold in folds]),
+        "test_subjects": spread([fold.test_subjects for fold in folds]),
+    }
+    threshold = spread([fold.threshold for fold in folds], np.nan)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
     if not closed:
         variables["threshold"] = (over, to_user(threshold, about.kind))
-    ratios = _ratios(counts, detected, defined, closed)
-    for name, (_, values) in ratios.items():
+    attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
+    ratios = _ratios(attempts, detected)
+    pooled = _ratios(*({k: n.sum(axis=(0, 1)) for k, n in x.items()} for x in (attempts, detected)))
+    for name, values in ratios.items():
         variables[name] = (over if values.ndim == 2 else (*over, "rank"), values)
     variables |= {name: (over, n) for name, n in counts.items()}
     if closed:
         variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
     variables |= {name: (over, n) for name, n in sizes.items()}
-    variables |= _summaries(ratios, sizes, there, confidence)
+    variables |= _summaries(ratios, pooled, sizes, there, confidence)
     if resampled is not None:
         limits = ends_by_subject(resampled)
         for name in ratios:
@@ -160,22 +128,22 @@ def fold_dataset(
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
     if detected:
         coordinates["rank"] = options.ranks
-    attrs = _attrs(about, options, splitter, confidence)
+    searched, remark = _galleries([fold.galleries for fold in folds])
+    warnings = [
+        *_warnings(ratios, there, options),
+        *remark,
+        *_unmated_warning(counts, about.layout),
+        *(() if resampled is None else resampled.remarks()),
+    ]
+    attrs = about_attrs(
+        about, f"{task_in_words(options.task, options.templates)}, in folds", warnings
+    )
+    attrs |= _attrs(options, splitter, confidence)
     if resampled is not None:
         attrs |= resampled.options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
-    searched, remark = _galleries([fold.galleries for fold in found.values()])
     if options.task != "verification":
         attrs["galleries"] = searched
-    attrs["warnings"] = "\n".join(
-        [
-            *filter(None, attrs["warnings"].split("\n")),
-            *_warnings(ratios, there, options),
-            *remark,
-            *_unmated_warning(counts, about.layout),
-            *(() if resampled is None else resampled.remarks()),
-        ]
-    )
     return build(variables, CROSS, coordinates, attrs)
 
 
@@ -197,51 +165,37 @@ def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]
     return found
 
 
-# A rate as its numerator and denominator (for the pooled value) and its value in each fold.
-_Ratio = tuple[tuple[np.ndarray, np.ndarray] | None, np.ndarray]
-
-
 def _ratios(
-    counts: Mapping[str, np.ndarray],
-    detected: Mapping[str, np.ndarray],
-    defined: np.ndarray,
-    closed: bool,
-) -> dict[str, _Ratio]:
-    """Return every rate of both parts."""
-    ratios: dict[str, _Ratio] = {}
+    counts: Mapping[str, np.ndarray], detected: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return every rate of both parts; the counts are of folds, or summed over folds."""
+    ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
-        genuine = np.where(defined, counts[f"{prefix}genuine_attempts"], 0)
-        if not closed:
-            impostor = np.where(defined, counts[f"{prefix}impostor_attempts"], 0)
-            of = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-            for scalar in RATES_OF["folds"]:
-                if scalar.quotient:
-                    above, below = scalar.quotient
-                    ratios[prefix + scalar.name] = _ratio(
-                        _sum(counts[prefix + name] for name in above),
-                        _sum(of[name] for name in below),
-                    )
-                elif scalar.of_rates is not None:
-                    far, frr = (ratios[prefix + name][1] for name in ("far", "frr"))
-                    ratios[prefix + scalar.name] = None, scalar.of_rates(far, frr)
+        closed = f"{prefix}impostor_attempts" not in counts
+        for scalar in () if closed else RATES_OF["folds"]:
+            if scalar.quotient:
+                above, below = (
+                    np.sum([counts[prefix + name] for name in names], axis=0)
+                    for names in scalar.quotient
+                )
+                ratios[prefix + scalar.name] = _ratio(above, below)
+            elif scalar.of_rates is not None:
+                far, frr = (ratios[prefix + name] for name in ("far", "frr"))
+                ratios[prefix + scalar.name] = scalar.of_rates(far, frr)
         if prefix in detected:
-            name = "cms" if closed else "dir"
-            ratios[prefix + name] = _ratio(detected[prefix], genuine[..., None])
+            genuine = counts[f"{prefix}genuine_attempts"][..., None]
+            ratios[prefix + ("cms" if closed else "dir")] = _ratio(detected[prefix], genuine)
     return ratios
 
 
-def _sum(arrays: Iterable[np.ndarray]) -> np.ndarray:
-    return functools.reduce(np.add, arrays)
-
-
-def _ratio(count: np.ndarray, attempts: np.ndarray) -> _Ratio:
+def _ratio(count: np.ndarray, attempts: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
-        values = np.where(attempts > 0, count / np.where(attempts > 0, attempts, 1), np.nan)
-    return (count, np.broadcast_to(attempts, count.shape)), values
+        return np.where(attempts > 0, count / np.where(attempts > 0, attempts, 1), np.nan)
 
 
 def _summaries(
-    ratios: Mapping[str, _Ratio],
+    ratios: Mapping[str, np.ndarray],
+    pooled: Mapping[str, np.ndarray],
     sizes: Mapping[str, np.ndarray],
     there: np.ndarray,
     confidence: float,
@@ -251,17 +205,16 @@ def _summaries(
     train = float(sizes["train_subjects"][there].mean())
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
     bounds = {scalar.name: scalar.bounds for scalar in (*RATES_OF["folds"], DIR, CMS)}
-    for name, (pair, values) in ratios.items():
+    for name, values in ratios.items():
         limits = bounds[name.removeprefix("train_")]
         columns = values[there].reshape(int(there.sum()), -1)
         found = [_summary(column, test, train, confidence, limits) for column in columns.T]
         dims = () if values.ndim == 2 else ("rank",)
         summary = {key: np.array([one[key] for one in found]) for key in found[0]}
-        summary["pooled"] = _pooled(name, pair, ratios)
+        summary["pooled"] = pooled[name]
         for key in SUMMARIES:
             value = np.asarray(summary[key])
-            shaped = value.reshape(()) if not dims else value
-            variables[f"{name}_{key}"] = (dims, shaped[()] if not dims else shaped)
+            variables[f"{name}_{key}"] = (dims, value if dims else value.reshape(())[()])
     return variables
 
 
@@ -286,28 +239,8 @@ def _all_alike(column: np.ndarray) -> bool:
     return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
 
 
-def _pooled(
-    name: str, pair: tuple[np.ndarray, np.ndarray] | None, ratios: Mapping[str, _Ratio]
-) -> np.ndarray:
-    """Return the rate of all folds' attempts together."""
-    if pair is None:  # a function of the pooled FAR and FRR
-        prefix = "train_" if name.startswith("train_") else ""
-        (of_rates,) = (x.of_rates for x in RATES_OF["folds"] if prefix + x.name == name)
-        assert of_rates is not None
-        far, frr = (_pooled(prefix + x, ratios[prefix + x][0], ratios) for x in ("far", "frr"))
-        return of_rates(far, frr)
-    count, attempts = (part.sum(axis=(0, 1)) for part in pair)
-    return np.asarray(_ratio(np.asarray(count), np.asarray(attempts))[1])
-
-
-def _attrs(about: About, options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
-    words = {
-        "verification": f"verification, {options.templates}-template",
-        "open_set": "open-set identification",
-        "closed_set": "closed-set identification",
-    }
-    attrs: dict[str, Any] = about_attrs(about, f"{words[options.task]}, in folds", [])
-    attrs |= {
+def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
+    attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "confidence": float(confidence),
         "interval_method": "nadeau-bengio",
@@ -315,17 +248,12 @@ def _attrs(about: About, options: FoldOptions, splitter: Any, confidence: float)
         "2003); a heuristic",
     }
     if options.task == "verification":
-        attrs |= {
-            "templates": options.templates,
-            "fusion": options.fusion if options.templates == "multi" else "none",
-        }
+        fused = options.templates == "multi"
+        attrs |= {"templates": options.templates, "fusion": options.fusion if fused else "none"}
     else:
         fused = options.rank_unit == "subject"
-        attrs |= {
-            "rank_unit": options.rank_unit,
-            "fusion": options.fusion if fused else "none",
-            "ties": options.ties,
-        }
+        attrs |= {"rank_unit": options.rank_unit, "fusion": options.fusion if fused else "none"}
+        attrs["ties"] = options.ties
     if options.task == "open_set":
         attrs["impostors"] = options.impostors
     if options.task != "closed_set":
@@ -336,14 +264,16 @@ def _attrs(about: About, options: FoldOptions, splitter: Any, confidence: float)
     return attrs
 
 
-def _warnings(ratios: Mapping[str, _Ratio], there: np.ndarray, options: FoldOptions) -> list[str]:
+def _warnings(
+    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions
+) -> list[str]:
     said = []
     number = int(there.sum())
     closed = options.task != "verification"
     for name in ("far", "frr", "cms"):
         if name not in ratios:
             continue
-        values = ratios[name][1]
+        values = ratios[name]
         values = values if values.ndim == 2 else values[..., 0]
         missing = int(np.isnan(values[there]).sum())
         if missing:

@@ -25,12 +25,8 @@ from bioeval.scores.matrix import PairScores, Scores
 class Split:
     """Training and test samples: a threshold is chosen on the first and judged on the second.
 
-    Attributes
-    ----------
-    train, test : int64 arrays
-    fitted : int64 array
-        The samples that an estimator is fitted on: those of `train`; or, with a validation part,
-        which is `train` then, the actual training part.
+    An estimator is fitted on `fitted`: the training samples, except where `train` is a validation
+    part.
     """
 
     train: np.ndarray
@@ -96,21 +92,11 @@ def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
 
 
 class SplitPlan:
-    """All splits of some samples, in repeats and folds.
+    """All splits of `n` samples, in repeats and folds.
 
-    Parameters
-    ----------
-    found : iterable of Split
-    n : int
-        The number of samples.
-    shuffled : bool
-        Whether the splits are independent draws, not folds of a repeat.
-
-    Attributes
-    ----------
-    codes : int64 array, shape (repeats, n), or None
-        The fold in which each sample is tested, -1 if in none, where every fold trains on all
-        samples that it does not test; None for other splits.
+    Where they are independent draws (`shuffled`) there are no folds.
+    `codes` (int64, shape (repeats, n)) has the fold in which each sample is tested, -1 if in none,
+    where every fold trains on all samples that it does not test; None for other splits.
     """
 
     def __init__(self, found: Iterator[Split], n: int, shuffled: bool = False):
@@ -175,20 +161,10 @@ class SplitPlan:
 
 
 class Sides:
-    """The distinct templates of both sides of a score matrix, as samples to divide.
+    """The distinct templates of both sides of a score matrix, as `n` samples to divide.
 
-    Attributes
-    ----------
-    n : int
-        Number of samples.
-    labels : ndarray, shape (n,)
-        Their subjects.
-    subject : int64 array, shape (n,)
-        The same, as codes.
-    meta : dict
-        The metadata columns that both sides have.
-    probe, gallery : int64 arrays
-        The sample of each row and of each column.
+    `labels` and `subject` are their subjects and the codes of these, `meta` the metadata columns
+    that both sides have, `probe` and `gallery` the sample of each row and of each column.
     """
 
     def __init__(self, scores: Scores):

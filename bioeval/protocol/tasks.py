@@ -1,0 +1,401 @@
+"""The tasks of a card: verification, identification and re-identification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bioeval.protocol.fields import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Choice,
+    Interval,
+    Task,
+    card_field,
+)
+
+_FUSIONS = {
+    "min": "the closest of the subject's templates decides (for similarities, the highest)",
+    "mean": "the mean over the subject's templates, in float64",
+    "max": "the farthest of the subject's templates decides (for similarities, the lowest)",
+    "median": "the median over the subject's templates",
+    "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "
+    "usable templates is no attempt",
+}
+
+_RANK_UNITS = {
+    "template": "the candidate list holds every template, so a subject may be on it more than once",
+    "subject": "the candidate list holds each subject once, at its fused score",
+}
+
+TIES = {
+    "pessimistic": "a non-mate exactly as close as the mate ranks before it",
+    "optimistic": "a non-mate exactly as close as the mate ranks after it",
+    "stable": "equal scores keep the order of the gallery's columns (a subject has the column of "
+    "its first best template)",
+    "expected": "the mean over all orders of the tied, so counts may hold fractions",
+}
+
+_GALLERIES = {
+    "all": "every template of the gallery is enrolled",
+    "single": "one template of each subject, drawn uniformly for each probe anew; rates are the "
+    "exact means over all such galleries, and counts may hold fractions",
+}
+
+_PAIRS = {
+    "ordered": "(i, j) and (j, i) are two attempts",
+    "unordered": "each pair of templates is one attempt, with the later one in the file as the "
+    "probe and the earlier one enrolled: TG and TI are half of the above",
+    "first-impostors": "each pair of templates of one subject is one genuine attempt, so TG is "
+    "half of the above; only the first templates in the file of two subjects make an impostor "
+    "attempt, once: TI = N(N - 1)/2 for N subjects",
+}
+
+_SINGLE = Choice(
+    "one comparison is one attempt",
+    says={
+        SQUARE: {
+            "An attempt": "every ordered pair (i, j) of two different templates: i claims to be "
+            "the subject of j. (i, j) and (j, i) are two attempts, unless 'pairs' below says "
+            "otherwise",
+            "Genuine": "the two templates are of one subject. TG = the sum over subjects of "
+            "S(S - 1), for a subject with S templates",
+            "Impostor": "the two templates are of two subjects. TI = n^2 - the sum over subjects "
+            "of S^2, for n templates in all",
+        },
+        RECTANGULAR: {
+            "An attempt": "every cell of the matrix: the probe claims to be the subject of the "
+            "gallery template",
+            "Genuine": "probe and template are of one subject. TG = the sum over probes of the "
+            "number of gallery templates of the probe's subject",
+            "Impostor": "every other cell. TI = m*n - TG, for m probes and n gallery templates",
+        },
+        PAIRS: {
+            "An attempt": "every pair of the list",
+            "Genuine": "a pair that the list says is genuine. TG = their number",
+            "Impostor": "every other pair. TI = their number",
+        },
+    },
+)
+
+_MULTI = Choice(
+    "one claim meets all templates of the claimed subject, fused into one score",
+    layouts=SEARCHABLE,
+    says={
+        SQUARE: {
+            "An attempt": "each probe claims each subject once; the score is fused over that "
+            "subject's templates, the probe itself left out",
+            "Genuine": "a claim of the probe's own subject, if it has another template. TG = "
+            "probes with at least one other template of their subject",
+            "Impostor": "a claim of any other subject. TI = all pairs of a probe and another "
+            "subject (n(N - 1) for n templates of N subjects)",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe claims each enrolled subject once; the score is fused over "
+            "that subject's gallery templates",
+            "Genuine": "a claim of the probe's own subject. TG = probes whose subject is enrolled",
+            "Impostor": "a claim of any other subject. TI = m*N - TG, for m probes and N enrolled "
+            "subjects",
+        },
+    },
+)
+
+_RANK_UNIT: dict[str, Any] = {
+    "doc": "the entries of the candidate list",
+    "choices": _RANK_UNITS,
+    "default": "template",
+}
+_FUSION: dict[str, Any] = {
+    "doc": "how the scores of one subject's templates become one score",
+    "choices": _FUSIONS,
+    "default": "min",
+}
+_FUSION_OF_RANKS = {**_FUSION, "only_if": ("rank_unit", "subject")}
+_TIES: dict[str, Any] = {
+    "doc": "where a non-mate exactly as close as the mate ranks",
+    "choices": TIES,
+    "default": "pessimistic",
+}
+_GALLERY: dict[str, Any] = {
+    "doc": "which templates are enrolled",
+    "choices": _GALLERIES,
+    "default": "all",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification(Task):
+    """The ``[verification]`` section."""
+
+    doc = "Verification (1:1): a probe claims an identity, and the claim is accepted or rejected."
+    rates = {
+        "GAR": "genuine accepts / genuine attempts (GA / TG)",
+        "FRR": "false rejects / genuine attempts (FR / TG) = 1 - GAR",
+        "FAR": "false accepts / impostor attempts (FA / TI)",
+        "GRR": "genuine rejects / impostor attempts (GR / TI) = 1 - FAR",
+    }
+    templates: tuple[str, ...] = card_field(
+        "whether a claim meets one template of the claimed subject or all of them",
+        distinct=True,
+        default=("single", "multi"),
+        choices={"single": _SINGLE, "multi": _MULTI},
+    )
+    fusion: str = card_field(
+        **_FUSION,
+        layouts=SEARCHABLE,
+        only_if=("templates", "multi"),
+    )
+    pairs: str = card_field(
+        "which comparisons of a square matrix are attempts; all but ordered go with templates "
+        "= single and with no other task",
+        choices=_PAIRS,
+        default="ordered",
+        layouts=(SQUARE,),
+        only_if=("templates", "single"),
+    )
+    unenrolled_claims: str = card_field(
+        "what to do with an explicit claim of a subject that is not enrolled",
+        choices={
+            "raise": "an explicit claim of a subject that is not enrolled is an error",
+            "skip": "such a claim is left out and counted",
+        },
+        default="raise",
+        layouts=SEARCHABLE,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSet(Task):
+    """The ``[open_set]`` section."""
+
+    doc = (
+        "Open-set identification (1:N with a threshold): is the probe's subject in the gallery, "
+        "and who is it?"
+    )
+    layouts = SEARCHABLE
+    says = {
+        SQUARE: {
+            "An attempt": "each probe is searched twice, in parallel: once as a genuine probe, "
+            "against all other templates, and once as an impostor, against the templates of the "
+            "other subjects only",
+            "Genuine": "the probe, if its subject has another template. Its score is the distance "
+            "of its nearest mate, its rank that mate's place among all candidates. TG = probes "
+            "with a mate",
+            "Impostor": "the same probe with its own subject's templates out of the gallery. Its "
+            "score is the distance of the nearest template of another subject. TI = probes with "
+            "at least one other subject present",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe is searched in the gallery",
+            "Genuine": "a probe whose subject is enrolled (PG). Its score is the distance of its "
+            "nearest mate, its rank that mate's place among all candidates. TG = enrolled probes "
+            "with at least one usable mate",
+            "Impostor": "a probe whose subject is not in the gallery of the trial: 'impostors' "
+            "below says which probes. Its score is the distance of the nearest template of another "
+            "subject. TI = such probes with at least one usable template of another subject",
+        },
+    }
+    rates = {
+        "DIR(t, k)": "genuine probes with a mate within t at rank k or better / TG",
+        "FRR(t)": "1 - DIR(t, 1): missed, or not first",
+        "FAR(t)": "impostor probes with any candidate within t / TI",
+        "GRR(t)": "1 - FAR(t)",
+        "TTR(t)": "enrolled probes with any template within t, of any subject / enrolled probes",
+        "FTR(t)": "probes that are not enrolled (PN) with any template within t / such probes",
+    }
+    impostors: str = card_field(
+        "which probes make impostor attempts",
+        choices={
+            "auto": "the probes that are not enrolled (PN) if there are any, else each enrolled "
+            "probe with its own subject left out; all-against-all always leaves it out",
+            "unenrolled": Choice("the probes that are not enrolled (PN)", (RECTANGULAR,)),
+            "leave-subject-out": "each enrolled probe, searched again without its own subject's "
+            "templates",
+            "both": Choice("the probes of both kinds", (RECTANGULAR,)),
+        },
+        default="auto",
+    )
+    rank_unit: str = card_field(**_RANK_UNIT)
+    fusion: str = card_field(**_FUSION_OF_RANKS)
+    ties: str = card_field(**_TIES)
+    gallery: str = card_field(**_GALLERY)
+    max_rank: int | None = card_field(
+        "the last rank of DIR (left out: every rank, while the table stays small)",
+        interval=Interval(1),
+        default=None,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedSet(Task):
+    """The ``[closed_set]`` section."""
+
+    doc = (
+        "Closed-set identification (1:N without a threshold): every probe is enrolled; at which "
+        "rank is its subject?"
+    )
+    layouts = SEARCHABLE
+    says = {
+        SQUARE: {
+            "An attempt": "each template is searched against all others. TA = probes with a mate",
+            "Genuine": "every probe. One whose subject has no other template has no mate; "
+            "'unmated' below says how it is treated",
+            "Impostor": "none: there is no threshold to pass",
+        },
+        RECTANGULAR: {
+            "An attempt": "each probe is searched in the gallery. TA = probes with a mate",
+            "Genuine": "every probe, since all are promised to be enrolled; 'unmated' below says "
+            "how one that is not is treated",
+            "Impostor": "none: there is no threshold to pass",
+        },
+    }
+    rates = {
+        "CMS(k)": "probes with a mate at rank k or better / TA",
+        "RR": "the recognition rate, CMS(1)",
+    }
+    rank_unit: str = card_field(**_RANK_UNIT)
+    fusion: str = card_field(**_FUSION_OF_RANKS)
+    ties: str = card_field(**_TIES)
+    gallery: str = card_field(**_GALLERY)
+    max_rank: int | None = card_field(
+        "the last rank of CMS (left out: every rank)", interval=Interval(1), default=None
+    )
+    unmated: str = card_field(
+        "what to do with a probe that has no mate in the gallery",
+        choices={
+            "auto": "a probe without a mate is left out and counted in all-against-all, and an "
+            "error in probe-against-gallery, whose closed set promises enrolment",
+            "raise": "a probe without a mate is an error",
+            "skip": "a probe without a mate is left out and counted",
+        },
+        default="auto",
+    )
+
+
+_NO_IMPOSTOR = (
+    "none: there is no threshold to pass. Entries of other identities that are left, distractors "
+    "included, are wrong entries of the list"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reid(Task):
+    """The ``[reid]`` section; ``docs/reid.md`` explains its fields."""
+
+    doc = (
+        "Re-identification (1:N, ranked): each query searches the gallery; at which ranks "
+        "are its matches?"
+    )
+    layouts = SEARCHABLE
+    says = {
+        SQUARE: {
+            "An attempt": "each template is a query, against all the others that the convention "
+            "leaves it",
+            "Genuine": "a query with at least one match left: another template of its identity "
+            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "Impostor": _NO_IMPOSTOR,
+        },
+        RECTANGULAR: {
+            "An attempt": "each query (row) searches the gallery entries that the convention "
+            "leaves it",
+            "Genuine": "a query with at least one match left: a gallery entry of its identity "
+            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "Impostor": _NO_IMPOSTOR,
+        },
+    }
+    rates = {
+        "CMC(k)": "queries whose counted match is at rank k or better / queries",
+        "mAP": "the mean over the queries of their average precision",
+        "mINP": "the mean over the queries of matches / rank of the last match",
+    }
+    removed: str = card_field(
+        "which gallery entries a query does not see",
+        choices={
+            "same-id-same-camera": "entries of the query's own identity from the query's own "
+            "camera",
+            "same-camera": "every entry from the query's own camera, of any identity",
+            "none": "nothing is removed; cameras are not needed",
+        },
+        default="same-id-same-camera",
+    )
+    removed_for_ap: str = card_field(
+        "the same for average precision and INP, where a program has another list for them",
+        choices={
+            "as-above": "the same list as that of the CMC",
+            "same-id-same-camera": "average precision and INP are over the list without the "
+            "entries of the query's identity from its camera, whatever the CMC is over",
+            "none": "average precision and INP are over the whole list",
+        },
+        default="as-above",
+    )
+    junk: str = card_field(
+        "what to do with gallery entries of the junk ids",
+        choices={
+            "remove": "junk leaves the gallery of every query",
+            "keep": "junk stays, as wrong entries that match no query",
+        },
+        default="remove",
+    )
+    junk_ids: tuple[int, ...] = card_field(
+        "identities that mark junk: detections of nothing, or of a part of a person",
+        distinct=True,
+        default=(-1,),
+        may_be_empty=True,
+    )
+    distractor_ids: tuple[int, ...] = card_field(
+        "identities that mark distractors, which stay as wrong entries; a query of one "
+        "of them is searched like any other, with a warning",
+        distinct=True,
+        default=(0,),
+        may_be_empty=True,
+    )
+    cmc: str = card_field(
+        "what the CMC counts",
+        choices={
+            "first-match": "the first match of a query, at its rank",
+            "allshots": "each of the h matches of a query, with 1/h, at its rank among non-matches",
+            "single-gallery-shot": "the one match in a gallery of one entry of each identity, "
+            "drawn anew for each query; averaged exactly over all draws",
+            "identity-dedup": "the query's identity in the list of distinct identities, each at "
+            "its first entry",
+        },
+        default="first-match",
+    )
+    unmatched: str = card_field(
+        "what to do with a query that has no match left",
+        choices={
+            "skip": "a query without a match is left out of every mean, and counted",
+            "zero": "a query without a match counts as 0 in every mean",
+        },
+        default="skip",
+    )
+    ap: str = card_field(
+        "the form of average precision",
+        choices={
+            "sum": "the mean of the precisions at the ranks of the matches",
+            "trapezoid": "the area under precision and recall by the trapezoidal rule, from "
+            "precision 1 at recall 0",
+            "tied-once": "the sum over distinct scores of precision times gained recall, so that "
+            "equal scores form one threshold (scikit-learn's average_precision_score)",
+        },
+        default="sum",
+    )
+    rank_k: int | None = card_field(
+        "also report the mean average precision of lists cut at this rank",
+        interval=Interval(1),
+        default=None,
+    )
+    rank_k_over: str = card_field(
+        "what the average precision of a cut list is divided by",
+        choices={
+            "positives": "all matches in the query's gallery, within the cut or not",
+            "smaller": "the smaller one of that number and the length of the cut",
+        },
+        default="positives",
+    )
+    max_rank: int = card_field("the last rank of the CMC", interval=Interval(1), default=50)
+    ties: str = card_field(
+        "where a non-match exactly as close as a match ranks", choices=TIES, default="stable"
+    )
