@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.options import say
 
 #: Names listed in a message before it says how many more there are.

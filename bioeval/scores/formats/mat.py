@@ -18,8 +18,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats import mat5
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
-from bioeval.scores.formats.damage import guarded
-from bioeval.scores.formats.files import HDF5
+from bioeval.scores.formats.files import HDF5, guarded
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.options import FLAGS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout

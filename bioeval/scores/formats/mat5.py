@@ -20,7 +20,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.archive import MOST_DEFLATED
-from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import guarded
 
 #: Classes of a MATLAB array, by number.
 CLASSES = {

@@ -217,3 +217,61 @@ class NamedArrays:
         if self.options.names_arrays or "exclude" not in self.file:
             return []
         return np.atleast_1d(self.file.read("exclude")).astype(str).tolist()
+
+
+# ---------------------------------------------------------------- what is missing
+
+
+def nothing_found(file: Arrays) -> str:
+    """Say that a file has no scores or embeddings, and which arrays could be meant."""
+    shapes = file.headers
+    if "header" in shapes and shapes["header"].dtype == np.uint8:
+        return (
+            f"{file.path}: is a saved tally, as it seems; expected scores or embeddings. "
+            "bioeval.Tally.load reads tallies"
+        )
+    wide = [k for k, h in shapes.items() if len(h.shape) == 2 and h.dtype.kind in "iuf"]
+    hint = f"name the array to use with {say('scores_key')} or {say('embeddings_key')}"
+    likely = [k for k in wide if "/" not in k and k not in ("pairs", "mask")]
+    if likely:
+        key = likely[0]
+        m, n = shapes[key].shape
+        per_row = [k for k, h in shapes.items() if h.shape == (m,) and "/" not in k]
+        per_column = [k for k, h in shapes.items() if h.shape == (n,) and "/" not in k]
+        option = "scores_key" if per_row and (m == n or per_column) else "embeddings_key"
+        hint = f"say, for instance, {say(option, key)}"
+        if option == "scores_key" and m != n:
+            hint += (
+                f" with {say('probe_labels_key', per_row[0])} and "
+                f"{say('gallery_labels_key', per_column[0])}"
+            )
+        elif per_row:
+            hint += f" with {say('labels_key', per_row[0])}"
+    return f"{file.path}: no array 'scores' or 'embeddings'; {hint}. It holds: {file.listing()}"
+
+
+def no_labels(file: Arrays, m: int, n: int | None) -> str:
+    """Say that `m` rows and `n` columns have no labels, and which arrays could be meant.
+
+    Without `n`, the columns are those of the rows.
+    """
+
+    def of(count: int) -> list[str]:
+        return [
+            key
+            for key, header in file.headers.items()
+            if header.shape == (count,) and header.dtype.kind in "iuSU"
+        ]
+
+    rows, columns = of(m), of(m if n is None else n)
+    if n is None or n == m:
+        hint = f"say {say('labels_key', rows[0])}" if rows else f"give {say('labels')} a CSV"
+    elif rows and columns:
+        hint = f"say {say('probe_labels_key', rows[0])} and {say('gallery_labels_key', columns[0])}"
+    else:
+        hint = f"give CSV files with {say('probe_labels')} and {say('gallery_labels')}"
+    return (
+        f"{file.path}: no labels, the subject of each of {m} rows"
+        f"{'' if n is None or n == m else f' and {n} columns'}; {hint}. "
+        f"It holds: {file.listing()}"
+    )

@@ -19,8 +19,7 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.formats.archive import read_header, require_bytes, row_blocks, write_npy
 from bioeval.scores.formats.csv import Labels, write_labels
-from bioeval.scores.formats.damage import guarded
-from bioeval.scores.formats.files import content, existing_file, replacing
+from bioeval.scores.formats.files import content, existing_file, guarded, replacing
 from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.npz_layout import is_square
