@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.views.tables import numbers
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError, require_choice
+from bioeval.base.errors import Argument, ProtocolError, counted, require_choice
 from bioeval.base.variables import CLOSED_SET
-from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.tie_policies import check_max_rank, rank_weights

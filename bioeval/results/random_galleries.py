@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import counted
 from bioeval.base.variables import CLOSED_SET
-from bioeval.base.words import counted
 from bioeval.results.closed_set import require_mated
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.open_set import OpenSetCounts, Variables, open_set_result, role_of

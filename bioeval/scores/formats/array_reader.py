@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.embeddings import METRICS, as_embeddings, pair_distances
+from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.lfw import FoundPairs, find_pairs, read_lfw_pairs
@@ -318,7 +318,7 @@ def _read_embeddings(named: NamedArrays) -> Scores:
     found = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
     who = [probe.label[found.a], (gallery or probe).label[found.b]]
     pairs = Scores.from_pairs(
-        pair_distances(left, left if right is None else right, found.a, found.b, metric),
+        EmbeddingSource(left, left if right is None else right, metric).pairs(found.a, found.b),
         who[0] == who[1] if found.same is None else found.same,
         nan=named.nan,
         subjects=np.column_stack(who),

@@ -56,20 +56,10 @@ def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) ->
 
 
 def read_names(path: str | Path, names_of: str) -> Labels:
-    """Read a list of images.
+    """Read the identity and the metadata of each image of a list, in its order.
 
-    Parameters
-    ----------
-    path
-        Text with one name on each line; a CSV file with a column of `NAME_COLUMNS`; or, for
-        ``"label-xml"``, a label list of VeRi-776 or AI City.
-    names_of
-        One of `NAMES_OF`.
-
-    Returns
-    -------
-    Labels
-        The identity and the metadata of each image, in the order of the list.
+    The list is text with one name on each line; a CSV file with a column of `NAME_COLUMNS`; or,
+    for ``"label-xml"``, a label list of VeRi-776 or AI City.
     """
     require_choice("names_of", names_of, NAMES_OF)
     path = existing_file(path, "a list of names")

@@ -40,7 +40,7 @@ class MatArchive(Arrays):
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
         self._file: _Mat5 | _Mat73 = _Mat73(path) if is_hdf5 else _Mat5(path)
         for name, (shape, dtype) in self._file.described().items():
-            self.headers[name] = Header(as_list(shape), dtype)
+            self.headers[name] = Header(_as_list(shape), dtype)
         if not self.headers:
             raise DataError(
                 f"{path}: holds no matrix; expected features, labels and cameras, or scores"
@@ -68,7 +68,7 @@ class MatArchive(Arrays):
         return array
 
 
-def as_list(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _as_list(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape without MATLAB's second dimension where only one of two is not 1."""
     return (math.prod(shape),) if len(shape) == 2 and 1 in shape else shape
 

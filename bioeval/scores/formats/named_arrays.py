@@ -19,16 +19,7 @@ _PREFIXES = ("probe_", "gallery_")
 
 @dataclass(frozen=True)
 class Sides:
-    """The labels of both sides of a comparison, and the number of templates of each.
-
-    Attributes
-    ----------
-    probe, gallery : Labels or None
-    m, n : int
-        Number of probes and of gallery templates.
-    square : bool
-        Whether the same templates are on both sides (all-against-all).
-    """
+    """The labels of both sides, their numbers of templates, and whether these are the same."""
 
     probe: Labels | None
     gallery: Labels | None
@@ -43,15 +34,7 @@ class Sides:
 
 @dataclass
 class NamedArrays:
-    """The arrays of one file, found by the options of reading.
-
-    Attributes
-    ----------
-    file : Arrays
-    options : ReadOptions
-    used : set of str
-        Arrays with a role, which are not metadata.
-    """
+    """The arrays of one file, found by the options; those `used` are not metadata."""
 
     file: Arrays
     options: ReadOptions

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import DataError, nearest_name, printable
 from bioeval.scores.formats import mat, npy, npz, pair_lists, top_k
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
@@ -40,7 +40,7 @@ def read(path: str | os.PathLike[str], options: ReadOptions) -> Scores:
             scores = form.read(place, options)
         return scores.excluding(*options.exclude) if options.exclude else scores
     except DataError as error:
-        if str(place) in str(error):
+        if printable(str(place)) in str(error):
             raise
         raise error.preceded_by(f"{place}: ") from error.__cause__
 

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.views.tables import numbers
 from bioeval.views.tables.header import about, left_out
 from bioeval.views.tables.remarks import CHOSEN, alarms, has_chosen, intervals, warnings
