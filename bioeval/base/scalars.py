@@ -13,10 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-#: The results that a scalar can be part of. Folds have it at the threshold of each fold, repeated
-#: partitions at each threshold of the grid, the other two at the operating points.
-RESULTS = ("task", "comparison", "folds", "repeats")
-
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -45,31 +41,23 @@ class Scalar(Name):
     Attributes
     ----------
     name : str
-        Of the variable in datasets, JSON and CSV.
+        Of the variable in datasets, JSON and CSV; `threshold` is that of its threshold.
     quotient : tuple, optional
         Names of the counts and of the attempts; for a rate at one threshold.
     of_rates : callable, optional
-        Value at a threshold, from arrays of FAR and FRR. It must be monotone in each.
-    best : {"", "max", "min"}
-        Which value of `of_rates` over all operating points is the scalar of a task.
-    threshold : str
-        Name of the variable that holds its threshold.
-    label : str
-        Of its row in tables and of a measure in comparisons; ``{target}`` is a FAR target in per
-        cent. Without a label there is neither.
-    also : str
-        Another name in use, behind the label in the table of a task.
-    percent : bool
-        Whether tables show it in per cent.
-    decimals : int or {"genuine", "impostor"}
-        In tables; of a class: as many as make one of its attempts visible.
-    bounds : tuple of float
-        Smallest and largest possible value.
+        Value at a threshold, from arrays of FAR and FRR. It must be monotone in each; `best` is
+        which value over all operating points is the scalar of a task.
+    label, also : str
+        Of its row in tables and of a measure in comparisons, where there is one, with a FAR target
+        in per cent as ``{target}``; and another name in use.
+    percent, decimals, bounds
+        How tables show it (of a class: as many decimals as make one of its attempts visible), and
+        its smallest and largest possible value.
     undefined : str
         Why it is not defined although there are attempts of both classes.
-    larger_is_better : bool
     results : tuple of str
-        Those of `RESULTS` that have it.
+        The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` at each
+        threshold of the grid, ``"task"`` and ``"comparison"`` at the operating points.
     """
 
     name: str
@@ -170,9 +158,7 @@ EQUAL_ERROR = (
         results=("task", "comparison"),
     ),
     Scalar(
-        "attainable threshold with the smallest larger rate there",
-        "score",
-        name="eer_threshold",
+        "attainable threshold with the smallest larger rate there", "score", name="eer_threshold"
     ),
     Scalar("FAR at the EER threshold", name="far_at_eer"),
     Scalar("FRR at the EER threshold", name="frr_at_eer"),
@@ -181,10 +167,7 @@ EQUAL_ERROR = (
 )
 
 VERIFICATION_POINTS = (
-    Scalar(
-        "EER on the convex hull of the ROC (ROCCH)",
-        name="eer_hull",
-    ),
+    Scalar("EER on the convex hull of the ROC (ROCCH)", name="eer_hull"),
     Scalar(
         "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
         "one half (Mann-Whitney)",
@@ -213,11 +196,7 @@ VERIFICATION_POINTS = (
         label="FRR at FAR = 0",
         also="ZeroFMR",
     ),
-    Scalar(
-        "loosest threshold without any false accept",
-        "score",
-        name="zero_far_threshold",
-    ),
+    Scalar("loosest threshold without any false accept", "score", name="zero_far_threshold"),
     Scalar(
         "smallest FAR without any false reject (ZeroFNMR)",
         iso="FMR at FNMR 0",
@@ -227,11 +206,7 @@ VERIFICATION_POINTS = (
         also="ZeroFNMR",
         decimals="impostor",
     ),
-    Scalar(
-        "strictest threshold without any false reject",
-        "score",
-        name="zero_frr_threshold",
-    ),
+    Scalar("strictest threshold without any false reject", "score", name="zero_frr_threshold"),
 )
 
 #: Those at each FAR target and at each cost of a decision.
@@ -321,8 +296,6 @@ RATES_OF = {
 #: What two systems are compared by, by name.
 COMPARED = {
     scalar.name: scalar
-    for scalar in (
-        *VERIFICATION_SCALARS, FRR_AT_FAR, RECOGNITION_RATE, DIR_AT_FAR,
-    )
+    for scalar in (*VERIFICATION_SCALARS, FRR_AT_FAR, RECOGNITION_RATE, DIR_AT_FAR)
     if "comparison" in scalar.results
-}  # fmt: skip
+}

@@ -11,7 +11,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.scores import blocks, embeddings
-from bioeval.scores.embeddings import METRICS
+from bioeval.scores.embeddings import METRICS, EmbeddingSource
 
 NAN = np.nan
 
