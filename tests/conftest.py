@@ -15,6 +15,7 @@ CI = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 ROOT = Path(__file__).resolve().parents[1]
 
 matplotlib.use("Agg")
+os.environ.pop("COLUMNS", None)  # the width of somebody's terminal, which tables would follow
 
 # Compilation makes the first example of a test slow, which is nobody's fault: no deadline.
 hypothesis.settings.register_profile(

@@ -533,7 +533,7 @@ def test_gom_of_a_card_with_expected_ties(tmp_path):
     text = load("viper").to_toml().replace('"stable"', '"expected"').replace('"viper"', '"mine"')
     (tmp_path / "mine.toml").write_text(text)
     scores = be.Scores([[1, 2]], [1], [1, 2])
-    with pytest.raises(be.ProtocolError, match="mine has expected ties.*give ties='stable'"):
+    with pytest.raises(be.ProtocolError, match='mine has expected ties.*give ties="stable"'):
         be.gom(scores, convention=tmp_path / "mine.toml")
     found = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
     assert found.attrs["ties"] == "stable"
@@ -717,7 +717,7 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
 
     np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(40))
-    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by .*--scores"):
+    with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by scores_key="):
         be.load(place)
     assert be.load(place, scores_key=matrix).shape == scores.shape
     np.savez(place, **arrays, qf=np.eye(40, 3), gf=np.eye(72, 3))
@@ -818,7 +818,7 @@ def test_the_worst_queries(on_disk, capsys):
     assert [row["query"] for row in listed] == [int(row["query"]) for row in rows]
     assert listed[-1]["average_precision"] is None
     assert main([*RUN, "--per-query"]) == 2
-    assert "--per-query is of re-identification" in capsys.readouterr().err
+    assert "--per-query applies to re-identification only" in capsys.readouterr().err
     assert main([*RUN, "--protocol", "market1501", "--out", "found"]) == 0
     assert "queries.csv" not in os.listdir("found")
 

@@ -127,7 +127,7 @@ def same_counts(a: CellCounts, b: CellCounts) -> None:
 @given(st.data(), COUNTED)
 @example(None, [])
 def test_cell_counts_are_exact_at_every_edge(data, values):
-    cells = counted(values, data) if values else CellCounter().result()
+    cells = counted(values, data) if values else CellCounter().cells
     assert_counts(cells, values)
 
 
@@ -156,7 +156,7 @@ def test_cell_counts_of_whole_ranges(values, dtype):
     counter = CellCounter()
     none = np.zeros(1, dtype=np.int64)
     counter.add(block, none, none)
-    assert_counts(counter.result(), block[0].astype(float).tolist())
+    assert_counts(counter.cells, block[0].astype(float).tolist())
 
 
 @settings(max_examples=150)
@@ -192,7 +192,7 @@ def test_coarser_cells_keep_every_score():
     values = [-1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0]
     none = np.zeros(1, dtype=np.int64)
     cells.add(np.array([values]), none, none)
-    fine = cells.result()
+    fine = cells.cells
     for exponent in range(fine.exponent, 1023, 7):
         coarse = fine.coarsened(exponent)
         assert (coarse.total, coarse.exponent) == (7, exponent)

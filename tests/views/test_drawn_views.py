@@ -169,7 +169,7 @@ def test_command_writes_all_or_nothing(file, scores, tmp_path, capsys):
     ("options", "says"),
     [
         (["--sizes", "10,2"], "--sizes is [10, 2]; expected increasing"),
-        (["--sizes", "a"], "is not whole numbers parted by commas"),
+        (["--sizes", "a"], "is not comma-separated whole numbers"),
         (["--plots"], "--plots needs --out"),
         (["--thresholds", "1"], "must be 2 or more"),
         (["--unenrolled", "7"], "expected numbers in [0, 1]"),

@@ -18,7 +18,7 @@ from bioeval.evaluation.cross.verification_folds import attempts_by_subject, lis
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
-from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.stats.pooled import PooledRates
@@ -221,6 +221,8 @@ def _require_units(scores: Scores, folds: int) -> None:
     pairs = isinstance(scores, PairScores)
     if isinstance(scores, PairScores) and scores.pair_folds is not None:
         return
+    if not pairs:
+        require_subjects(scores, "a threshold study")
     number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
     if number == 1:
         raise DataError(f"there is only one {what}, which cannot be both trained on and tested")

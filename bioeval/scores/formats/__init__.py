@@ -182,7 +182,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     >>> losses(scores, "x.npz")
     []
     >>> losses(scores, "x.csv")[-1]
-    'that these are similarities is not said in a CSV file: read it with kind="similarity"'
+    'a CSV file does not say that these are similarities: read it with `kind="similarity"`'
     """
     lost = []
     if scores.origin and not isinstance(scores, PairScores):

@@ -34,7 +34,7 @@ def test_published_names(pattern, name, label, camera, others):
     found = be.parse_names([name], pattern)
     assert found.label.dtype == np.int64 and found.label.tolist() == [label]
     if camera is None:
-        with pytest.raises(DataError, match="say no camera; they say label, image"):
+        with pytest.raises(DataError, match="have no camera; they have label, image"):
             _ = found.camera
     else:
         assert found.camera.dtype == np.int64 and found.camera.tolist() == [camera]
@@ -215,7 +215,7 @@ FETCH = """<!DOCTYPE l SYSTEM "file:///etc/passwd"><l><Item vehicleID="1"/></l>"
         (BOMB, "declares a document type"),
         (FETCH, "declares a document type"),
         (XML.replace(' vehicleID="0095"', "").replace("gb2312", "utf-8"), "item 2 has imageName"),
-        ("<l><Item imageName='1.jpg' cameraID='c1'/></l>", "no vehicleID.*say no identities"),
+        ("<l><Item imageName='1.jpg' cameraID='c1'/></l>", "no vehicleID.*have no identities"),
         ("<l><item/></l>", "holds no <Item"),
         ("<l><Item></l>", "not well-formed XML"),
         ("<l><Item vehicleID='&x;'/></l>", "not well-formed XML"),

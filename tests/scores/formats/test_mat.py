@@ -228,9 +228,8 @@ def test_characters_of_any_width(tmp_path):
     wide = raw.replace(struct.pack("<ii", 2, 2), struct.pack("<ii", 2, 2**30))
     assert wide != raw
     (tmp_path / "x.mat").write_bytes(wide)
-    archive = MatArchive(tmp_path / "x.mat")
-    with pytest.raises(DataError, match="4 characters; its shape"):
-        archive.read("c")
+    with pytest.raises(DataError, match=r"claims the shape \(2, 1073741824\) in 48 bytes"):
+        MatArchive(tmp_path / "x.mat")
 
 
 def test_what_is_no_matrix_is_refused_in_73(tmp_path):
@@ -382,7 +381,7 @@ def test_a_shape_that_the_values_do_not_fill(tmp_path):
     (tmp_path / "x.mat").write_bytes(
         raw.replace(struct.pack(">ii", 2, 2), struct.pack(">ii", 2**30, 2))
     )
-    with pytest.raises(DataError, match=r"4 values; its shape \(1073741824, 2\) needs"):
+    with pytest.raises(DataError, match=r"claims the shape \(1073741824, 2\) in 64 bytes"):
         MatArchive(tmp_path / "x.mat").read("x")
 
 
