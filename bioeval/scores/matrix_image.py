@@ -116,5 +116,6 @@ def _reduce(
             np.add.at(out, at, np.add.reduceat(what.astype(np.float64), starts, axis=1))
     with np.errstate(invalid="ignore"):
         image = total / np.where(finite > 0, finite, np.nan)
+    image = np.clip(image, -1e300, 1e300)  # the range of a picture is a number, too
     state = np.where(infinite > 0, INFINITE, np.where(failed > 0, FAILED, EXCLUDED))
     return image, np.where(finite > 0, 0, state).astype(np.uint8)
