@@ -25,7 +25,34 @@ from typing import Self
 # Noncharacters, which Unicode reserves for use inside a program: no label or path has them.
 _START, _VALUE, _END = "\ufdd0", "\ufdd1", "\ufdd2"
 _MARKED = re.compile(f"{_START}([^{_VALUE}]*){_VALUE}([^{_END}]*){_END}")
+_LONG_WORD = re.compile(r"[^\s/\\]{261,}")  # longer than any name of a file
+_LONGEST_LINE = 2000
 _QUOTED = re.compile(r'`([a-z_]+)(?:="([^"`]*)")?`')
+
+
+def printable(text: str) -> str:
+    r"""Return text that is safe to show: control characters escaped, long values cut in the middle.
+
+    Examples
+    --------
+    >>> printable("red \x1b[31m label")
+    'red \\x1b[31m label'
+    """
+    lines = [
+        "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+        for line in _LONG_WORD.sub(lambda word: _cut(word[0], 200), text).split("\n")
+    ]
+    return "\n".join(_cut(line, _LONGEST_LINE) for line in lines)
+
+
+def _cut(text: str, longest: int) -> str:
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
+
+
+def counted(number: float, nouns: str) -> str:
+    """Return a whole number with its noun, given as a plural: ``1 subject``, ``2,000 subjects``."""
+    return f"{number:,.0f} {nouns.removesuffix('s') if number == 1 else nouns}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +96,7 @@ class BioevalError(Exception):
         notation, or None.
         """
         text = super().__str__()
-        return _MARKED.sub(lambda found: naming(found[1], found[2] or None), text)
+        return printable(_MARKED.sub(lambda found: naming(found[1], found[2] or None), text))
 
     def __str__(self) -> str:
         return self.message(_in_python)
@@ -84,7 +111,8 @@ class BioevalError(Exception):
 
 def renamed(warning: str, naming: Naming) -> str:
     """Return a warning of a result with the arguments in backticks as `naming` writes them."""
-    return _QUOTED.sub(lambda found: naming(found[1], found[2] and f'"{found[2]}"'), warning)
+    named = _QUOTED.sub(lambda found: naming(found[1], found[2] and f'"{found[2]}"'), warning)
+    return printable(named)
 
 
 class DataError(BioevalError, ValueError):
@@ -109,6 +137,9 @@ class MissingDependencyError(BioevalError, ImportError):
 
 class BioevalWarning(UserWarning):
     """A correct result with a caveat that its user should know."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 #: Names in other programs, and their equivalents here.

@@ -80,12 +80,6 @@ class Stream:
 
     Streams with different keys are independent, so that each part of a population has its own:
     drawing more of one part never changes another.
-
-    Parameters
-    ----------
-    seed : numpy.random.SeedSequence
-    key : int
-        Which of the streams of this seed.
     """
 
     def __init__(self, seed: np.random.SeedSequence, key: int):
@@ -114,20 +108,7 @@ class Stream:
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Turn a seed into a seed sequence.
 
-    Parameters
-    ----------
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        None takes fresh entropy from the system; a Generator or RandomState is advanced by one
-        draw.
-
-    Returns
-    -------
-    numpy.random.SeedSequence
-
-    Raises
-    ------
-    DataError
-        If it is of another type, or a negative integer.
+    None takes fresh entropy from the system; a Generator or RandomState is advanced by one draw.
     """
     if random_state is None:
         return np.random.SeedSequence()
@@ -152,20 +133,8 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
 def inverse_normal(p: np.ndarray) -> np.ndarray:
     """Return the standard normal quantiles of `p`, by arithmetic and square roots alone.
 
-    Parameters
-    ----------
-    p : ndarray of float64, shape (n,)
-        Each from 2^-36 to 1 - 2^-36.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Within a relative error of 1e-15.
-
-    References
-    ----------
-    .. [1] Wichura, M. J. (1988). Algorithm AS 241: the percentage points of the normal
-       distribution. Applied Statistics 37(3), 477-484.
+    `p` is from 2^-36 to 1 - 2^-36; the relative error is within 1e-15. The algorithm is AS 241
+    (Wichura, 1988: the percentage points of the normal distribution, Applied Statistics 37(3)).
 
     Examples
     --------

@@ -13,57 +13,54 @@ from typing import Literal
 
 import numpy as np
 
-from bioeval.base.names import Name
-
-#: The results that a scalar can be part of. Folds have it at the threshold of each fold, repeated
-#: partitions at each threshold of the grid, the other two at the operating points.
-RESULTS = ("task", "comparison", "folds", "repeats")
-
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a variable of a result means: in words, its units, and its ISO/IEC 19795-1 term."""
+
+    long_name: str
+    units: str = "1"
+    iso: str = ""
+
+    def attrs(self) -> dict[str, str]:
+        """Return the attributes of a variable of this name."""
+        given = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
+        return {k: v for k, v in given.items() if v}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scalar(Name):
     """A number of a result: its meaning, its computation and its presentation.
 
-    It is computed in one of three ways: read from the operating points (`point`), a quotient of
-    counts (`quotient`), or a function of FAR and FRR (`of_rates`).
+    It is computed in one of three ways: the attribute `name` of the operating points, a quotient
+    of counts (`quotient`), or a function of FAR and FRR (`of_rates`).
 
     Attributes
     ----------
     name : str
-        Of the variable in datasets, JSON and CSV.
-    point : str
-        Attribute of the tally's operating points that holds it.
+        Of the variable in datasets, JSON and CSV; `threshold` is that of its threshold.
     quotient : tuple, optional
         Names of the counts and of the attempts; for a rate at one threshold.
     of_rates : callable, optional
-        Value at a threshold, from arrays of FAR and FRR. It must be monotone in each.
-    best : {"", "max", "min"}
-        Which value of `of_rates` over all operating points is the scalar of a task.
-    threshold : str
-        Name of the variable that holds its threshold.
-    label : str
-        Of its row in tables and of a measure in comparisons; ``{target}`` is a FAR target in per
-        cent. Without a label there is neither.
-    also : str
-        Another name in use, behind the label in the table of a task.
-    percent : bool
-        Whether tables show it in per cent.
-    decimals : int or {"genuine", "impostor"}
-        In tables; of a class: as many as make one of its attempts visible.
-    bounds : tuple of float
-        Smallest and largest possible value.
+        Value at a threshold, from arrays of FAR and FRR. It must be monotone in each; `best` is
+        which value over all operating points is the scalar of a task.
+    label, also : str
+        Of its row in tables and of a measure in comparisons, where there is one, with a FAR target
+        in per cent as ``{target}``; and another name in use.
+    percent, decimals, bounds
+        How tables show it (of a class: as many decimals as make one of its attempts visible), and
+        its smallest and largest possible value.
     undefined : str
         Why it is not defined although there are attempts of both classes.
-    larger_is_better : bool
     results : tuple of str
-        Those of `RESULTS` that have it.
+        The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` at each
+        threshold of the grid, ``"task"`` and ``"comparison"`` at the operating points.
     """
 
     name: str
-    point: str = ""
     quotient: Quotient | None = None
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     best: Literal["", "max", "min"] = ""
@@ -78,17 +75,7 @@ class Scalar(Name):
     results: tuple[str, ...] = ("task",)
 
     def over_points(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-        """Return the best value over operating points.
-
-        Parameters
-        ----------
-        far, frr : float64 arrays, shape (points, ...)
-            Of all points that can be best; NaN where a class has no attempt.
-
-        Returns
-        -------
-        float64 array, shape (...)
-        """
+        """Return the best value over operating points, the first axis of `far` and `frr`."""
         if self.of_rates is None or not self.best:
             raise TypeError(f"{self.name} is not the best value of a function of FAR and FRR")
         values = self.of_rates(far, frr)
@@ -166,34 +153,25 @@ EQUAL_ERROR = (
     Scalar(
         "equal error rate, interpolated where FAR and FRR cross",
         name="eer",
-        point="eer",
         threshold="eer_threshold",
         label="EER",
         results=("task", "comparison"),
     ),
     Scalar(
-        "attainable threshold with the smallest larger rate there",
-        "score",
-        name="eer_threshold",
-        point="eer_threshold",
+        "attainable threshold with the smallest larger rate there", "score", name="eer_threshold"
     ),
-    Scalar("FAR at the EER threshold", name="far_at_eer", point="far_at_eer"),
-    Scalar("FRR at the EER threshold", name="frr_at_eer", point="frr_at_eer"),
-    Scalar("lower end of the EER bracket (FVC)", name="eer_low", point="eer_low"),
-    Scalar("upper end of the EER bracket (FVC)", name="eer_high", point="eer_high"),
+    Scalar("FAR at the EER threshold", name="far_at_eer"),
+    Scalar("FRR at the EER threshold", name="frr_at_eer"),
+    Scalar("lower end of the EER bracket (FVC)", name="eer_low"),
+    Scalar("upper end of the EER bracket (FVC)", name="eer_high"),
 )
 
 VERIFICATION_POINTS = (
-    Scalar(
-        "EER on the convex hull of the ROC (ROCCH)",
-        name="eer_hull",
-        point="eer_hull",
-    ),
+    Scalar("EER on the convex hull of the ROC (ROCCH)", name="eer_hull"),
     Scalar(
         "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
         "one half (Mann-Whitney)",
         name="auc",
-        point="auc",
         label="AUC",
         percent=False,
         decimals=5,
@@ -203,7 +181,6 @@ VERIFICATION_POINTS = (
     Scalar(
         "difference of the class means over the root mean of the class variances (d')",
         name="d_prime",
-        point="d_prime",
         label="d'",
         percent=False,
         decimals=3,
@@ -215,33 +192,21 @@ VERIFICATION_POINTS = (
         "smallest FRR without any false accept (ZeroFMR)",
         iso="FNMR at FMR 0",
         name="zero_far",
-        point="zero_far",
         threshold="zero_far_threshold",
         label="FRR at FAR = 0",
         also="ZeroFMR",
     ),
-    Scalar(
-        "loosest threshold without any false accept",
-        "score",
-        name="zero_far_threshold",
-        point="zero_far_threshold",
-    ),
+    Scalar("loosest threshold without any false accept", "score", name="zero_far_threshold"),
     Scalar(
         "smallest FAR without any false reject (ZeroFNMR)",
         iso="FMR at FNMR 0",
         name="zero_frr",
-        point="zero_frr",
         threshold="zero_frr_threshold",
         label="FAR at FRR = 0",
         also="ZeroFNMR",
         decimals="impostor",
     ),
-    Scalar(
-        "strictest threshold without any false reject",
-        "score",
-        name="zero_frr_threshold",
-        point="zero_frr_threshold",
-    ),
+    Scalar("strictest threshold without any false reject", "score", name="zero_frr_threshold"),
 )
 
 #: Those at each FAR target and at each cost of a decision.
@@ -249,7 +214,6 @@ FRR_AT_FAR = Scalar(
     "smallest FRR with FAR at most the target",
     iso="FNMR at FMR",
     name="frr_at_far",
-    point="frr_at_far",
     threshold="threshold_at_far",
     label="FRR at FAR <= {target}",
     results=("task", "comparison"),
@@ -259,7 +223,6 @@ MIN_COST = Scalar(
     "smallest expected cost p c_miss FRR + (1 - p) c_fa FAR",
     "cost",
     name="min_cost",
-    point="min_cost",
     threshold="min_cost_threshold",
     label="minDCF at prior {prior}",
     percent=False,
@@ -333,8 +296,6 @@ RATES_OF = {
 #: What two systems are compared by, by name.
 COMPARED = {
     scalar.name: scalar
-    for scalar in (
-        *VERIFICATION_SCALARS, FRR_AT_FAR, RECOGNITION_RATE, DIR_AT_FAR,
-    )
+    for scalar in (*VERIFICATION_SCALARS, FRR_AT_FAR, RECOGNITION_RATE, DIR_AT_FAR)
     if "comparison" in scalar.results
-}  # fmt: skip
+}

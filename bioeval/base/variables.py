@@ -8,30 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bioeval.base import scalars
-from bioeval.base.names import Name
-from bioeval.base.scalars import EQUAL_ERROR, RATES_OF, VERIFICATION_POINTS, Scalar
-
-__all__ = [
-    "CLOSED_SET",
-    "COMPARISON",
-    "COORDINATES",
-    "CROSS",
-    "GALLERY_SIZE",
-    "GOM",
-    "INTERVALS",
-    "OPEN_SET",
-    "RANKS",
-    "REID",
-    "REPEATED",
-    "STUDY",
-    "TOP_K",
-    "TRACKING",
-    "TRACKING_SPELLS",
-    "TRACKING_TARGETS",
-    "VERIFICATION",
-    "Name",
-    "of_sequence",
-]
+from bioeval.base.scalars import EQUAL_ERROR, RATES_OF, VERIFICATION_POINTS, Name, Scalar
 
 
 def _by_name(found: Iterable[Scalar]) -> dict[str, Name]:

@@ -97,7 +97,6 @@ def _say(message: str, code: int) -> int:
     from bioeval.cli.console import note
 
     line = " ".join(message.split())
-    line = "".join(c if c.isprintable() else "?" for c in line)
     note(f"bioeval: {'error: ' if code != INTERRUPTED else ''}{line}")
     return code
 

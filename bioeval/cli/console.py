@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from bioeval.base.errors import printable
+
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
 
@@ -74,7 +76,7 @@ def note(text: str) -> None:
         give_up_stdout()
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
-            sys.stderr.write(f"{text}\n")
+            sys.stderr.write(f"{printable(text)}\n")
             sys.stderr.flush()
 
 

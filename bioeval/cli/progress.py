@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
+from bioeval.base.errors import printable
+
 _LONGEST = 70  # characters of what is being done
 
 
@@ -74,7 +76,7 @@ class Stages:
 
     def __call__(self, stage: str) -> None:
         """Begin a stage of unknown length."""
-        self._begin(f"{stage[:_LONGEST]} ...", None)
+        self._begin(f"{printable(stage[:_LONGEST])} ...", None)
 
     def counting(self, done: int, total: int) -> None:
         """Show the rows counted; and the next stage when all are."""

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import COMPARED, Scalar
 from bioeval.base.variables import COMPARISON
 from bioeval.base.version import __version__
-from bioeval.base.words import counted
 from bioeval.results.dataset import build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported

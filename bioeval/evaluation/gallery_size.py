@@ -10,8 +10,8 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError
-from bioeval.base.names import Name
 from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base.scalars import Name
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.gallery_size import GallerySizeOptions, gallery_size_dataset
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects

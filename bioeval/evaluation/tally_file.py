@@ -16,8 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
-from bioeval.scores.formats.damage import guarded
-from bioeval.scores.formats.files import existing_file, replacing
+from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.template_digests import CountedProbes
 from bioeval.tallies.counts import (
     CellCounts,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.views.tables import numbers
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError, require_choice
+from bioeval.base.errors import Argument, ProtocolError, counted, require_choice
 from bioeval.base.variables import CLOSED_SET
-from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.scores.about import About
 from bioeval.tallies.counts import IdentificationTally

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.names import Name
+from bioeval.base.scalars import Name
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.about import About

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import require_choice
+from bioeval.base.errors import counted, require_choice
 from bioeval.base.variables import OPEN_SET
-from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.results.open_set_points import OpenSetPoints
 from bioeval.results.support import equal_error_variables, support_warnings

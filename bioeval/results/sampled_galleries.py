@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.names import Name
+from bioeval.base.scalars import Name
 from bioeval.results.random_galleries import drawn_attrs
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.random_galleries.options import Drawn

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from bioeval.base.errors import counted
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
-from bioeval.base.words import counted
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.thresholds import to_user
 
@@ -18,7 +18,7 @@ RULE_OF_30 = 30
 
 def equal_error_variables(error: EqualError, kind: str) -> dict[str, tuple[tuple, float]]:
     """Return the EER, its threshold and bracket as variables without dimensions."""
-    return point_variables({x: getattr(error, x.point) for x in EQUAL_ERROR}, kind)
+    return point_variables({x: getattr(error, x.name) for x in EQUAL_ERROR}, kind)
 
 
 def point_variables(values: Mapping[Scalar, float], kind: str) -> dict[str, tuple[tuple, float]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import counted
 from bioeval.base.scalars import OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
-from bioeval.base.words import counted
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.support import equal_error_variables, point_variables, support_warnings
 from bioeval.tallies.cells import cell_exponent, joint_exponent
@@ -105,7 +105,7 @@ def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]
         **equal_error_variables(points.equal_error, kind),
         **point_variables(
             {
-                x: points.optima.get(x.name, np.nan) if x.best else getattr(points, x.point)
+                x: points.optima.get(x.name, np.nan) if x.best else getattr(points, x.name)
                 for x in VERIFICATION_POINTS
             },
             kind,

@@ -41,10 +41,9 @@ def as_values(values: Any) -> Any:
             f"the scores have shape {tuple(base.shape)}; expected two dimensions, "
             "(probes, gallery). For a list of pairs use Scores.from_pairs"
         )
-    if base.shape[1] == 0:
-        raise DataError(f"the gallery is empty: the scores have shape {tuple(base.shape)}")
-    if base.shape[0] == 0:
-        raise DataError(f"there are no probes: the scores have shape {tuple(base.shape)}")
+    if 0 in base.shape:
+        empty = "there are no probes" if base.shape[1] else "the gallery is empty"
+        raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
     return base
 
 
@@ -82,13 +81,8 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     _, subject = connected_components(graph, directed=False)
     gallery = subject[m:].astype(np.int64)
     probe = gallery if square else subject[:m].astype(np.int64)
-    consistent = True
-    for row in range(m):
-        same = gallery == probe[row]
-        if (mask[row, same] == IMPOSTOR).any():
-            consistent = False
-            break
-    return probe, gallery, consistent
+    mixed = any((mask[row, gallery == probe[row]] == IMPOSTOR).any() for row in range(m))
+    return probe, gallery, not mixed
 
 
 def as_index(index: Any, length: int, what: str) -> np.ndarray:

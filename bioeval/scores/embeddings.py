@@ -48,19 +48,8 @@ def as_embeddings(values: Any, what: str) -> np.ndarray:
 class EmbeddingSource:
     """The matrix of distances between embeddings, computed row by row as it is read.
 
-    Parameters
-    ----------
-    probe : ndarray, shape (m, f)
-    gallery : ndarray, shape (n, f)
-    metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
-        A callable gets two blocks, ``(b, f)`` and ``(n, f)``, and returns ``(b, n)`` distances.
-    dtype : {"float64", "float32"}
-        In which distances are computed and given.
-
-    Attributes
-    ----------
-    shape, dtype, ndim
-        As of an array.
+    `probe` has the shape (m, f) and `gallery` (n, f). A callable metric gets two blocks, ``(b, f)``
+    and ``(n, f)``, and returns ``(b, n)`` distances; they are computed and given in `dtype`.
     """
 
     ndim = 2
@@ -107,6 +96,20 @@ class EmbeddingSource:
             out[low : low + step] = self[low : low + step]
         return out
 
+    def pairs(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the distances of the pairs ``(a[i], b[i])`` alone, in float64."""
+        out = np.empty(len(a))
+        step = max(1, _BLOCK // self._left.shape[1])
+        for low in range(0, len(a), step):
+            x, y = self._left[a[low : low + step]], self._right[b[low : low + step]]
+            if callable(self.metric):
+                rows = zip(x, y, strict=True)
+                values = [float(self.metric(u[None], v[None])[0, 0]) for u, v in rows]
+                out[low : low + step] = values
+            else:
+                out[low : low + step] = _aligned(x, y, self.metric)
+        return self._unscaled(out)
+
     def _block(self, x: np.ndarray) -> np.ndarray:
         y, metric = self._right, self.metric
         if callable(metric):
@@ -136,9 +139,11 @@ class EmbeddingSource:
         lengths = np.einsum("ij,ij->i", x, x)
         near = self.dtype.type(NEAR[self.dtype.name])
         finish_euclidean(products, x, y, lengths, self._lengths, near, metric == "cosine")
-        if self._scale != 1.0:
-            products /= self.dtype.type(self._scale)
-        return products
+        return self._unscaled(products)
+
+    def _unscaled(self, distances: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return distances if self._scale == 1.0 else distances / self.dtype.type(self._scale)
 
 
 def _scale_of(left: np.ndarray, right: np.ndarray) -> float:
@@ -159,48 +164,6 @@ def _scaled(x: np.ndarray, scale: float) -> np.ndarray:
 NEAR = {"float64": 1e-6, "float32": 1e-3}
 
 
-def distance_matrix(
-    probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
-) -> np.ndarray:
-    """Return the distance of every probe to every gallery template.
-
-    Parameters
-    ----------
-    probe, gallery, metric, dtype
-        As for :class:`EmbeddingSource`.
-
-    Returns
-    -------
-    ndarray, shape (m, n)
-        NaN in the rows and columns of a template that has a NaN, or whose distance the metric
-        does not define (cosine of a zero vector).
-    """
-    return EmbeddingSource(probe, gallery, metric, dtype).whole()
-
-
-def pair_distances(
-    probe: np.ndarray, gallery: np.ndarray, a: np.ndarray, b: np.ndarray, metric: Metric
-) -> np.ndarray:
-    """Return the distances of the pairs ``(probe[a[i]], gallery[b[i]])`` alone, in float64."""
-    check_metric(metric)
-    left = _prepare(probe, metric, "probe embeddings")
-    right = left if probe is gallery else _prepare(gallery, metric, "gallery embeddings")
-    scale = 1.0
-    if metric == "l2":
-        scale = _scale_of(left, right)
-        left, right = _scaled(left, scale), _scaled(right, scale)
-    out = np.empty(len(a))
-    step = max(1, _BLOCK // left.shape[1])
-    for low in range(0, len(a), step):
-        x, y = left[a[low : low + step]], right[b[low : low + step]]
-        if callable(metric):
-            rows = zip(x, y, strict=True)
-            out[low : low + step] = [float(metric(u[None], v[None])[0, 0]) for u, v in rows]
-        else:
-            out[low : low + step] = _aligned(x, y, metric)
-    return out / scale if scale != 1.0 else out
-
-
 def check_metric(metric: Metric) -> None:
     """Raise :class:`DataError` unless `metric` is a known name or a callable."""
     if not callable(metric) and metric not in METRICS:
@@ -219,7 +182,8 @@ def _prepare(
     """Return what the blocks of a metric work on: unit vectors, square roots, or plain floats."""
     if callable(metric):
         return values
-    x = np.ascontiguousarray(values, dtype=dtype)
+    with np.errstate(over="ignore"):
+        x = np.ascontiguousarray(values, dtype=dtype)
     infinite = np.isinf(x).any(axis=1)
     if infinite.any():
         raise DataError(
@@ -238,7 +202,7 @@ def _prepare(
                 f"{what}: row {row} has negative values; the Bhattacharyya distance is defined "
                 "for non-negative features (histograms)"
             )
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return np.sqrt(x / x.sum(axis=1, keepdims=True))
     return x
 
@@ -247,9 +211,10 @@ def _aligned(x: np.ndarray, y: np.ndarray, metric: str) -> np.ndarray:
     if metric == "bhattacharyya":
         with np.errstate(divide="ignore"):
             return np.maximum(-np.log(np.einsum("ij,ij->i", x, y)), 0.0)
-    difference = np.abs(x - y)
-    if metric == "l1":
-        return difference.sum(axis=1)
+    with np.errstate(over="ignore"):
+        difference = np.abs(x - y)
+        if metric == "l1":
+            return difference.sum(axis=1)
     if metric == "linf":
         return difference.max(axis=1)
     squared = np.einsum("ij,ij->i", difference, difference)

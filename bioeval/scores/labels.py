@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,23 +21,7 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 
 
 def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
-    """Return `labels` as a 1-D array, checked for length and for missing values.
-
-    Parameters
-    ----------
-    labels : sequence of hashable
-        One label for each template.
-    what : str
-        The argument's name, for the error message.
-    length : int, optional
-        The number of templates that must be labelled.
-
-    Raises
-    ------
-    DataError
-        If the labels are not one-dimensional, not hashable, missing (None or NaN) or of another
-        number than `length`.
-    """
+    """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
     array = _one_dimensional(labels, what)
     if length is not None and len(array) != length:
         raise DataError(
@@ -127,17 +112,14 @@ class Codes:
         """Return the code of a label, or -1 if no template bears it."""
         return self.lookup.get(plain(label), -1)
 
-    @property
+    @cached_property
     def lookup(self) -> Mapping[Any, int]:
         """The code of each label."""
-        if not hasattr(self, "_lookup"):
-            self._lookup = {plain(v): i for i, v in enumerate(self.values.tolist())}
-        return self._lookup
+        return {plain(v): i for i, v in enumerate(self.values.tolist())}
 
     def codes_of(self, labels: np.ndarray) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template bears the label."""
-        lookup = self.lookup
-        return np.array([lookup.get(plain(x), -1) for x in labels.tolist()], dtype=np.int64)
+        return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
 
     def nearest(self, label: Any) -> str:
         """Return a hint that names the label nearest to an unknown one."""

@@ -13,32 +13,17 @@ from bioeval.scores.matrix import PairScores, Scores
 # Values read at a time.
 BLOCK_VALUES = 1 << 19
 
+# No comparison (the diagonal of all-against-all, masked cells), only NaN, infinite scores.
 EXCLUDED, FAILED, INFINITE = 1, 2, 3
 
 
 @dataclass(frozen=True)
 class MatrixImage:
-    """A score matrix, reduced to pixels.
+    """A score matrix, reduced to pixels: probes are rows, both sides are sorted by subject.
 
-    Attributes
-    ----------
-    image : ndarray
-        Mean of the finite scores under each pixel; NaN where there is none. Rows are probes and
-        columns gallery templates, both sorted by subject.
-    state : uint8 ndarray
-        The pixels without a finite score: 1 no comparison (the diagonal of all-against-all,
-        masked cells), 2 failed comparisons (NaN), 3 infinite scores; else 0.
-    rows, columns : int64 ndarray
-        The template at each place.
-    row_edges, column_edges : int64 ndarray
-        Where the pixels begin and end, in templates.
-    row_labels, column_labels : ndarray
-        The subject at each place.
-    kind, layout : str
-        Of the scores.
-    name : str or None
-    subjects : int or None
-        Number of subjects; None for scores without labels.
+    `image` is the mean of the finite scores under each pixel, NaN where there is none; `state`
+    (uint8) is EXCLUDED, FAILED or INFINITE for these, else 0. `rows` and `columns` are the
+    template at each place, with its label; the edges, in templates, are where pixels begin and end.
     """
 
     image: np.ndarray
@@ -56,15 +41,7 @@ class MatrixImage:
 
 
 def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
-    """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows.
-
-    Raises
-    ------
-    ProtocolError
-        If the scores are fixed pairs.
-    DataError
-        If they are not Scores.
-    """
+    """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows."""
     if isinstance(scores, PairScores):
         raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
     if not isinstance(scores, Scores):
@@ -139,5 +116,6 @@ def _reduce(
             np.add.at(out, at, np.add.reduceat(what.astype(np.float64), starts, axis=1))
     with np.errstate(invalid="ignore"):
         image = total / np.where(finite > 0, finite, np.nan)
+    image = np.clip(image, -1e300, 1e300)  # the range of a picture is a number, too
     state = np.where(infinite > 0, INFINITE, np.where(failed > 0, FAILED, EXCLUDED))
     return image, np.where(finite > 0, 0, state).astype(np.uint8)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from bioeval.base.names import Name
+from bioeval.base.scalars import Name
 from bioeval.stats.options import IntervalOptions
 
 if TYPE_CHECKING:

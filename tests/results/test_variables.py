@@ -11,7 +11,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base import scalars, variables
-from bioeval.base.names import Name
+from bioeval.base.scalars import Name
 from bioeval.results.dataset import build
 
 DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random

@@ -11,9 +11,17 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.scores import blocks, embeddings
-from bioeval.scores.embeddings import METRICS, distance_matrix, pair_distances
+from bioeval.scores.embeddings import METRICS, EmbeddingSource
 
 NAN = np.nan
+
+
+def distance_matrix(*given) -> np.ndarray:
+    return EmbeddingSource(*given).whole()
+
+
+def pair_distances(x, y, a, b, metric) -> np.ndarray:
+    return EmbeddingSource(x, y, metric).pairs(a, b)
 
 
 def formula(u: np.ndarray, v: np.ndarray, metric: str) -> float:

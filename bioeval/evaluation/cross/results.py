@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.errors import counted
 from bioeval.base.scalars import CMS, DIR, RATES_OF
 from bioeval.base.variables import CROSS
-from bioeval.base.words import counted
 from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About

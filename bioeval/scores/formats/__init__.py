@@ -122,32 +122,8 @@ def load(
     >>> scores = be.load("faces.npz", embeddings_key="dlib128", labels_key="subject", metric="l2")
     ... # doctest: +SKIP
     """
-    options = ReadOptions.parse(
-        scores_key=scores_key,
-        genuine_key=genuine_key,
-        embeddings_key=embeddings_key,
-        gallery_embeddings_key=gallery_embeddings_key,
-        gallery_embeddings=gallery_embeddings,
-        indices_key=indices_key,
-        first_index=first_index,
-        labels_key=labels_key,
-        probe_labels_key=probe_labels_key,
-        gallery_labels_key=gallery_labels_key,
-        labels=labels,
-        probe_labels=probe_labels,
-        gallery_labels=gallery_labels,
-        names_of=names_of,
-        mask_key=mask_key,
-        pairs_key=pairs_key,
-        pairs=pairs,
-        missing_pairs=missing_pairs,
-        meta=meta,
-        metric=metric,
-        kind=kind,
-        nan=nan,
-        exclude=exclude,
-    )
-    return registry.read(path, options)
+    given = dict(locals())
+    return registry.read(given.pop("path"), ReadOptions.parse(**given))
 
 
 def save(scores: Scores, path: str | os.PathLike[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.options import say
 
 #: Names listed in a message before it says how many more there are.
@@ -160,9 +160,9 @@ def require_text(array: np.ndarray) -> None:
 
 
 def write_npy(
-    file: Any, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterable[np.ndarray]
+    file: Any, shape: tuple[int, ...], dtype: np.dtype, read: Callable[[int, int], np.ndarray]
 ) -> None:
-    """Write an array in .npy form, a block of rows at a time."""
+    """Write an array in .npy form, read in blocks of rows of some tens of megabytes."""
     npy_format.write_array_header_1_0(
         file,
         {
@@ -171,15 +171,11 @@ def write_npy(
             "shape": tuple(int(length) for length in shape),
         },
     )
-    for block in blocks:
-        file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
-
-
-def row_blocks(read: Callable[[int, int], np.ndarray], rows: int, row_bytes: int) -> Iterable:
-    """Read blocks of rows, each some tens of megabytes."""
-    step = max(1, _BLOCK_BYTES // max(1, row_bytes))
+    rows = shape[0] if shape else 1
+    step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
     for low in range(0, rows, step):
-        yield read(low, min(rows, low + step))
+        block = read(low, min(rows, low + step))
+        file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
 
 
 class ArchiveWriter:
@@ -197,13 +193,18 @@ class ArchiveWriter:
     def add(self, key: str, array: Any) -> None:
         """Write a whole array."""
         array = np.asarray(array)
-        self.add_blocks(key, array.shape, array.dtype, [array])
+        rows = array if array.shape else array[None]
+        self.add_rows(key, array.shape, array.dtype, lambda low, high: rows[low:high])
 
-    def add_blocks(
-        self, key: str, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterable[np.ndarray]
+    def add_rows(
+        self,
+        key: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        read: Callable[[int, int], np.ndarray],
     ) -> None:
-        """Write an array whose rows come in blocks."""
+        """Write an array whose rows are read in blocks."""
         # A fixed date, so that equal scores give equal files.
         member = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
         with self._zip.open(member, "w", force_zip64=True) as file:
-            write_npy(file, shape, dtype, blocks)
+            write_npy(file, shape, dtype, read)

@@ -7,15 +7,13 @@ from math import prod
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.embeddings import METRICS, as_embeddings, pair_distances
+from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.lfw import FoundPairs, find_pairs, read_lfw_pairs
-from bioeval.scores.formats.missing_arrays import no_labels, nothing_found
-from bioeval.scores.formats.named_arrays import NamedArrays, Sides
+from bioeval.scores.formats.named_arrays import NamedArrays, Sides, no_labels, nothing_found
 from bioeval.scores.formats.npz_layout import IMAGE_NUMBER, check_schema
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_arrays import folds_of_pairs, read_pairs
 from bioeval.scores.formats.top_k import from_zero
 from bioeval.scores.labelled_matrix import KINDS
 from bioeval.scores.matrix import PairScores, Scores
@@ -193,8 +191,8 @@ def _pairs_to_evaluate(
         key = named.key("pairs_key") or ""
         array = file.read(key)
         where = f"{file.path}: {key!r}"
-        a, b, same = read_pairs(array, where, sides.m, sides.n, itself=sides.square)
-        return FoundPairs(a, b, same, folds_of_pairs(array), 0)
+        a, b, same = _read_pairs(array, where, sides.m, sides.n, itself=sides.square)
+        return FoundPairs(a, b, same, _folds_of_pairs(array), 0)
     if not sides.square:
         raise DataError(
             f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
@@ -209,6 +207,63 @@ def _pairs_to_evaluate(
         )
     names = named.names_of_subjects(labels)
     return find_pairs(listed, names, meta[IMAGE_NUMBER].tolist(), options.missing_pairs or "raise")
+
+
+def _read_pairs(
+    array: np.ndarray, what: str, m: int, n: int, itself: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return index a, index b and whether it is the same subject (None: not said), checked.
+
+    An array of pairs, shape (p, 2 or more), has index a, index b and in the last of further
+    columns 1 for the same subject; the third of four columns is the fold. In a structured array,
+    the first two fields are the indices and the fields ``same`` and ``fold`` those columns. With
+    `itself`, both indices choose from the same templates.
+    """
+    if array.dtype.names:
+        names = array.dtype.names
+        columns = [array[name] for name in names[:2]]
+        if "same" in names:
+            columns.append(array["same"])
+        elif len(names) > 2:
+            raise DataError(f"{what} has the fields {', '.join(names)}; expected one called 'same'")
+    elif array.ndim == 2:
+        columns = [array[:, i] for i in ((0, 1) if array.shape[1] == 2 else (0, 1, -1))]
+    else:
+        columns = []
+    if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
+        raise DataError(
+            f"{what} is {array.shape} {array.dtype}; expected integers (pairs, 2 or more): index "
+            "a, index b and, last, 1 for the same subject"
+        )
+    for name, column, count in (("a", columns[0], m), ("b", columns[1], n)):
+        wrong = (column < 0) | (column >= count)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DataError(
+                f"{what}: index {name} of pair {row} is {int(column[row])}; expected 0..{count - 1}"
+            )
+    a, b = (column.astype(np.int64) for column in columns[:2])
+    if itself and (a == b).any():
+        row = int(np.argmax(a == b))
+        raise DataError(f"{what}: pair {row} compares template {int(a[row])} with itself")
+    if len(columns) == 2:
+        return a, b, None
+    same = columns[2]
+    wrong = (same != 0) & (same != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"{what}: the last column of pair {row} is {int(same[row])}; expected 1 for the same "
+            "subject and 0 for two (the last column says so where there are more than two)"
+        )
+    return a, b, same.astype(bool)
+
+
+def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
+    """Return the fold of each pair: the field ``fold``, or the third of four columns; else None."""
+    if array.dtype.names:
+        return array["fold"] if "fold" in array.dtype.names else None
+    return array[:, 2] if array.ndim == 2 and array.shape[1] == 4 else None
 
 
 # ---------------------------------------------------------------- embeddings
@@ -263,7 +318,7 @@ def _read_embeddings(named: NamedArrays) -> Scores:
     found = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
     who = [probe.label[found.a], (gallery or probe).label[found.b]]
     pairs = Scores.from_pairs(
-        pair_distances(left, left if right is None else right, found.a, found.b, metric),
+        EmbeddingSource(left, left if right is None else right, metric).pairs(found.a, found.b),
         who[0] == who[1] if found.same is None else found.same,
         nan=named.nan,
         subjects=np.column_stack(who),

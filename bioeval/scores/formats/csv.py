@@ -63,16 +63,11 @@ class Labels:
 
 
 def read_table(path: str | Path, headerless: str | None = None) -> Table:
-    """Read a CSV file with a header.
+    """Read a CSV file in UTF-8, with a header.
 
-    Parameters
-    ----------
-    path
-        The file: UTF-8, with or without a byte-order mark; cells separated by commas, or
-        by semicolons or tabs where the first line has no comma.
-    headerless
-        Name to give the only column of a file without a header. A single column has a header
-        when its first cell is one of `LABEL_COLUMNS`.
+    Cells are separated by commas, or by semicolons or tabs where the first line has no comma.
+    With `headerless`, a single column has a header only where its first cell is one of
+    `LABEL_COLUMNS`, and otherwise gets this name.
     """
     path = existing_file(path, "the CSV file")
     found = content(path)
@@ -81,17 +76,14 @@ def read_table(path: str | Path, headerless: str | None = None) -> Table:
         raise DataError(f"{path}: is {what}; expected CSV text in UTF-8")
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            delimiter = _delimiter(file.readline())
+            first = file.readline()
             file.seek(0)
+            delimiter = next((mark for mark in ",;\t" if mark in first), ",")
             reader = csv.reader(file, delimiter=delimiter, strict=True)
-            rows = []
-            while True:
-                first_line = reader.line_num + 1
-                try:
-                    cells = next(reader)
-                except StopIteration:
-                    break
-                rows.append((first_line, [cell.strip() for cell in cells]))
+            rows, line = [], 1
+            for cells in reader:
+                rows.append((line, [cell.strip() for cell in cells]))
+                line = reader.line_num + 1
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise DataError(
@@ -132,11 +124,6 @@ def matrix_advice(path: Path) -> str:
     )
 
 
-def _delimiter(first_line: str) -> str:
-    """Return the separator of cells: a comma unless the first line has none."""
-    return next((mark for mark in ",;\t" if mark in first_line), ",")
-
-
 def _as_columns(path: Path, rows: list[tuple[int, list[str]]], headerless: str | None) -> Table:
     """Check the shape of the rows and turn them into columns."""
     line, header = rows[0]
@@ -168,12 +155,8 @@ def _as_columns(path: Path, rows: list[tuple[int, list[str]]], headerless: str |
 def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labels:
     """Read the labels, and every further column as metadata, of a CSV file.
 
-    Parameters
-    ----------
-    path
-        A CSV file whose header has a column of `LABEL_COLUMNS`, or one column without a header.
-    meta
-        Columns to rename: ``{"camera": "cam_id"}`` gives the column ``cam_id`` as ``camera``.
+    The labels are a column of `LABEL_COLUMNS`, or the only one of a file without a header. `meta`
+    renames columns: ``{"camera": "cam_id"}`` gives the column ``cam_id`` as ``camera``.
     """
     table = read_table(path, headerless="")
     has_header = "" not in table.columns

@@ -1,4 +1,4 @@
-"""Opening a file, with a clear error where it is not what it should be, and replacing one whole."""
+"""Opening a file, with an error that names one that is not as it should be; replacing one whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import BioevalError, DataError, nearest_name
 
 #: What HDF5 files are called in messages.
 HDF5 = "an HDF5 file (also netCDF 4)"
@@ -34,6 +34,8 @@ FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
 NPY_MAGIC = b"\x93NUMPY"
 MAT_MAGIC = b"MATLAB "
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+
+_LONGEST = 200  # characters of a library's message
 
 
 def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
@@ -80,6 +82,36 @@ def content(path: Path) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "UTF-16 text"
     return "an unknown binary file" if b"\x00" in head else "text"
+
+
+@contextmanager
+def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
+    """Turn whatever a reader raises into a :class:`DataError` that names the file.
+
+    Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
+    ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
+    bioeval, missing libraries and warnings pass; the original error remains the cause.
+
+    `what` is the part that is read, as ``"the array 'scores'"``, and `expected` what the file
+    should be, as ``"a .npz file"``.
+    """
+    where = f"{path}: {what}" if what else str(path)
+    separator = " " if what else ": "
+    advice = f"expected {expected}, write it again" if expected else "write the file again"
+    try:
+        yield
+    except (BioevalError, ImportError, Warning):
+        raise
+    except MemoryError as error:
+        raise DataError(
+            f"{where}{separator}does not fit into memory; save a matrix as .npy, which is "
+            "memory-mapped"
+        ) from error
+    except Exception as error:
+        reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+        raise DataError(
+            f"{where}{separator}is truncated or damaged ({reason}); {advice}"
+        ) from error
 
 
 def decoded_lines(path: Path) -> list[str]:

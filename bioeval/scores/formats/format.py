@@ -8,23 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError
 from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.matrix import Scores
 
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a file before it is read.
-
-    Attributes
-    ----------
-    path : Path
-    content : str
-        What its first bytes show, as :func:`bioeval.scores.formats.files.content` has it:
-        ``"zip"``, ``"npy"``, ``"mat"``, ``"text"``, or words for anything else.
-    options : ReadOptions
-    """
+    """What is known of a file before it is read; `content` is what its first bytes show."""
 
     path: Path
     content: str
@@ -36,35 +26,17 @@ class Found:
         return self.path.suffix.lower()
 
 
-def refuse_to_write(scores: Scores, path: Path) -> None:
-    """Raise: the format is only read."""
-    raise DataError(f"{path}: files of this format are only read")
-
-
-def nothing_lost(scores: Scores) -> list[str]:
-    """Return no sentences: the format keeps everything."""
-    return []
-
-
-def file_alone(path: Path) -> list[Path]:
-    """Return the file itself: the format writes no other."""
-    return [path]
-
-
 @dataclass(frozen=True)
 class Format:
     """A format: how its files are recognised, read and written.
 
     Attributes
     ----------
-    name : str
-        Its name in the documentation: the suffix, or other words.
-    holds : str
-        What such a file holds.
-    looks : str
-        What the bytes of such a file are, as ``"a zip file"``.
-    expected : str
-        What to call such a file where one was expected, as ``"a .npz file"``.
+    name, holds : str
+        Its name in the documentation (the suffix, or other words), and what such a file holds.
+    looks, expected : str
+        What the bytes are, as ``"a zip file"``, and what to call the file where one was
+        expected, as ``"a .npz file"``.
     recognise : callable
         Whether a file has this format, by its content and the options given. It may raise a
         :class:`bioeval.DataError` with advice where the file is a near miss.
@@ -72,19 +44,16 @@ class Format:
         Reads a file. It may raise anything on damaged bytes; the registry turns it into a
         :class:`bioeval.DataError` that names the file.
     options : sequence of str
-        The fields of :class:`ReadOptions` with a meaning for it; :data:`FLAGS` has their flags.
+        The fields of :class:`ReadOptions` with a meaning for it.
     suffixes : tuple of str
         Suffixes that promise this format, in lower case.
     needs : str
         For text, which has no magic bytes: how a file is recognised, for the error message.
     written : str
         What is written, as ``"everything in one"``; empty where the format is only read.
-    write : callable
-        Writes scores.
-    losses : callable
-        What a file of this format cannot hold of given scores, a sentence each.
-    files : callable
-        All files that writing one may replace.
+    write, losses, files : callable
+        Writes scores; what a file cannot hold of them, a sentence each; and all files that
+        writing one may replace.
     """
 
     name: str
@@ -97,15 +66,15 @@ class Format:
     suffixes: tuple[str, ...] = ()
     needs: str = ""
     written: str = ""
-    write: Callable[[Scores, Path], None] = refuse_to_write
-    losses: Callable[[Scores], list[str]] = nothing_lost
-    files: Callable[[Path], list[Path]] = file_alone
+    write: Callable[[Scores, Path], None] = lambda scores, path: None
+    losses: Callable[[Scores], list[str]] = lambda scores: []
+    files: Callable[[Path], list[Path]] = lambda path: [path]
 
 
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
     """Say that `what`, such as ``"labels"``, becomes text, unless all columns are text already."""
-    return [] if all(_is_text(column) for column in columns) else [f"{what} become text"]
-
-
-def _is_text(column: np.ndarray) -> bool:
-    return column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())
+    kept = (
+        column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())
+        for column in columns
+    )
+    return [] if all(kept) else [f"{what} become text"]

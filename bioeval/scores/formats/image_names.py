@@ -6,10 +6,10 @@ a list of names.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,9 @@ from bioeval.base.errors import DataError, require_choice
 
 @dataclass(frozen=True)
 class NamePattern:
-    """The form of the names of a data set's images.
+    """The form of the names of a data set's images: a regular expression whose groups are columns.
 
-    Attributes
-    ----------
-    example
-        A name of this form.
-    form
-        The regular expression of a whole name, without its folder; its groups are the columns.
-    source
-        Who published the data set.
-    note
-        What to know of these identities.
+    It matches a name without its folder; `note` says what to know of these identities.
     """
 
     example: str
@@ -38,10 +29,10 @@ class NamePattern:
     source: str
     note: str = ""
 
-    @property
-    def matcher(self) -> Callable[[str], re.Match[str] | None]:
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
         """The compiled form."""
-        return _compiled(self.form).fullmatch
+        return re.compile(self.form, re.ASCII)
 
 
 _IMAGE = r"(?:\.(?:jpe?g|png|bmp|mat|npy))*"
@@ -118,11 +109,6 @@ class ParsedNames:
         return self.meta["camera"]
 
 
-@functools.cache
-def _compiled(form: str) -> re.Pattern[str]:
-    return re.compile(form, re.ASCII)
-
-
 def parse_names(
     names: Sequence[str] | np.ndarray, pattern: str, *, where: str = "names"
 ) -> ParsedNames:
@@ -174,10 +160,10 @@ def parse_names(
             f"{where}: entry {row} is {type(wrong).__name__}; expected names of images, as text"
         )
     known = PATTERNS[pattern]
-    matches = list(map(known.matcher, map(_base, listed)))
+    matches = [known.compiled.fullmatch(_base(name)) for name in listed]
     if None in matches:
         raise DataError(f"{where}: {_complaint(listed, matches, pattern)}")
-    keys = list(_compiled(known.form).groupindex)
+    keys = list(known.compiled.groupindex)
     columns = zip(*(found.groups() for found in matches if found is not None), strict=True)
     values = {key: _column(key, texts) for key, texts in zip(keys, columns, strict=True)}
     return ParsedNames(values.pop("label"), values)
@@ -203,23 +189,19 @@ def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
     first = names[wrong[0]]
     text = (
         f"{len(wrong)} of {len(names)} names are not of the form of {pattern} "
-        f"({PATTERNS[pattern].example}); the first is {_shorten(first)!r} (line {wrong[0] + 1})"
+        f"({PATTERNS[pattern].example}); the first is {first!r} (line {wrong[0] + 1})"
     )
     others = [
         other
         for other, known in PATTERNS.items()
-        if other != pattern and known.matcher(_base(first))
+        if other != pattern and known.compiled.fullmatch(_base(first))
     ]
     if others:
         return f"{text}. It has the form of {' and of '.join(others)}"
     return text
 
 
-def _shorten(name: str) -> str:
-    return name if len(name) <= 60 else f"{name[:57]}..."
-
-
 def looks_like(name: str) -> str | None:
     """Return the data set whose names of images have this form, or None."""
     images = (k for k, known in PATTERNS.items() if "camera" in known.form)
-    return next((k for k in images if PATTERNS[k].matcher(_base(name))), None)
+    return next((k for k in images if PATTERNS[k].compiled.fullmatch(_base(name))), None)

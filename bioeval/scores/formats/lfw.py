@@ -21,17 +21,7 @@ from bioeval.scores.formats.options import say
 
 @dataclass(frozen=True)
 class NamedPairs:
-    """Pairs of images, each known by its subject and its number.
-
-    Attributes
-    ----------
-    path : Path
-    images : list of ((str, int), (str, int))
-    same : ndarray of bool
-    fold : ndarray of int64
-    lines : list of int
-        The line of each pair.
-    """
+    """Pairs of images, each known by its subject and its number, and the line of each pair."""
 
     path: Path
     images: list[tuple[tuple[str, int], tuple[str, int]]]
@@ -41,13 +31,7 @@ class NamedPairs:
 
 
 def read_lfw_pairs(path: str | Path) -> NamedPairs:
-    """Read a list of pairs in LFW's form.
-
-    Raises
-    ------
-    DataError
-        If a line is not of this form, or the number of pairs is not that of the first line.
-    """
+    """Read a list of pairs in LFW's form."""
     place = existing_file(path, "a list of pairs")
     found = content(place)
     if found != "text":
@@ -89,15 +73,9 @@ def _is_number(word: str) -> bool:
 
 @dataclass(frozen=True)
 class FoundPairs:
-    """Pairs as indices of templates.
+    """Pairs as indices of templates; without `same`, the labels decide.
 
-    Attributes
-    ----------
-    a, b : int64 arrays
-    same : ndarray of bool, or None where the labels decide
-    fold : ndarray, or None
-    missing : int
-        Pairs that are left out, since an image of theirs is not among the templates.
+    `missing` pairs are left out, since an image of theirs is not among the templates.
     """
 
     a: np.ndarray
@@ -110,14 +88,9 @@ class FoundPairs:
 def find_pairs(
     listed: NamedPairs, names: list[str], numbers: list[int], missing: str
 ) -> FoundPairs:
-    """Look up the images of pairs among templates.
+    """Look up the images of pairs among templates, given by their subjects and image numbers.
 
-    Parameters
-    ----------
-    names, numbers
-        The subject and the image number of each template.
-    missing : {"raise", "skip"}
-        What to do with pairs of which an image is not there.
+    With `missing="skip"`, pairs of which an image is not there are left out.
     """
     place = {image: i for i, image in enumerate(zip(names, numbers, strict=True))}
     if len(place) < len(names):

@@ -18,8 +18,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats import mat5
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
-from bioeval.scores.formats.damage import guarded
-from bioeval.scores.formats.files import HDF5
+from bioeval.scores.formats.files import HDF5, guarded
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.options import FLAGS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
@@ -40,8 +39,8 @@ class MatArchive(Arrays):
             head = file.read(128)
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
         self._file: _Mat5 | _Mat73 = _Mat73(path) if is_hdf5 else _Mat5(path)
-        for name, (shape, dtype) in self._file.described().items():
-            self.headers[name] = Header(as_list(shape), dtype)
+        for name, header in self._file.headers.items():
+            self.headers[name] = Header(_as_list(header.shape), header.dtype)
         if not self.headers:
             raise DataError(
                 f"{path}: holds no matrix; expected features, labels and cameras, or scores"
@@ -49,7 +48,7 @@ class MatArchive(Arrays):
 
     def matrix(self, key: str) -> None:
         """Keep both dimensions of an array that has one row or one column."""
-        self.headers[key] = Header(self._file.described()[key][0], self.headers[key].dtype)
+        self.headers[key] = self._file.headers[key]
 
     def transpose(self, key: str) -> None:
         """Read a matrix with its rows and columns swapped."""
@@ -64,12 +63,11 @@ class MatArchive(Arrays):
         if key in self._transposed:
             return array.T
         array = array.reshape(shape)
-        if array.ndim == 1 and array.dtype.kind == "f":
-            return array.astype(np.int64) if _whole(array) else array
-        return array
+        whole = array.ndim == 1 and array.dtype.kind == "f" and _whole(array)
+        return array.astype(np.int64) if whole else array
 
 
-def as_list(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _as_list(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape without MATLAB's second dimension where only one of two is not 1."""
     return (math.prod(shape),) if len(shape) == 2 and 1 in shape else shape
 
@@ -90,20 +88,19 @@ class _Mat5:
     def __init__(self, path: Path):
         self.path = path
         self.variables = mat5.variables(path)
-
-    def described(self) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-        found = {}
-        for name, variable in self.variables.items():
-            shape = variable.shape
-            plain = None if variable.is_complex else mat5.NUMERIC.get(variable.kind)
-            dtype = np.dtype(plain or object)
-            if variable.kind == "char":
-                shape, dtype = shape[:1], _text(math.prod(shape[1:]))
-            found[name] = (shape, np.dtype(bool) if variable.is_logical else dtype)
-        return found
+        self.headers = {name: _header(found) for name, found in self.variables.items()}
 
     def read(self, key: str) -> np.ndarray:
         return mat5.read(self.path, self.variables[key])
+
+
+def _header(variable: mat5.Variable) -> Header:
+    if variable.kind == "char":
+        return _text(variable.shape)
+    if variable.is_logical:
+        return Header(variable.shape, np.dtype(bool))
+    plain = None if variable.is_complex else mat5.NUMERIC.get(variable.kind)
+    return Header(variable.shape, np.dtype(plain or object))
 
 
 class _Mat73:
@@ -111,7 +108,7 @@ class _Mat73:
 
     def __init__(self, path: Path):
         self.path = path
-        self._found: dict[str, tuple[tuple[int, ...], np.dtype]] = {}
+        self.headers: dict[str, Header] = {}
         self._refused: dict[str, str] = {}
         with self._open() as file:
             for name in file:
@@ -136,28 +133,23 @@ class _Mat73:
         elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
             self._refuse(name, mat5.refusal(kind or "struct"), item.shape[::-1])
         elif item.attrs.get("MATLAB_empty", 0):
-            self._found[name] = ((0, 0), item.dtype)
+            self.headers[name] = Header((0, 0), item.dtype)
         else:
             _require_values(item)
             shape = item.shape[::-1] if kind else item.shape
-            dtype = item.dtype
-            if kind == "char":
-                shape, dtype = shape[:1], _text(math.prod(shape[1:]))
-            self._found[name] = (shape, np.dtype(bool) if kind == "logical" else dtype)
+            dtype = np.dtype(bool) if kind == "logical" else item.dtype
+            self.headers[name] = _text(shape) if kind == "char" else Header(shape, dtype)
 
     def _refuse(self, name: str, why: str, shape: tuple[int, ...] = ()) -> None:
         self._refused[name] = why
-        self._found[name] = (shape, np.dtype(object))
-
-    def described(self) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-        return self._found
+        self.headers[name] = Header(shape, np.dtype(object))
 
     def read(self, key: str) -> np.ndarray:
         if key in self._refused:
             raise DataError(f"{self.path}: {key!r} {self._refused[key]}")
-        shape, dtype = self._found[key]
-        if 0 in shape:
-            return np.empty(shape, dtype)
+        header = self.headers[key]
+        if 0 in header.shape:
+            return np.empty(header.shape, header.dtype)
         with self._open() as file:
             array = np.asarray(file[key][()])
             kind = _class_of(file[key])
@@ -185,9 +177,9 @@ def _require_values(item: Any) -> None:
         )
 
 
-def _text(width: int) -> np.dtype:
-    """Return the dtype to describe text by; a damaged file may claim any width."""
-    return np.dtype(f"U{min(width, 1 << 16)}")
+def _text(shape: tuple[int, ...]) -> Header:
+    """Return the header of a row of text for each row; a damaged file may claim any width."""
+    return Header(shape[:1], np.dtype(f"U{min(math.prod(shape[1:]), 1 << 16)}"))
 
 
 def _class_of(item: Any) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.archive import MOST_DEFLATED
-from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import guarded
 
 #: Classes of a MATLAB array, by number.
 CLASSES = {
@@ -51,21 +51,7 @@ class _DamagedError(Exception):
 
 @dataclass(frozen=True)
 class Variable:
-    """An array of the file, as its description says.
-
-    Attributes
-    ----------
-    name, kind
-        Its name and its MATLAB class.
-    shape
-        Rows, columns and so on, as MATLAB has them.
-    is_logical, is_complex
-        Flags of the array.
-    start, size
-        The place and the length of its element in the file.
-    compressed
-        Whether the element is.
-    """
+    """An array of the file: its MATLAB class and shape, and the place of its element."""
 
     name: str
     kind: str
@@ -84,14 +70,7 @@ def variables(path: Path) -> dict[str, Variable]:
 
 
 def read(path: Path, variable: Variable) -> np.ndarray:
-    """Read an array of numbers, or of characters as one text for each row.
-
-    Returns
-    -------
-    ndarray
-        In MATLAB's shape. Of characters, shape (rows,), without the blanks at the end that
-        MATLAB pads with.
-    """
+    """Read an array of numbers in MATLAB's shape, or of characters as one text for each row."""
     what = f"{path}: {variable.name!r}"
     if variable.is_complex:
         raise DataError(f"{what} holds complex numbers; expected real ones")
@@ -103,7 +82,10 @@ def read(path: Path, variable: Variable) -> np.ndarray:
             file.seek(variable.start)
             body = file.read(variable.size)
         if variable.compressed:
-            body = _inflated(body, _largest(variable))[8:]
+            stream = zlib.decompressobj()
+            body = stream.decompress(body, 8 * math.prod(variable.shape) + _PEEK)[8:]
+            if not stream.eof:
+                raise _DamagedError("its compressed values are not whole")
         return _values(body, variable, order)
 
 
@@ -209,20 +191,6 @@ def _require_values(variable: Variable) -> None:
 
 def _name(raw: bytes) -> str:
     return raw.decode("ascii", "replace").rstrip("\x00")
-
-
-def _largest(variable: Variable) -> int:
-    """Return the most bytes that the element of a variable can take: 8 a value, and its head."""
-    return 8 * math.prod(variable.shape) + _PEEK
-
-
-def _inflated(body: bytes, largest: int) -> bytes:
-    """Return the decompressed element, at most `largest` bytes of it."""
-    stream = zlib.decompressobj()
-    data = stream.decompress(body, largest)
-    if not stream.eof:
-        raise _DamagedError("its compressed values are not whole")
-    return data
 
 
 def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:

@@ -17,10 +17,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.embeddings import as_embeddings
-from bioeval.scores.formats.archive import read_header, require_bytes, row_blocks, write_npy
+from bioeval.scores.formats.archive import read_header, require_bytes, write_npy
 from bioeval.scores.formats.csv import Labels, write_labels
-from bioeval.scores.formats.damage import guarded
-from bioeval.scores.formats.files import content, existing_file, replacing
+from bioeval.scores.formats.files import content, existing_file, guarded, replacing
 from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.npz_layout import is_square
@@ -261,15 +260,14 @@ def _write(scores: Scores, path: Path) -> None:
             files.append("mask")
             target = stack.enter_context(replacing(sibling(path, "mask.npy")))
             with open(target, "wb") as file:
-                write_npy(file, (m, n), np.dtype(np.uint8), row_blocks(scores.read_mask, m, n))
+                write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
         about = {_SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan, "files": files}
         if scores.exclude:
             about["exclude"] = list(scores.exclude)
         target = stack.enter_context(replacing(sibling(path, "json")))
         target.write_text(json.dumps(about) + "\n", encoding="utf-8")
         with open(part, "wb") as file:
-            blocks = row_blocks(scores.read_rows, m, n * scores.dtype.itemsize)
-            write_npy(file, (m, n), scores.dtype, blocks)
+            write_npy(file, (m, n), scores.dtype, scores.read_rows)
 
 
 def _losses(scores: Scores) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.archive import Archive, ArchiveWriter, row_blocks
+from bioeval.scores.formats.archive import Archive, ArchiveWriter
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format
@@ -50,10 +49,8 @@ def _write(scores: Scores, path: Path) -> None:
             return
         m, n = scores.shape
         if scores.mask is not None:
-            out.add_blocks("mask", (m, n), np.dtype(np.uint8), row_blocks(scores.read_mask, m, n))
-        dtype = scores.dtype
-        blocks = row_blocks(scores.read_rows, m, n * dtype.itemsize)
-        out.add_blocks("scores", (m, n), dtype, blocks)
+            out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.read_mask)
+        out.add_rows("scores", (m, n), scores.dtype, scores.read_rows)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
@@ -64,10 +61,8 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         arrays["probe_labels"] = scores.probe_labels
         if not square:
             arrays["gallery_labels"] = scores.gallery_labels
-    sides: list[tuple[str, Mapping[str, np.ndarray]]] = [("probe", scores.probe_meta)]
-    if not square:
-        sides.append(("gallery", scores.gallery_meta))
-    for side, meta in sides:
+    sides = {"probe": scores.probe_meta} | ({} if square else {"gallery": scores.gallery_meta})
+    for side, meta in sides.items():
         for name, column in meta.items():
             if f"{side}_{name}" in RESERVED:
                 raise DataError(

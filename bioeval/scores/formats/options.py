@@ -18,38 +18,33 @@ MISSING = ("raise", "skip")
 _FILES = ("gallery_embeddings", "labels", "probe_labels", "gallery_labels", "pairs")
 
 
-def _flag(name: str) -> Any:
-    """Return a field that is None unless given, with its flag on the command line."""
-    return field(default=None, metadata={"flag": name})
-
-
 @dataclass(frozen=True)
 class ReadOptions:
     """The options of :func:`bioeval.load`, checked; None means not given."""
 
-    scores_key: str | None = _flag("--scores")
-    genuine_key: str | None = _flag("--genuine")
-    embeddings_key: str | None = _flag("--embeddings")
-    gallery_embeddings_key: str | None = _flag("--gallery-embeddings")
-    gallery_embeddings: Path | None = _flag("--gallery-embeddings")
-    indices_key: str | None = _flag("--indices")
-    first_index: int | None = _flag("--first-index")
-    labels_key: str | None = _flag("--labels")
-    probe_labels_key: str | None = _flag("--probe-labels")
-    gallery_labels_key: str | None = _flag("--gallery-labels")
-    labels: Path | None = _flag("--labels")
-    probe_labels: Path | None = _flag("--probe-labels")
-    gallery_labels: Path | None = _flag("--gallery-labels")
-    names_of: str | None = _flag("--names-of")
-    mask_key: str | None = _flag("--mask")
-    pairs_key: str | None = _flag("--pairs")
-    pairs: Path | None = _flag("--pairs")
-    missing_pairs: str | None = _flag("--missing-pairs")
-    meta: Mapping[str, str] = field(default_factory=dict, metadata={"flag": "--meta"})
-    metric: str | None = _flag("--metric")
-    kind: str | None = _flag("--kind")
-    nan: str | None = _flag("--nan")
-    exclude: tuple[str, ...] = field(default=(), metadata={"flag": "--exclude"})
+    scores_key: str | None = None
+    genuine_key: str | None = None
+    embeddings_key: str | None = None
+    gallery_embeddings_key: str | None = None
+    gallery_embeddings: Path | None = None
+    indices_key: str | None = None
+    first_index: int | None = None
+    labels_key: str | None = None
+    probe_labels_key: str | None = None
+    gallery_labels_key: str | None = None
+    labels: Path | None = None
+    probe_labels: Path | None = None
+    gallery_labels: Path | None = None
+    names_of: str | None = None
+    mask_key: str | None = None
+    pairs_key: str | None = None
+    pairs: Path | None = None
+    missing_pairs: str | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
+    metric: str | None = None
+    kind: str | None = None
+    nan: str | None = None
+    exclude: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, **given: Any) -> ReadOptions:
@@ -114,8 +109,8 @@ class ReadOptions:
         }
 
 
-#: The flag of each option on the command line, for messages that serve both.
-FLAGS: Mapping[str, str] = {f.name: f.metadata["flag"] for f in fields(ReadOptions)}
+#: The flag of each option on the command line.
+FLAGS = {f.name: "--" + f.name.removesuffix("_key").replace("_", "-") for f in fields(ReadOptions)}
 
 _CHOICES = {
     "kind": KINDS,

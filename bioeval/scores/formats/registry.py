@@ -6,16 +6,15 @@ A new format is one file beside this one that defines a ``FORMAT``, and one line
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import DataError, nearest_name, printable
 from bioeval.scores.formats import mat, npy, npz, pair_lists, top_k
 from bioeval.scores.formats.csv import matrix_advice
-from bioeval.scores.formats.damage import guarded
-from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.matrix import Scores
 
 #: All formats. Where several recognise a file, the first one reads it.
@@ -32,13 +31,7 @@ SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 
 
 def read(path: str | os.PathLike[str], options: ReadOptions) -> Scores:
-    """Read a file by the format that its content shows.
-
-    Raises
-    ------
-    DataError
-        Naming the file, whatever is wrong with it.
-    """
+    """Read a file by the format that its content shows; every error names the file."""
     place = existing_file(path)
     form = recognise(place, options)
     try:
@@ -47,7 +40,7 @@ def read(path: str | os.PathLike[str], options: ReadOptions) -> Scores:
             scores = form.read(place, options)
         return scores.excluding(*options.exclude) if options.exclude else scores
     except DataError as error:
-        if str(place) in str(error):
+        if printable(str(place)) in str(error):
             raise
         raise error.preceded_by(f"{place}: ") from error.__cause__
 
@@ -95,12 +88,3 @@ def format_to_write(path: Path) -> Format:
 def listing(words: Sequence[str]) -> str:
     """Join words as ``".npz, .npy or .csv"``."""
     return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def documented() -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield the rows of the table in ``docs/formats.md``: a format, and what is done with it."""
-    for form in FORMATS:
-        flags = dict.fromkeys(FLAGS[name] for name in form.options)
-        everything = set(flags) == {flag for name, flag in FLAGS.items() if name != "exclude"}
-        options = "all" if everything else ", ".join(f"`{flag}`" for flag in flags)
-        yield form.name, form.holds, "yes", form.written or "no", options

@@ -18,34 +18,25 @@ from bioeval.scores.formats.options import ReadOptions, say
 
 #: Names of a matrix of distances, queries x gallery.
 DISTANCES = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
+
+
+def _pairs(*queries: str) -> tuple[tuple[str, str], ...]:
+    """Return names of arrays of queries, each with that of the gallery."""
+    return tuple(
+        (x, x.replace("query", "gallery") if x.startswith("query") else f"g{x[1:]}")
+        for x in queries
+    )
+
+
 #: Names of (query, gallery) arrays, the first pair that is there is meant.
-FEATURES = (
-    ("query_f", "gallery_f"),
-    ("query_feature", "gallery_feature"),
-    ("query_features", "gallery_features"),
-    ("qf", "gf"),
+FEATURES = _pairs("query_f", "query_feature", "query_features", "qf")
+LABELS = _pairs(
+    *("query_label", "query_labels", "q_pids", "query_id", "query_ids", "q_pid", "q_ids"),
+    *("query_pid", "query_pids"),
 )
-LABELS = (
-    ("query_label", "gallery_label"),
-    ("query_labels", "gallery_labels"),
-    ("q_pids", "g_pids"),
-    ("query_id", "gallery_id"),
-    ("query_ids", "gallery_ids"),
-    ("q_pid", "g_pid"),
-    ("q_ids", "g_ids"),
-    ("query_pid", "gallery_pid"),
-    ("query_pids", "gallery_pids"),
-)
-CAMERAS = (
-    ("query_cam", "gallery_cam"),
-    ("query_cams", "gallery_cams"),
-    ("q_camids", "g_camids"),
-    ("query_camera", "gallery_camera"),
-    ("query_cameras", "gallery_cameras"),
-    ("q_camid", "g_camid"),
-    ("q_cams", "g_cams"),
-    ("query_camid", "gallery_camid"),
-    ("query_camids", "gallery_camids"),
+CAMERAS = _pairs(
+    *("query_cam", "query_cams", "q_camids", "query_camera", "query_cameras", "q_camid", "q_cams"),
+    *("query_camid", "query_camids"),
 )
 _OWN = ("scores", "embeddings", "indices")
 _SIDES = {"probe_labels_key", "gallery_labels_key"}
@@ -56,11 +47,6 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     """Return the options that name the arrays of a re-identification file, if it is one.
 
     What the caller names stays; a file in bioeval's own layout is left as it is.
-
-    Raises
-    ------
-    DataError
-        If there are features or distances and no labels, or both and neither is chosen.
     """
     given = options.given()
     chosen = [k for k in ("scores_key", "embeddings_key", "indices_key", "pairs_key") if k in given]
@@ -70,7 +56,8 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
         if named - _SIDES or any(name in file for name in _OWN):
             return options
         features = _pair(file, FEATURES)
-        distances = next((x for x in DISTANCES if x in file and _is_matrix(file, x)), None)
+        there = (x for x in DISTANCES if x in file and len(file.headers[x].shape) == 2)
+        distances = next(there, None)
         if features and distances:
             raise DataError(
                 f"{file.path}: holds both {distances} and {features[0]}; choose by "
@@ -118,9 +105,8 @@ def _with_sides(
 def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
     """Whether what the caller names has as many rows, or columns, as there are labels."""
     labels = _pair(file, LABELS)
-    matrix, one, other = (
-        options.scores_key, options.embeddings_key, options.gallery_embeddings_key
-    )  # fmt: skip
+    matrix = options.scores_key
+    one, other = options.embeddings_key, options.gallery_embeddings_key
     if labels is None or len(chosen) > 1:
         return False
     counts = tuple(prod(file.headers[name].shape) for name in labels)
@@ -130,10 +116,6 @@ def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
         return False
     # In a .mat file either dimension may be that of the templates.
     return counts[0] in file.headers[one].shape and counts[1] in file.headers[other].shape
-
-
-def _is_matrix(file: Arrays, name: str) -> bool:
-    return len(file.headers[name].shape) == 2
 
 
 def _pair(file: Arrays, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:

@@ -38,14 +38,9 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """One side of a comparison: a row a template, sorted by person.
+    """One side of a comparison: the person of each row, sorted, enrolled subjects first.
 
-    Attributes
-    ----------
-    person : ndarray of int64
-        0, 1, ...; enrolled subjects first.
-    meta : dict of str to ndarray of int64
-        ``session`` and ``camera``, numbered from 1, where there are any.
+    `meta` has ``session`` and ``camera``, numbered from 1, where there are any.
     """
 
     person: np.ndarray
@@ -61,19 +56,6 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Census:
-    """The arguments of :func:`bioeval.simulate` that say how many people and samples there are."""
-
-    subjects: int
-    templates: Counts
-    layout: str
-    probes: Counts | None
-    unenrolled: int | float
-    sessions: int | None
-    cameras: int | None
-
-
-@dataclass(frozen=True)
 class Design:
     """The numbers of templates and probes of each person, with their sessions and cameras."""
 
@@ -83,50 +65,6 @@ class Design:
     sessions: int
     cameras: int
     seed: np.random.SeedSequence
-
-    @classmethod
-    def draw(cls, census: Census, random_state: RandomState) -> Design:
-        """Check a census and draw the numbers of templates and probes that are ranges."""
-        seed = seed_sequence(random_state)
-        subjects = require_integer("subjects", census.subjects, low=1)
-        require_choice("layout", census.layout, LAYOUTS)
-        sessions, cameras, probes = census.sessions, census.cameras, census.probes
-        for name, value in (("sessions", sessions), ("cameras", cameras)):
-            if value is not None:
-                require_integer(name, value, low=1)
-        others = _unenrolled(census.unenrolled, subjects)
-        # A number of templates, a label, and a place among the rows, at the least.
-        require_memory(24 * (subjects + others), f"{subjects + others:,} subjects", FEWER)
-        stream = Stream(seed, _TEMPLATE_COUNTS)
-        template_counts = _counts("templates", census.templates, subjects, 1, stream)
-        if census.layout == "all-against-all":
-            if probes is not None:
-                raise DataError(
-                    f"{Argument('probes')} is {probes!r}; in layout 'all-against-all' every "
-                    f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
-                )
-            if others:
-                raise DataError(
-                    f"unenrolled is {census.unenrolled!r}; in layout 'all-against-all' everyone is "
-                    "enrolled. Expected 0, or layout='probe-against-gallery'"
-                )
-            gallery = _samples(template_counts, sessions, cameras)
-            return cls(subjects, gallery, None, sessions or 1, cameras or 1, seed)
-        people = subjects + others
-        stream = Stream(seed, _PROBE_COUNTS)
-        probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
-        if not probe_counts.any():
-            raise DataError(f"{Argument('probes')} is 0 for everyone; expected at least one probe")
-        first = np.zeros(people, dtype=np.int64)
-        first[:subjects] = template_counts
-        return cls(
-            people,
-            _samples(template_counts, sessions, cameras, part="enrolment"),
-            _samples(probe_counts, sessions, cameras, part="later", first=first),
-            sessions or 1,
-            cameras or 1,
-            seed,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +121,58 @@ class Population:
             gallery_meta={name: column[gallery] for name, column in self.meta.items()},
             name="simulated",
         )
+
+
+def draw_design(
+    subjects: int,
+    templates: Counts,
+    layout: str,
+    probes: Counts | None,
+    unenrolled: int | float,
+    sessions: int | None,
+    cameras: int | None,
+    random_state: RandomState,
+) -> Design:
+    """Check how many people and samples there are; draw the numbers that are ranges."""
+    seed = seed_sequence(random_state)
+    subjects = require_integer("subjects", subjects, low=1)
+    require_choice("layout", layout, LAYOUTS)
+    for name, value in (("sessions", sessions), ("cameras", cameras)):
+        if value is not None:
+            require_integer(name, value, low=1)
+    others = _unenrolled(unenrolled, subjects)
+    # A number of templates, a label, and a place among the rows, at the least.
+    require_memory(24 * (subjects + others), f"{subjects + others:,} subjects", FEWER)
+    stream = Stream(seed, _TEMPLATE_COUNTS)
+    template_counts = _counts("templates", templates, subjects, 1, stream)
+    if layout == "all-against-all":
+        if probes is not None:
+            raise DataError(
+                f"{Argument('probes')} is {probes!r}; in layout 'all-against-all' every "
+                f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
+            )
+        if others:
+            raise DataError(
+                f"unenrolled is {unenrolled!r}; in layout 'all-against-all' everyone is "
+                "enrolled. Expected 0, or layout='probe-against-gallery'"
+            )
+        gallery = _samples(template_counts, sessions, cameras)
+        return Design(subjects, gallery, None, sessions or 1, cameras or 1, seed)
+    people = subjects + others
+    stream = Stream(seed, _PROBE_COUNTS)
+    probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
+    if not probe_counts.any():
+        raise DataError(f"{Argument('probes')} is 0 for everyone; expected at least one probe")
+    first = np.zeros(people, dtype=np.int64)
+    first[:subjects] = template_counts
+    return Design(
+        people,
+        _samples(template_counts, sessions, cameras, part="enrolment"),
+        _samples(probe_counts, sessions, cameras, part="later", first=first),
+        sessions or 1,
+        cameras or 1,
+        seed,
+    )
 
 
 def draw_embeddings(
@@ -249,10 +239,9 @@ def _samples(
     part: str = "all",
     first: np.ndarray | None = None,
 ) -> Samples:
-    """Lay out a person's samples over sessions and cameras, crossed as evenly as they go.
+    """Lay out samples over sessions (of a part: all, the first, the later) and cameras, in turn.
 
-    `part` says which sessions they come from: all of them, the first one (enrolment), or the
-    later ones. `first` is how many samples each person has on the other side already.
+    `first` is how many samples each person has on the other side already.
     """
     total = int(counts.sum(dtype=np.float64))
     require_memory(24 * total, f"{total:,} templates", FEWER)

@@ -16,10 +16,10 @@ from bioeval.scores.simulation.population import (
     BLOCK,
     FEWER,
     SCORES,
-    Census,
     Counts,
     Design,
     Population,
+    draw_design,
     draw_embeddings,
 )
 
@@ -160,9 +160,9 @@ def simulate(
                 f"{Argument(name)} is {value!r}, which model {model!r} has not; {other!r} has"
             )
     if model == "gaussian-scores":
-        census = Census(subjects, templates, layout, probes, unenrolled, sessions, cameras)
+        given = (subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state)
         return _gaussian_scores(
-            Design.draw(census, random_state),
+            draw_design(*given),
             GaussianScores(
                 2.0 if d_prime is None else d_prime,
                 1.0 if genuine_sd is None else genuine_sd,
@@ -239,9 +239,9 @@ session_sd, cameras, camera_sd, random_state
         if sd is not None and of is None:
             of_name = name.removesuffix("_sd") + "s"
             raise DataError(f"{name} is {sd!r} without {of_name}; expected both or neither")
-    census = Census(subjects, templates, layout, probes, unenrolled, sessions, cameras)
+    given = (subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state)
     return draw_embeddings(
-        Design.draw(census, random_state),
+        draw_design(*given),
         dimensions,
         between,
         within,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError
-from bioeval.base.words import counted
+from bioeval.base.errors import DataError, counted
 from bioeval.views.plots.select_datasets import System
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
 

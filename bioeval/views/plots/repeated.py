@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, threshold_label
 from bioeval.views.plots.cmc import LINEAR

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.select_datasets import pick_one
 

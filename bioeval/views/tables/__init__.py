@@ -15,7 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.views.tables import numbers
 from bioeval.views.tables.layout import grid, indented, listed, plain_table
 from bioeval.views.tables.remarks import (

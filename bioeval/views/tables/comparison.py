@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.errors import counted
 from bioeval.base.scalars import COMPARED
-from bioeval.base.words import counted
 from bioeval.views.tables import numbers, with_joined_targets
 
 if TYPE_CHECKING:

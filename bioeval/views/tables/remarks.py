@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted, printable
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.views.tables.tasks import system_of, systems, value_of
 
@@ -46,7 +46,7 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
     layout, kind = str(attrs.get("layout", "")), str(attrs.get("kind", ""))
     name = ", ".join(filter(None, systems(found))) or str(attrs.get("system", ""))
     if name:
-        yield "System", name
+        yield "System", printable(name)
     if layout:
         yield "Data", _data(attrs, layout)
     if attrs.get("origin"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.words import counted
+from bioeval.base.errors import counted
 from bioeval.views.tables.row import Section
 from bioeval.views.tables.rows import (
     closed_set_rows,

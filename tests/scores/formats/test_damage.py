@@ -18,7 +18,7 @@ import pytest
 import scipy.io
 
 import bioeval as be
-from bioeval.scores.formats.damage import guarded
+from bioeval.scores.formats.files import guarded
 
 
 def npy(header: str, values: bytes = b"") -> bytes:

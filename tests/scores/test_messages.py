@@ -1,0 +1,55 @@
+"""What users see of odd values: messages that a terminal can show, and no warning of numpy."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.base.errors import DataError, printable
+
+EVIL = "\x1b[31mX"
+
+
+def test_control_characters_are_escaped_and_letters_stay():
+    assert printable(f"{EVIL}\tÅsa\u200b\nb") == "\\x1b[31mX\\tÅsa\\u200b\nb"
+    assert str(DataError(f"label {EVIL}")) == "label \\x1b[31mX"
+    assert str(be.BioevalWarning(EVIL)) == "\\x1b[31mX"
+    assert printable("\udc80") == "\\udc80"
+
+
+def test_long_values_are_cut_in_the_middle():
+    name = "n" * 255  # as long as a file name can be
+    assert printable(f"/tmp/{name}/{name}") == f"/tmp/{name}/{name}"
+    assert printable("'" + "x" * 10_000 + "'") == "'" + "x" * 99 + " ... " + "x" * 99 + "'"
+    assert len(printable("12 " * 10_000)) < 2100
+
+
+def test_a_file_with_control_characters_in_its_names(tmp_path):
+    path = tmp_path / "x\x1b[31m.npz"
+    np.savez(path, **{f"sco{EVIL}": np.ones((2, 2))})
+    with pytest.raises(be.DataError) as found:
+        be.load(path)
+    text = str(found.value)
+    assert text.isprintable() and "sco\\x1b[31mX" in text and text.count(str(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2", "l1", "linf", "bhattacharyya"])
+@pytest.mark.parametrize("value", [1e308, 5e-324, 1e-160, 0.0, np.nan])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_extreme_embeddings_raise_no_warning_of_numpy(metric, value, dtype):
+    x = np.random.default_rng(0).random((8, 5))
+    x[::3] = value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", be.BioevalWarning)
+        try:
+            scores = be.Scores.from_embeddings(
+                x, [1, 1, 2, 2, 3, 3, 4, 4], metric=metric, dtype=dtype, nan="exclude"
+            )
+            scores.at_pairs([0, 1], [1, 2])
+            be.verification(scores)
+        except be.DataError as error:  # beyond the range of float32
+            assert "infinite" in str(error)
