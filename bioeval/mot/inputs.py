@@ -59,7 +59,7 @@ def read_pairs(
             f"{several} has several files and {one} is a single one; expected a folder, or a "
             f"mapping of names, for both"
         )
-    if isinstance(truths, _Source) and isinstance(results, _Source):
+    if not isinstance(truths, dict) and not isinstance(results, dict):
         length, source = _length(frames, "", truths)
         pair = Pair("", truths.rows(columns), results.rows(_of_result(columns)), length, source)
         return [pair], []
