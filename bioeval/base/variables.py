@@ -235,8 +235,21 @@ COMPARISON = {
     "difference": Name("first minus second"),
     "difference_low": Name("lower end of the interval of the difference"),
     "difference_high": Name("upper end of the interval of the difference"),
+    "tolerance": Name("half the weight of one attempt: a smaller difference is rounding"),
+    "p_value": Name("two-sided p-value of the difference by itself"),
+    "p_adjusted": Name("p-value adjusted for the number of measures by Holm's method"),
+    "discordant_subjects": Name(
+        "disjoint subjects, or sets of subjects, that the systems decide differently, each at its "
+        "own threshold; of the AUC, with different placements",
+        "subjects",
+    ),
+    "discordant_at_most": Name(
+        "where no subject is decided differently, upper confidence bound of their proportion"
+    ),
     "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
-    "supported": Name("1, or 0 where the impostor attempts are too few for the FAR target"),
+    "supported": Name(
+        "1, or 0 where the impostor attempts are too few for the FAR target: no conclusion then"
+    ),
 }
 
 

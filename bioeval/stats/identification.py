@@ -166,6 +166,31 @@ def identification_replicates(
     return recognised, at_far[:, 0], probing.people, probing.trials[0]
 
 
+def rank_one_decisions(
+    tally: IdentificationTally, ties: str, impostors: str, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which probes are identified at rank 1, without a threshold and at each FAR target.
+
+    Returns
+    -------
+    hits : float64 array, shape (probes,)
+        1 or 0; fractions under expected ties.
+    within : float64 array, shape (targets, probes)
+        Those within the loosest threshold with FAR at most the target.
+    """
+    probes, ranks, weights = rank_weights(tally, np.nonzero(tally.mates > 0)[0], ties)
+    first = ranks <= 1
+    hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
+    nearest = np.sort(tally.other[impostor_probes(tally, impostor_role(tally, impostors))])
+    far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
+    within = np.zeros((len(targets), len(hits)))
+    for i, target in enumerate(targets):
+        allowed = int((far <= target).sum())
+        inside = tally.mate < nearest[allowed] if allowed < len(nearest) else True
+        within[i] = hits * inside
+    return hits, within
+
+
 @dataclass(frozen=True)
 class _SortedAttempts:
     """Attempts in ascending order of distance, with their subjects."""

@@ -1,4 +1,4 @@
-"""The verification attempts of two systems side by side, and the subjects they decide differently."""
+"""Verification attempts of two systems side by side, and subjects with discordant decisions."""
 
 from __future__ import annotations
 
@@ -35,11 +35,17 @@ class PairedAttempts:
     @classmethod
     def of(cls, a: SubjectAttempts, b: SubjectAttempts) -> PairedAttempts | None:
         """List the attempts of two systems; None where there are too many to list."""
-        if math.prod(a.scores.shape) > EXACT_ATTEMPTS:
+        if a.scores.layout != "pairs" and math.prod(a.scores.shape) > EXACT_ATTEMPTS:
             return None
         first, left, right = a.listed()
         second, _, _ = b.listed()
         return cls((first, second), left, right, a.people)
+
+    @property
+    def genuine_subjects(self) -> int:
+        """Subjects with a genuine attempt."""
+        made = ~np.isnan(self.values[0]) & self._genuine
+        return len(np.unique(self.left[made]))
 
     @property
     def _genuine(self) -> np.ndarray:
@@ -129,16 +135,10 @@ class PairedAttempts:
                 alive[a] = alive[b] = False
                 found += 1
         own, others = made & self._genuine, made & ~self._genuine
-        first, second = (values[own] for values in self.values)
-        order = np.argsort(first, kind="stable")
-        first = first[order]
-        at = self.values[0][others]
-        return found + int(
-            kernel.disjoint_units(
-                second[order], self.left[own][order], np.searchsorted(first, at),
-                np.searchsorted(first, at, side="right"), self.values[1][others],
-                self.left[others], self.right[others], alive,
-            )
+        first, second = self.values
+        return found + units_in_another_order(
+            (first[own], second[own]), self.left[own],
+            (first[others], second[others]), (self.left[others], self.right[others]), alive,
         )  # fmt: skip
 
     @property
@@ -146,11 +146,43 @@ class PairedAttempts:
         return np.isnan(self.values[0]) != np.isnan(self.values[1])
 
 
+def units_in_another_order(
+    genuine: tuple[np.ndarray, np.ndarray],
+    owner: np.ndarray,
+    impostor: tuple[np.ndarray, np.ndarray],
+    between: tuple[np.ndarray, np.ndarray],
+    alive: np.ndarray,
+) -> int:
+    """Return the number of disjoint units of subjects whose order differs between two systems.
+
+    Parameters
+    ----------
+    genuine, impostor : pair of float64 arrays, shape (g,) and (i,)
+        Distances of each system.
+    owner : int array, shape (g,)
+        The subject of each genuine attempt.
+    between : pair of int arrays, shape (i,)
+        The subjects of each impostor attempt.
+    alive : bool array, shape (subjects,), changed
+        The subjects that are in no unit so far.
+    """
+    order = np.argsort(genuine[0], kind="stable")
+    first = genuine[0][order]
+    return int(
+        kernel.disjoint_units(
+            genuine[1][order], owner[order].astype(np.int32),
+            np.searchsorted(first, impostor[0]),
+            np.searchsorted(first, impostor[0], side="right"), impostor[1],
+            between[0].astype(np.int32), between[1].astype(np.int32), alive,
+        )
+    )  # fmt: skip
+
+
 def _matched(left: np.ndarray, right: np.ndarray, people: int) -> int:
     """Return the size of a maximal matching; pairs of subjects with few others come first."""
     pairs = np.unique(np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1), axis=0)
     degree = np.bincount(pairs.reshape(-1), minlength=people)
-    order = np.argsort(degree[pairs].min(axis=1), kind="stable") if len(pairs) else []
+    order = np.argsort(degree[pairs].min(axis=1, initial=people), kind="stable")
     free = np.ones(people, dtype=bool)
     found = 0
     for a, b in pairs[order].tolist():
