@@ -82,6 +82,12 @@ VERIFICATION: dict[str, Name] = {
     "gr": Name("impostor attempts rejected", "attempts"),
     "genuine_attempts": Name("genuine attempts", "attempts"),
     "impostor_attempts": Name("impostor attempts", "attempts"),
+    "genuine_subjects": Name("subjects with a genuine attempt: independent trials", "subjects"),
+    "disjoint_pairs": Name(
+        "most pairs of subjects of which no two share one: independent trials of an impostor "
+        "decision",
+        "pairs",
+    ),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
     **_EQUAL_ERROR,
     **_by_name(VERIFICATION_POINTS),
@@ -342,14 +348,24 @@ STUDY = {
     "genuine_attempts": VERIFICATION["genuine_attempts"],
     "impostor_attempts": VERIFICATION["impostor_attempts"],
     "independent_impostors": Name(
-        "impostor attempts, each pair of a symmetric matrix once", "attempts"
+        "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
+    ),
+    "impostor_pairs": Name(
+        "impostor attempts, each pair of a symmetric matrix once; they share subjects, and the "
+        "rules of 3 and 30 count them",
+        "attempts",
     ),
     "subjects": Name("subjects of the data", "subjects"),
+    "disjoint_pairs": Name(
+        "most pairs of subjects of which no two share one: independent trials of an impostor "
+        "decision, on which the bound without an error rests",
+        "pairs",
+    ),
 }
 for _rule in ("3", "30"):
     STUDY |= {
         f"impostors_for_{_rule}": Name(
-            f"independent impostor attempts required by the rule of {_rule}", "attempts"
+            f"impostor_pairs required by the rule of {_rule}", "attempts"
         ),
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
         f"subjects_for_{_rule}": Name(

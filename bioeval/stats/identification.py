@@ -23,7 +23,7 @@ from bioeval.stats.interval_variables import (
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
-from bioeval.stats.verification import equal_error
+from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tie_policies import rank_weights
@@ -92,6 +92,8 @@ def open_set_intervals(
             found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
         found |= probing.points(dataset, ranks)
         remarks = few_people(probing.people, options)
+        if not options.resamples:
+            remarks.append(CHOSEN.format("DIR"))
     else:
         found = _independent_open_set(dataset, ranks, options)
         remarks = [_INDEPENDENT.format(options.method)]
@@ -327,7 +329,8 @@ class _ProbeSubjects:
         """Return the limits of the operating points, chosen anew in each replicate."""
         targets = dataset["far_target"].values
         if not self.options.resamples:
-            return {"dir_at_far": self._fixed(dataset, ranks)}
+            undefined = np.full((len(targets), ranks), np.nan)
+            return {"dir_at_far": (undefined, undefined)}
         at_far, eer = self.drawn_points(targets, ranks)
         both = open_limits(
             at_far[..., 0],
@@ -376,16 +379,6 @@ class _ProbeSubjects:
                     share = np.cumsum(at) / genuine[c]
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
         return at_far, eer
-
-    def _fixed(self, dataset: xr.Dataset, ranks: int) -> Limits:
-        """Return the limits of DIR at the thresholds of the FAR targets, taken as fixed."""
-        rate = dataset["dir_at_far"].values[:, :ranks]
-        at = dataset["threshold_at_far"].values[:, :ranks]
-        at = -at if str(dataset.attrs["kind"]) == "similarity" else at
-        distinct, back = np.unique(np.where(np.isnan(at), -np.inf, at), return_inverse=True)
-        place = back.reshape(at.shape), np.arange(ranks)
-        low, high = (x[place] for x in self.curves(distinct, ranks)["dir"])
-        return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
 
 
 def _cumulative(weights: np.ndarray, attempts: _SortedAttempts) -> np.ndarray:
