@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 ADJUSTMENTS = ("none", "holm")
 
 # Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
+# DIR at a FAR, whose threshold jumps, has the wider of both.
 _JACKKNIFED = ("auc", "recognition_rate", "dir_at_far")
 
 
@@ -111,7 +112,7 @@ def compare(
     -----
     Paired resampling by subject; operating points are chosen anew for each system in each
     replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
-    those of the studentised jackknife. Where every decision is the same in both systems, the
+    those of the studentised jackknife (DIR: the wider of both). Where every decision is the same in both systems, the
     difference is exactly 0. A difference of others that is the same in every replicate has a bound
     by subjects. With several measures, one in twenty differs at 95 % by chance alone, unless
     ``adjust="holm"``. See ``docs/uncertainty.md``.
@@ -235,7 +236,10 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
     low, high, p = percentile_limits(change, interval)
     if measure.scalar.name in _JACKKNIFED:
         found = jackknife_limits(change, interval)
-        low, high, p = (low, high, p) if np.isnan(found).any() else found
+        if not np.isnan(found).any():
+            wider = measure.scalar.name == "dir_at_far"
+            low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
+            p = max(p, found[2]) if wider else found[2]
     widest = measure.scalar.bounds[1] - measure.scalar.bounds[0]
     if high - low < measure.attempt / 2:
         bound = float(zero_error_bound(measure.trials, interval.confidence))
@@ -302,7 +306,10 @@ def _dataset(
         "ties": options.ties,
         "impostors": options.impostors,
         **interval.attrs(),
-        "jackknifed": "AUC, recognition rate, DIR: limits by the studentised jackknife by subject",
+        "jackknifed": (
+            "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the wider of "
+            "these and percentiles"
+        ),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),

@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+# Columns that are counted together.
+BLOCK = 16
+
 
 @njit(parallel=True, cache=True)
 def replicate_points(impostor, genuine, weights, targets, eer, frr, auc):
@@ -22,52 +25,63 @@ def replicate_points(impostor, genuine, weights, targets, eer, frr, auc):
         ``2 j + 1`` holds the scores equal to ``u[j]``.
     genuine : int32 array, shape (g, 2)
         Rows of (place of the score in ``u``, subject).
-    weights : int64 array, shape (columns, subjects)
+    weights : float64 array, shape (subjects, columns)
+        Whole numbers, so that sums below 2^53 are exact.
     targets : float64 array, shape (t,)
     eer, auc : float64 arrays, shape (columns,), written; NaN where a class has no attempt
     frr : float64 array, shape (t, columns), written
     """
     distinct = genuine[-1, 0] + 1 if len(genuine) else 0
-    for c in prange(len(weights)):
-        w = weights[c]
-        eer[c] = auc[c] = np.nan
-        frr[:, c] = np.nan
-        between = np.zeros(2 * distinct + 1, dtype=np.int64)
-        total = 0
+    columns = weights.shape[1]
+    for block in prange((columns + BLOCK - 1) // BLOCK):
+        low = block * BLOCK
+        width = min(BLOCK, columns - low)
+        w = weights[:, low : low + width].copy()
+        between = np.zeros((2 * distinct + 1, width))
         for e in range(len(impostor)):
-            made = w[impostor[e, 1]] * w[impostor[e, 2]] * impostor[e, 3]
-            between[impostor[e, 0]] += made
-            total += made
-        own = np.zeros(distinct, dtype=np.int64)
-        every = 0
+            row = between[impostor[e, 0]]
+            left, right = w[impostor[e, 1]], w[impostor[e, 2]]
+            made = np.float64(impostor[e, 3])
+            for c in range(width):
+                row[c] += made * left[c] * right[c]
+        own = np.zeros((distinct, width))
         for e in range(len(genuine)):
             own[genuine[e, 0]] += w[genuine[e, 1]]
-            every += w[genuine[e, 1]]
-        if total == 0 or every == 0:
-            continue
-        frr[:, c] = 1.0
-        accepted, rejected, ordered = 0, every, 0
-        crossed = False
-        for j in range(distinct + 1):
-            accepted += between[2 * j]
-            if not crossed and accepted * every >= rejected * total:
-                eer[c] = rejected / every
-                crossed = True
-            if j == distinct:
-                break
-            tied = between[2 * j + 1]
-            ordered += own[j] * (2 * (total - accepted) - tied)
-            f0, r0 = accepted / total, rejected / every
-            accepted += tied
-            rejected -= own[j]
-            f1, r1 = accepted / total, rejected / every
-            if not crossed and accepted * every >= rejected * total:
-                eer[c] = f0 + (r0 - f0) / ((f1 - f0) - (r1 - r0)) * (f1 - f0)
-                crossed = True
-            for t in range(len(targets)):
-                if f1 <= targets[t]:
-                    frr[t, c] = r1
-        auc[c] = ordered / (2.0 * total * every)
+        for c in range(width):
+            _points(between[:, c], own[:, c], targets, low + c, eer, frr, auc)
+
+
+@njit(cache=True)
+def _points(between, own, targets, c, eer, frr, auc):
+    """Write the operating points of one replicate from its counts."""
+    eer[c] = auc[c] = np.nan
+    frr[:, c] = np.nan
+    total, every, distinct = between.sum(), own.sum(), len(own)
+    if total == 0 or every == 0:
+        return
+    frr[:, c] = 1.0
+    accepted, rejected, ordered = 0.0, every, 0.0
+    crossed = False
+    for j in range(distinct + 1):
+        accepted += between[2 * j]
+        if not crossed and accepted * every >= rejected * total:
+            eer[c] = rejected / every
+            crossed = True
+        if j == distinct:
+            break
+        tied = between[2 * j + 1]
+        ordered += own[j] * (2 * (total - accepted) - tied)
+        f0, r0 = accepted / total, rejected / every
+        accepted += tied
+        rejected -= own[j]
+        f1, r1 = accepted / total, rejected / every
+        if not crossed and accepted * every >= rejected * total:
+            eer[c] = f0 + (r0 - f0) / ((f1 - f0) - (r1 - r0)) * (f1 - f0)
+            crossed = True
+        for t in range(len(targets)):
+            if f1 <= targets[t]:
+                frr[t, c] = r1
+    auc[c] = ordered / (2.0 * total * every)
 
 
 @njit(cache=True)

@@ -88,7 +88,7 @@ class PairedAttempts:
         columns = weights.shape[1]
         eer, auc = np.empty(columns), np.empty(columns)
         frr = np.empty((len(targets), columns))
-        whole = np.ascontiguousarray(weights.T).astype(np.int64)
+        whole = np.ascontiguousarray(weights, dtype=np.float64)
         kernel.replicate_points(impostor, genuine, whole, targets, eer, frr, auc)
         return {"eer": eer, "frr_at_far": frr, "auc": auc}
 
