@@ -112,9 +112,9 @@ def compare(
     -----
     Paired resampling by subject; operating points are chosen anew for each system in each
     replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
-    those of the studentised jackknife (DIR: the wider of both). Where every decision is the same in both systems, the
-    difference is exactly 0. A difference of others that is the same in every replicate has a bound
-    by subjects. With several measures, one in twenty differs at 95 % by chance alone, unless
+    those of the studentised jackknife (DIR: the wider of both). Where every decision is the same
+    in both systems, the difference is exactly 0. A difference of others that is the same in every
+    replicate has a bound by subjects. With several measures, one in twenty differs at 95 % by chance alone, unless
     ``adjust="holm"``. See ``docs/uncertainty.md``.
 
     Examples
@@ -122,10 +122,10 @@ def compare(
     >>> import bioeval as be
     >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
     >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
-    >>> for said in found.attrs["conclusions"].splitlines()[1:3]:
-    ...     print(said.partition(", difference ")[2])
-    +0.006667 [-0.006192, +0.01583]: no significant difference with 50 subjects (95 %).
-    -0.04667 [-0.08789, -0.007076]: simulated (a) is better (95 %, 50 subjects).
+    >>> print(found.attrs["conclusions"].splitlines()[2].partition(", difference ")[2])
+    -0.04667 [-0.08667, -0.003333]: simulated (a) is better (95 %, 50 subjects).
+    >>> found.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
+    2
     """
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
@@ -307,8 +307,8 @@ def _dataset(
         "impostors": options.impostors,
         **interval.attrs(),
         "jackknifed": (
-            "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the wider of "
-            "these and percentiles"
+            "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the wider "
+            "of these and percentiles"
         ),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
