@@ -114,8 +114,8 @@ def compare(
     replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
     those of the studentised jackknife (DIR: the wider of both). Where every decision is the same
     in both systems, the difference is exactly 0. A difference of others that is the same in every
-    replicate has a bound by subjects. With several measures, one in twenty differs at 95 % by chance alone, unless
-    ``adjust="holm"``. See ``docs/uncertainty.md``.
+    replicate has a bound by subjects. With several measures, one in twenty differs at 95 % by
+    chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
 
     Examples
     --------
