@@ -1,10 +1,11 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
-    scripts/coverage [--runs 2000] [--chosen 1000]
+    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
-method for a 95 % interval. Takes some minutes.
+method for a 95 % interval. Last, two systems that are equally good are compared, and what is
+declared of them is counted. Takes some minutes; 0 leaves a table out.
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ WITHIN = 0.7  # spread of a person's templates
 TEMPLATES = 4
 REPLICATES = 1000
 METHODS = ("bootstrap", "BCa", "logit", "analytic", "Wilson", "Clopper-Pearson")
+
+# Rates of cross-evaluation.
+CROSSED = ("far", "hter")
+WAYS = ("nadeau-bengio", "subject-bootstrap")
+
+# Comparison of systems that are equally good.
+NULL_TARGETS = (0.1, 0.05)
+NULL_REPLICATES = 500
 
 # How much people differ in that, subjects, and the true FRR and FAR at the threshold of each.
 SETTINGS = (
@@ -146,6 +155,82 @@ def true_points(genuine: np.ndarray, impostor: np.ndarray) -> dict[str, float]:
     }
 
 
+def crossed(
+    rng: np.random.Generator, genuine: np.ndarray, impostor: np.ndarray, subjects: int, runs: int
+) -> dict[str, float]:
+    """Return how often the intervals of cross-evaluation hold the rates of its mean threshold.
+
+    The threshold is that of FAR 1 %, chosen in ten folds of subjects; the truth of a run is the
+    mean of the true rates at the thresholds of its folds.
+    """
+    held = {f"{rate}, {way}": 0 for way in WAYS for rate in CROSSED}
+    labels = np.repeat(np.arange(subjects), TEMPLATES)
+    genuine, impostor = np.sort(genuine), np.sort(impostor)
+    for run in range(runs):
+        scores = be.Scores(distances(people(rng, subjects, TEMPLATES, SETTINGS[0][0])), labels)
+        for way in WAYS:
+            ds = be.cross_evaluate(
+                scores, be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=run),
+                threshold=("far", 0.01), interval=way, replicates=REPLICATES, random_state=run,
+            )  # fmt: skip
+            at = ds.threshold.values.ravel()
+            far = np.searchsorted(impostor, at, "right") / len(impostor)
+            frr = 1 - np.searchsorted(genuine, at, "right") / len(genuine)
+            for rate, truth in zip(CROSSED, (far, (far + frr) / 2), strict=True):
+                low, high = (ds[f"{rate}_{end}"].item() for end in ("low", "high"))
+                held[f"{rate}, {way}"] += low <= truth.mean() <= high
+        tell(f"{subjects} subjects, crossed", run + 1, runs)
+    return {name: count / runs for name, count in held.items()}
+
+
+def equal_systems(
+    rng: np.random.Generator, subjects: int, few: bool, gallery: bool
+) -> tuple[be.Scores, be.Scores]:
+    """Return scores of two systems that are equally good, and correlated.
+
+    Parameters
+    ----------
+    few : bool
+        Whether only one to five people are seen differently by the systems.
+    gallery : bool
+        Whether half of the templates are a gallery that both systems see alike.
+    """
+    seen = people(rng, subjects, TEMPLATES, 0.3)
+    a, b = (seen + 0.35 * rng.normal(size=seen.shape) for _ in range(2))
+    if few:
+        same = rng.permutation(subjects)[rng.integers(1, 6) :]
+        b[same] = a[same]
+    half, labels = TEMPLATES // 2, np.repeat(np.arange(subjects), TEMPLATES)
+    if not gallery:
+        return be.Scores(distances(a), labels), be.Scores(distances(b), labels)
+    b[:, half:] = a[:, half:]
+    probe = np.arange(len(labels)) % TEMPLATES < half
+    return tuple(
+        be.Scores(distances(x)[np.ix_(probe, ~probe)], labels[probe], labels[~probe])
+        for x in (a, b)
+    )
+
+
+def declared(
+    rng: np.random.Generator, subjects: int, few: bool, gallery: bool, runs: int
+) -> dict[str, float]:
+    """Return how often a winner is declared of two systems that are equally good."""
+    found: dict[str, float] = {}
+    for run in range(runs):
+        compared = be.compare(
+            *equal_systems(rng, subjects, few, gallery), far_targets=NULL_TARGETS,
+            replicates=NULL_REPLICATES, random_state=run,
+        )  # fmt: skip
+        holm = compared.p_adjusted.values <= 0.05
+        better = compared.better.values != 0
+        for name, winner in zip(compared.measure.values.tolist(), better, strict=True):
+            found[name] = found.get(name, 0.0) + winner / runs
+        found["any"] = found.get("any", 0.0) + better.any() / runs
+        found["any, Holm"] = found.get("any, Holm", 0.0) + (better & holm).any() / runs
+        tell(f"{subjects} subjects, equal systems", run + 1, runs)
+    return found
+
+
 def tell(what: str, done: int, of: int) -> None:
     """Say on a terminal how far it is; in a file, at the end only."""
     if sys.stderr.isatty() and (done % 20 == 0 or done == of):
@@ -154,13 +239,7 @@ def tell(what: str, done: int, of: int) -> None:
         print(f"{what}: {of} runs, {time.process_time():.0f} s so far", file=sys.stderr)
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
-    parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
-    given = parser.parse_args()
-    rng = np.random.default_rng(20240229)
+def _print_rates(rng: np.random.Generator, runs: int) -> None:
     print(f"| people differ | subjects | rate | errors | {' | '.join(METHODS)} |")
     print(f"|---|---|---|---|{'---|' * len(METHODS)}")
     for unequal, subjects, frr, far in SETTINGS:
@@ -168,20 +247,65 @@ def main() -> None:
         for is_genuine, truth in ((True, frr), (False, far)):
             scores = genuine if is_genuine else impostor
             at = float(np.quantile(scores, 1 - truth if is_genuine else truth))
-            held, errors = at_a_threshold(rng, unequal, subjects, at, is_genuine, truth, given.runs)
+            held, errors = at_a_threshold(rng, unequal, subjects, at, is_genuine, truth, runs)
             rate = f"{'FRR' if is_genuine else 'FAR'} {100 * truth:g} %"
             cells = " | ".join(f"{100 * h:.1f}" for h in held)
             print(f"| {unequal} | {subjects} | {rate} | {errors:.0f} | {cells} |", flush=True)
+
+
+def _print_chosen(rng: np.random.Generator, runs: int) -> None:
     unequal = SETTINGS[0][0]
     points = true_points(*population(rng, 4_000_000, unequal))
     heads = [f"{k} (true {v:.4f})" for k, v in points.items()]
     print(f"\n| subjects | {' | '.join(heads)} | auc, jackknife |")
     print(f"|---|{'---|' * (len(points) + 1)}")
     for subjects in (50, 100):
-        found = chosen_on_the_data(rng, unequal, subjects, points, given.chosen)
-        print(
-            f"| {subjects} | {' | '.join(f'{100 * x:.1f}' for x in found.values())} |", flush=True
-        )
+        _print_line(subjects, chosen_on_the_data(rng, unequal, subjects, points, runs))
+
+
+def _print_crossed(rng: np.random.Generator, runs: int) -> None:
+    genuine, impostor = population(rng, 1_000_000, SETTINGS[0][0])
+    for k, subjects in enumerate((50, 100)):
+        found = crossed(rng, genuine, impostor, subjects, runs)
+        if not k:
+            print(f"\n| subjects | {' | '.join(found)} |\n|---|{'---|' * len(found)}")
+        _print_line(subjects, found)
+
+
+def _print_nulls(rng: np.random.Generator, runs: int) -> None:
+    heads: list[str] = []
+    for words, few, gallery in (
+        ("everybody", False, False), ("everybody, the same gallery", False, True),
+        ("one to five people", True, False),
+    ):  # fmt: skip
+        found = declared(rng, 40, few, gallery, runs)
+        if not heads:
+            heads = list(found)
+            print(f"\n| seen differently | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
+        _print_line(words, found)
+
+
+def _print_line(first: object, found: dict[str, float]) -> None:
+    print(f"| {first} | {' | '.join(f'{100 * x:.1f}' for x in found.values())} |", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
+    parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
+    parser.add_argument("--crossed", type=int, default=400, help="of each line of the third")
+    parser.add_argument("--nulls", type=int, default=600, help="of each line of the last")
+    given = parser.parse_args()
+    rng = np.random.default_rng(20240229)
+    if given.runs:
+        _print_rates(rng, given.runs)
+    if given.chosen:
+        _print_chosen(rng, given.chosen)
+    if given.crossed:
+        _print_crossed(rng, given.crossed)
+    if given.nulls:
+        _print_nulls(rng, given.nulls)
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 

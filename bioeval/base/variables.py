@@ -59,6 +59,12 @@ VERIFICATION: dict[str, Name] = {
     "gr": Name("impostor attempts rejected", "attempts"),
     "genuine_attempts": Name("genuine attempts", "attempts"),
     "impostor_attempts": Name("impostor attempts", "attempts"),
+    "genuine_subjects": Name("subjects with a genuine attempt: independent trials", "subjects"),
+    "disjoint_pairs": Name(
+        "most pairs of subjects of which no two share one: independent trials of an impostor "
+        "decision",
+        "pairs",
+    ),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
     **_EQUAL_ERROR,
     **_by_name(VERIFICATION_POINTS),
@@ -216,8 +222,21 @@ COMPARISON = {
     "difference": Name("first minus second"),
     "difference_low": Name("lower end of the interval of the difference"),
     "difference_high": Name("upper end of the interval of the difference"),
+    "tolerance": Name("half the weight of one attempt: a smaller difference is rounding"),
+    "p_value": Name("two-sided p-value of the difference by itself"),
+    "p_adjusted": Name("p-value adjusted for the number of measures by Holm's method"),
+    "discordant_subjects": Name(
+        "disjoint subjects, or sets of subjects, that the systems decide differently, each at its "
+        "own threshold; of the AUC, with different placements",
+        "subjects",
+    ),
+    "discordant_at_most": Name(
+        "where no subject is decided differently, upper confidence bound of their proportion"
+    ),
     "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
-    "supported": Name("1, or 0 where the impostor attempts are too few for the FAR target"),
+    "supported": Name(
+        "1, or 0 where the impostor attempts are too few for the FAR target: no conclusion then"
+    ),
 }
 
 
@@ -310,14 +329,24 @@ STUDY = {
     "genuine_attempts": VERIFICATION["genuine_attempts"],
     "impostor_attempts": VERIFICATION["impostor_attempts"],
     "independent_impostors": Name(
-        "impostor attempts, each pair of a symmetric matrix once", "attempts"
+        "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
+    ),
+    "impostor_pairs": Name(
+        "impostor attempts, each pair of a symmetric matrix once; they share subjects, and the "
+        "rules of 3 and 30 count them",
+        "attempts",
     ),
     "subjects": Name("subjects of the data", "subjects"),
+    "disjoint_pairs": Name(
+        "most pairs of subjects of which no two share one: independent trials of an impostor "
+        "decision, on which the bound without an error rests",
+        "pairs",
+    ),
 }
 for _rule in ("3", "30"):
     STUDY |= {
         f"impostors_for_{_rule}": Name(
-            f"independent impostor attempts required by the rule of {_rule}", "attempts"
+            f"impostor_pairs required by the rule of {_rule}", "attempts"
         ),
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
         f"subjects_for_{_rule}": Name(

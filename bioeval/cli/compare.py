@@ -50,6 +50,13 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @templates_option
 @far_option
 @interval_options
+@click.option(
+    "--adjust",
+    type=click.Choice(["none", "holm"]),
+    default="none",
+    show_default=True,
+    help="Adjust what is better for the number of measures, by Holm's method.",
+)
 def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any) -> None:
     """Compare systems A and B, which scored the same templates in the same order.
 

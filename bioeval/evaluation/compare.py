@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import COMPARED, Scalar
 from bioeval.base.variables import COMPARISON
 from bioeval.base.version import __version__
+from bioeval.evaluation.compared_measures import (
+    ComparedSystem,
+    ComparisonOptions,
+    PairedMeasure,
+    identification_measures,
+    verification_measures,
+)
 from bioeval.results.dataset import build
-from bioeval.results.open_set import impostor_probes, impostor_role
-from bioeval.results.support import support_warnings, supported
-from bioeval.scores.blocks import BlockReader, Progress, as_row, threads_for
+from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap_limits import confidence_limits
-from bioeval.stats.identification import identification_replicates
+from bioeval.stats.differences import (
+    LEAST_DISCORDANT,
+    holm,
+    jackknife_limits,
+    percentile_limits,
+    with_jackknife,
+)
 from bioeval.stats.interval_variables import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.stats.verification import Replicates
-from bioeval.stats.verification import replicates as verification_replicates
-from bioeval.tallies.by_subject import SubjectAttempts, require_people
-from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.points import FAR_TARGETS, check_costs, check_far_targets, per_cent
-from bioeval.tallies.second_pass.search import refine
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 if TYPE_CHECKING:
     import xarray as xr
+
+#: Adjustments of the conclusions for the number of measures.
+ADJUSTMENTS = ("none", "holm")
+
+# Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
+# DIR at a FAR, whose threshold jumps, has the wider of both.
+_JACKKNIFED = ("auc", "recognition_rate", "dir_at_far")
 
 
 def compare(
@@ -51,6 +59,7 @@ def compare(
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
+    adjust: str = "none",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Compare two systems that scored the same templates of the same people.
@@ -71,6 +80,8 @@ def compare(
         Of each difference by itself.
     replicates, random_state
         As for :func:`verification`.
+    adjust : {"none", "holm"}
+        Whether ``better`` allows for the number of measures, by Holm's method.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, for one system after the other.
 
@@ -79,10 +90,15 @@ def compare(
     xarray.Dataset
         Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
         target at rank 1; as far as the scores support them): ``value_a value_b difference``
-        (a - b) ``difference_low difference_high``, and ``better``: 1 where a is better, -1 where
-        b is, 0 where there is no significant difference. ``supported`` is 0 where the impostor
-        attempts are too few for the FAR target (rule of 3). The attribute ``conclusions`` has a
-        sentence for each measure.
+        (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and ``better``: 1
+        where a is better, -1 where b is, 0 where there is no significant difference.
+        ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
+        ``discordant_subjects``: subjects that the systems decide differently, each system at its
+        own threshold; with fewer than six, or with fewer than six disjoint sets of subjects whose
+        scores are in another order, ``better`` is 0. ``discordant_at_most``: where there
+        are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
+        where the impostor attempts are too few for the FAR target (rule of 3), and ``better`` is
+        0 there. The attribute ``conclusions`` has a sentence for each measure.
 
     Raises
     ------
@@ -93,82 +109,40 @@ def compare(
 
     Notes
     -----
-    Paired bootstrap by subject, percentile interval of the difference; operating points are
-    chosen anew for each system in each replicate. A difference that is the same in every replicate
-    has a bound by subjects, never ``[0, 0]``. With several measures, one in twenty differs at
-    95 % by chance alone. See ``docs/uncertainty.md``.
+    Paired resampling by subject; operating points are chosen anew for each system in each
+    replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
+    those of the studentised jackknife (DIR: the wider of both). Where every decision is the same
+    in both systems, the difference is exactly 0. A difference of others that is the same in every
+    replicate has a bound by subjects. With several measures, one in twenty differs at 95 % by
+    chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
 
     Examples
     --------
     >>> import bioeval as be
     >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
     >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
-    >>> for said in found.attrs["conclusions"].splitlines()[1:3]:
-    ...     print(said.partition(", difference ")[2])
-    +0.006667 [-0.006192, +0.01583]: no significant difference with 50 subjects (95 %).
-    -0.04667 [-0.08789, -0.007076]: simulated (a) is better (95 %, 50 subjects).
+    >>> print(found.attrs["conclusions"].splitlines()[2].partition(", difference ")[2])
+    -0.04667 [-0.08667, -0.003333]: simulated (a) is better (95 %, 50 subjects).
+    >>> found.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
+    2
     """
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
+    require_choice("adjust", adjust, ADJUSTMENTS)
     require_same(a, b)
     for scores in (a, b):
         require_people(scores)
     targets = check_far_targets(far_targets)
-    options = _Options(templates, fusion, rank_unit, ties, impostors)
-    found = [_measure(scores, options, targets, interval, progress) for scores in (a, b)]
-    return _dataset(a, b, found, interval, options)
-
-
-@dataclass(frozen=True)
-class _Options:
-    templates: str
-    fusion: str
-    rank_unit: str
-    ties: str
-    impostors: str
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """A scalar of one system in each column of weights.
-
-    Attributes
-    ----------
-    scalar : Scalar
-    values : float64 array, shape (columns,)
-    trials : int
-        Independent trials: subjects, or disjoint pairs of subjects.
-    supported : bool
-        Whether there are enough impostor attempts for its FAR target.
-    """
-
-    scalar: Scalar
-    values: np.ndarray
-    trials: int
-    supported: bool = True
-
-
-@dataclass
-class _System:
-    """One system: its measures by label, subjects, attempts of each class and warnings."""
-
-    measures: dict[str, _Measure] = field(default_factory=dict)
-    people: int = 0
-    attempts: tuple[int, ...] = ()
-    remarks: list[str] = field(default_factory=list)
-
-    def add(self, scalar: Scalar, values: np.ndarray, trials: int) -> None:
-        """Add a scalar without a FAR target."""
-        self.measures[scalar.label] = _Measure(scalar, values, trials)
-
-    def add_at_targets(
-        self, scalar: Scalar, values: np.ndarray, trials: int, targets: np.ndarray, attempts: float
-    ) -> None:
-        """Add a scalar at each FAR target; `attempts` are the independent impostor attempts."""
-        for target, at_target in zip(targets.tolist(), values, strict=True):
-            enough = not attempts or supported(target, attempts)
-            label = scalar.label.format(target=per_cent(target))
-            self.measures[label] = _Measure(scalar, at_target, trials, enough)
+    options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
+    first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
+    columns = with_jackknife(interval)
+    measures: list[PairedMeasure] = []
+    if first.verification is not None and second.verification is not None:
+        measures += verification_measures(first, second, columns)
+    if first.identifies:
+        measures += identification_measures(first, second, columns)
+    conclusions = _conclusions(measures, interval, adjust)
+    return _dataset((first, second), measures, conclusions, interval, adjust)
 
 
 def require_same(a: Any, b: Any) -> None:
@@ -207,129 +181,109 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
     )
 
 
-def _measure(
-    scores: Scores,
-    options: _Options,
-    targets: np.ndarray,
-    interval: IntervalOptions,
-    progress: Progress | None,
-) -> _System:
-    """Evaluate one system, as it is and in every replicate."""
-    reader = BlockReader(scores)
-    jobs: list[Any] = []
-    if scores.kind != "order":
-        verification = VerificationJob(
-            scores, reader, templates=options.templates, fusion=options.fusion
-        )
-        jobs.append(verification)
-    if not isinstance(scores, PairScores):
-        jobs.append(
-            IdentificationJob(scores, reader, rank_unit=options.rank_unit, fusion=options.fusion)
-        )
-    if not jobs:
-        raise ProtocolError("pairs that hold only an order cannot be compared")
-    tallies = run_jobs(scores, reader, jobs, progress)
-    system = _System()
-    with threads_for(scores):
-        if scores.kind != "order":
-            tally = tallies[0]
-            tally.points = refine(
-                tally,
-                lambda: verification.sweep(reader),
-                targets,
-                check_costs(()),
-                symmetric=False,
-            )
-            attempts = SubjectAttempts(verification, reader)
-            drawn = verification_replicates(tally, attempts, np.empty(0), interval)
-            _add_verification(system, scores, options, tally, drawn, targets)
-    if not isinstance(scores, PairScores):
-        _add_identification(system, scores, options, tallies[-1], targets, interval)
-    return system
+@dataclass(frozen=True)
+class _Conclusions:
+    """What follows for each measure; float64 and int64 arrays over the measures."""
+
+    low: np.ndarray
+    high: np.ndarray
+    p: np.ndarray
+    adjusted: np.ndarray
+    better: np.ndarray
+    same: np.ndarray
 
 
-def _add_verification(
-    system: _System,
-    scores: Scores,
-    options: _Options,
-    tally: VerificationTally,
-    drawn: Replicates,
-    targets: np.ndarray,
-) -> None:
-    both_ways = options.templates == "single" and is_symmetric(scores)
-    independent = tally.impostor.total / (2 if both_ways else 1)
-    for name, values in drawn.values.items():
-        if values.ndim == 2:
-            system.add_at_targets(COMPARED[name], values, drawn.subjects, targets, independent)
-        else:
-            system.add(COMPARED[name], values, min(drawn.subjects, drawn.pairs))
-    system.people = drawn.people
-    system.attempts = len(tally.genuine), tally.impostor.total
-    if independent:
-        system.remarks = support_warnings(targets, independent, both_ways, "FRR")
+def _conclusions(
+    measures: list[PairedMeasure], interval: IntervalOptions, adjust: str
+) -> _Conclusions:
+    """Decide for each measure whether the difference is significant."""
+    limits = np.array([_limits(x, interval) for x in measures]).reshape(-1, 3)
+    low, high, p = limits.T
+    supported = np.array([x.supported for x in measures])
+    enough = np.array([x.evidence >= LEAST_DISCORDANT for x in measures])
+    tolerance = np.array([x.attempt / 2 for x in measures])
+    tested = np.where(supported, np.where(enough | np.isnan(p), p, 1.0), np.nan)
+    adjusted = holm(tested)
+    apart = np.where(low > tolerance, 1, np.where(high < -tolerance, -1, 0))
+    if adjust == "holm":
+        apart = np.where(adjusted <= 1 - interval.confidence, apart, 0)
+    sign = np.array([1 if x.scalar.larger_is_better else -1 for x in measures])
+    return _Conclusions(
+        low, high, p, adjusted,
+        better=np.where(enough & supported, apart * sign, 0).astype(np.int64),
+        same=np.array([_is_same(x) for x in measures]),
+    )  # fmt: skip
 
 
-def _add_identification(
-    system: _System,
-    scores: Scores,
-    options: _Options,
-    tally: IdentificationTally,
-    targets: np.ndarray,
-    interval: IntervalOptions,
-) -> None:
-    rank_one, at_far, people, trials = identification_replicates(
-        tally, scores.codes.probe, options.ties, options.impostors, targets, interval
-    )
-    system.add(COMPARED["recognition_rate"], rank_one, trials)
-    genuine = int((tally.mates > 0).sum())
-    if scores.kind != "order":
-        role = impostor_role(tally, options.impostors)
-        impostor = len(impostor_probes(tally, role)) if genuine else 0
-        system.add_at_targets(COMPARED["dir_at_far"], at_far, trials, targets, impostor)
-        if impostor:
-            system.remarks += support_warnings(targets, impostor, False, "DIR")
-    system.people = max(system.people, people)
-    system.attempts = *system.attempts, genuine
+def _is_same(measure: PairedMeasure) -> bool:
+    """Return whether both systems decide every attempt alike, in every replicate."""
+    change = measure.change
+    return not measure.discordant and bool(change[0] == 0) and not np.any(change[~np.isnan(change)])
+
+
+def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, float, float]:
+    """Return the limits of the difference of a measure, and its p-value.
+
+    A difference that is the same in every replicate has a bound by subjects: as for a rate without
+    an error, resampling cannot show more. Of systems whose every decision is the same it is 0.
+    """
+    change = measure.change
+    if np.isnan(change[0]) or not measure.trials:
+        return np.nan, np.nan, np.nan
+    if _is_same(measure):
+        return 0.0, 0.0, 1.0
+    low, high, p = percentile_limits(change, interval)
+    if measure.scalar.name in _JACKKNIFED:
+        found = jackknife_limits(change, interval)
+        if not np.isnan(found).any():
+            wider = measure.scalar.name == "dir_at_far"
+            low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
+            p = max(p, found[2]) if wider else found[2]
+    widest = measure.scalar.bounds[1] - measure.scalar.bounds[0]
+    if high - low < measure.attempt / 2:
+        bound = float(zero_error_bound(measure.trials, interval.confidence))
+        low, high = low - bound, high + bound
+    return max(low, -widest), min(high, widest), p
 
 
 def _dataset(
-    a: Scores,
-    b: Scores,
-    found: list[_System],
+    systems: tuple[ComparedSystem, ComparedSystem],
+    measures: list[PairedMeasure],
+    found: _Conclusions,
     interval: IntervalOptions,
-    options: _Options,
+    adjust: str,
 ) -> xr.Dataset:
-    first, second = found
-    measures = list(first.measures)
-    own = list(first.measures.values())
-    one, other = (_stacked([system.measures[m].values for m in measures]) for system in found)
+    first, second = systems
+    a, b = first.scores, second.scores
     names = _names(a, b)
-    change = one - other
-    low, high = _opened(confidence_limits(change, interval), own, interval)
-    sign = np.array([1 if x.scalar.larger_is_better else -1 for x in own])
-    apart = np.where(low > 0, 1, np.where(high < 0, -1, 0)) * sign
-    enough = [all(system.measures[m].supported for system in found) for m in measures]
+    options = first.options
+    people = first.people
     said = [
-        _conclusion(
-            m, values, change[i, 0], (low[i], high[i]), apart[i], names, first.people, interval
-        )
-        + ("" if enough[i] or np.isnan(values).any() else _TOO_FEW)
-        for i, (m, values) in enumerate(
-            zip(measures, zip(one[:, 0], other[:, 0], strict=True), strict=True)
-        )
+        _conclusion(measure, found, i, names, people, interval)
+        for i, measure in enumerate(measures)
     ]
+    trials = np.array([max(x.trials, 1) for x in measures])
+    unseen = np.array([not x.discordant and x.trials > 0 and x.change[0] == 0 for x in measures])
     over = ("measure",)
     variables = {
-        "value_a": (over, one[:, 0]),
-        "value_b": (over, other[:, 0]),
-        "difference": (over, change[:, 0]),
-        "difference_low": (over, low),
-        "difference_high": (over, high),
-        "better": (over, apart.astype(np.int64)),
-        "supported": (over, np.array(enough, dtype=np.int64)),
+        "value_a": (over, np.array([x.values[0, 0] for x in measures])),
+        "value_b": (over, np.array([x.values[1, 0] for x in measures])),
+        "difference": (over, np.array([x.change[0] for x in measures])),
+        "difference_low": (over, found.low),
+        "difference_high": (over, found.high),
+        "tolerance": (over, np.array([x.attempt / 2 for x in measures])),
+        "p_value": (over, found.p),
+        "p_adjusted": (over, found.adjusted),
+        "better": (over, found.better),
+        "discordant_subjects": (over, np.array([x.discordant for x in measures], dtype=np.int64)),
+        "discordant_at_most": (
+            over,
+            np.where(unseen, zero_error_bound(trials, interval.confidence), np.nan),
+        ),
+        "supported": (over, np.array([x.supported for x in measures], dtype=np.int64)),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
-    warnings = [*few_people(first.people, interval), *remarks]
+    warnings = [*few_people(people, interval), *remarks]
     if alone := _made_by_one(a, b):
         warnings.append(
             "the systems did not make the same attempts: one of them alone made "
@@ -344,47 +298,25 @@ def _dataset(
         "layout": a.layout,
         "kind_a": a.kind,
         "kind_b": b.kind,
-        "subjects": first.people,
+        "subjects": people,
         "templates": options.templates,
         "fusion": options.fusion,
         "rank_unit": options.rank_unit,
         "ties": options.ties,
         "impostors": options.impostors,
         **interval.attrs(),
+        "jackknifed": (
+            "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the wider "
+            "of these and percentiles"
+        ),
+        "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),
         "bioeval_version": __version__,
         "warnings": "\n".join(warnings),
     }
-    coordinates = {"measure": np.array(measures, dtype=object)}
+    coordinates = {"measure": np.array([x.label for x in measures], dtype=object)}
     return build(variables, COMPARISON, coordinates, attrs)
-
-
-def _stacked(values: list[np.ndarray]) -> np.ndarray:
-    """Return values of several measures, (measures, columns); NaN where one is not resampled.
-
-    A single person who probes is not resampled, while the people of a gallery are.
-    """
-    most = max(map(len, values))
-    return np.stack([np.pad(x, (0, most - len(x)), constant_values=np.nan) for x in values])
-
-
-def _opened(
-    closed: tuple[np.ndarray, np.ndarray], measures: list[_Measure], interval: IntervalOptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Open the interval of a difference that is the same in every replicate.
-
-    Two systems without an error differ by 0 however they are resampled, which does not mean that
-    they are equal: as for a rate without an error, only a bound by subjects is known.
-    """
-    low, high = closed
-    number = np.array([x.trials for x in measures])
-    widest = np.array([x.scalar.bounds[1] - x.scalar.bounds[0] for x in measures])
-    bound = zero_error_bound(number, interval.confidence)
-    same = high - low < 1e-12
-    low = np.where(same, np.maximum(low - bound, -widest), low)
-    high = np.where(same, np.minimum(high + bound, widest), high)
-    return np.where(number > 0, low, np.nan), np.where(number > 0, high, np.nan)
 
 
 def _made_by_one(a: Scores, b: Scores) -> int:
@@ -417,29 +349,37 @@ def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
 
 
-_TOO_FEW = " The impostor attempts are too few for this FAR."
-
-
 def _conclusion(
-    measure: str,
-    values: tuple[float, float],
-    change: float,
-    ends_: tuple[float, float],
-    apart: int,
+    measure: PairedMeasure,
+    found: _Conclusions,
+    i: int,
     names: tuple[str, str],
     people: int,
     interval: IntervalOptions,
 ) -> str:
     """Return the conclusion about a measure as a sentence."""
+    values = measure.values[:, 0]
     if np.isnan(values).any():
-        return f"{measure}: not defined."
+        return f"{measure.label}: not defined."
     who = counted(people, "subjects")
-    found = f"{measure}: {names[0]} {values[0]:.4g}, {names[1]} {values[1]:.4g}"
-    if np.isnan(ends_).any():
-        return f"{found}; no conclusion with {who}."
+    given = f"{measure.label}: {names[0]} {values[0]:.4g}, {names[1]} {values[1]:.4g}"
     level = f"{100 * interval.confidence:g} %"
-    gap = f"difference {change:+.4g} [{ends_[0]:+.4g}, {ends_[1]:+.4g}]"
-    if not apart:
-        return f"{found}, {gap}: no significant difference with {who} ({level})."
-    better = names[0] if apart > 0 else names[1]
-    return f"{found}, {gap}: {better} is better ({level}, {who})."
+    weak = "" if measure.supported else " The impostor attempts are too few for this FAR."
+    if np.isnan(found.low[i]):
+        return f"{given}; no conclusion with {who}.{weak}"
+    if found.same[i]:
+        bound = float(zero_error_bound(measure.trials, interval.confidence))
+        return (
+            f"{given}: every decision is the same; the difference is exactly 0 (with {who}, at "
+            f"most {100 * bound:.3g} % of people would be decided differently, {level}).{weak}"
+        )
+    gap = f"difference {measure.change[0]:+.4g} [{found.low[i]:+.4g}, {found.high[i]:+.4g}]"
+    if found.better[i]:
+        better = names[0] if found.better[i] > 0 else names[1]
+        return f"{given}, {gap}: {better} is better ({level}, {who})."
+    if weak:
+        return f"{given}, {gap}: no conclusion with {who}.{weak}"
+    few = ""
+    if measure.evidence < LEAST_DISCORDANT:
+        few = f"; {measure.evidence} independent discordant subjects, {LEAST_DISCORDANT} needed"
+    return f"{given}, {gap}: no significant difference with {who} ({level}{few})."

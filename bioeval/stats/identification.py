@@ -23,7 +23,7 @@ from bioeval.stats.interval_variables import (
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
-from bioeval.stats.verification import equal_error
+from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tie_policies import rank_weights
@@ -92,6 +92,8 @@ def open_set_intervals(
             found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
         found |= probing.points(dataset, ranks)
         remarks = few_people(probing.people, options)
+        if not options.resamples:
+            remarks.append(CHOSEN.format("DIR"))
     else:
         found = _independent_open_set(dataset, ranks, options)
         remarks = [_INDEPENDENT.format(options.method)]
@@ -164,6 +166,31 @@ def identification_replicates(
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.all_genuine)
     at_far, _ = probing.drawn_points(targets, 1)
     return recognised, at_far[:, 0], probing.people, probing.trials[0]
+
+
+def rank_one_decisions(
+    tally: IdentificationTally, ties: str, impostors: str, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which probes are identified at rank 1, without a threshold and at each FAR target.
+
+    Returns
+    -------
+    hits : float64 array, shape (probes,)
+        1 or 0; fractions under expected ties.
+    within : float64 array, shape (targets, probes)
+        Those within the loosest threshold with FAR at most the target.
+    """
+    probes, ranks, weights = rank_weights(tally, np.nonzero(tally.mates > 0)[0], ties)
+    first = ranks <= 1
+    hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
+    nearest = np.sort(tally.other[impostor_probes(tally, impostor_role(tally, impostors))])
+    far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
+    within = np.zeros((len(targets), len(hits)))
+    for i, target in enumerate(targets):
+        allowed = int((far <= target).sum())
+        inside = tally.mate < nearest[allowed] if allowed < len(nearest) else True
+        within[i] = hits * inside
+    return hits, within
 
 
 @dataclass(frozen=True)
@@ -302,7 +329,8 @@ class _ProbeSubjects:
         """Return the limits of the operating points, chosen anew in each replicate."""
         targets = dataset["far_target"].values
         if not self.options.resamples:
-            return {"dir_at_far": self._fixed(dataset, ranks)}
+            undefined = np.full((len(targets), ranks), np.nan)
+            return {"dir_at_far": (undefined, undefined)}
         at_far, eer = self.drawn_points(targets, ranks)
         both = open_limits(
             at_far[..., 0],
@@ -351,16 +379,6 @@ class _ProbeSubjects:
                     share = np.cumsum(at) / genuine[c]
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
         return at_far, eer
-
-    def _fixed(self, dataset: xr.Dataset, ranks: int) -> Limits:
-        """Return the limits of DIR at the thresholds of the FAR targets, taken as fixed."""
-        rate = dataset["dir_at_far"].values[:, :ranks]
-        at = dataset["threshold_at_far"].values[:, :ranks]
-        at = -at if str(dataset.attrs["kind"]) == "similarity" else at
-        distinct, back = np.unique(np.where(np.isnan(at), -np.inf, at), return_inverse=True)
-        place = back.reshape(at.shape), np.arange(ranks)
-        low, high = (x[place] for x in self.curves(distinct, ranks)["dir"])
-        return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
 
 
 def _cumulative(weights: np.ndarray, attempts: _SortedAttempts) -> np.ndarray:

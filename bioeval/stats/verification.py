@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,12 @@ from bioeval.tallies.thresholds import to_internal
 if TYPE_CHECKING:
     import xarray as xr
 
+#: Why there is no closed form of a rate at a FAR target.
+CHOSEN = (
+    "no analytic interval of {} at a FAR: the closed form leaves out the choice of the threshold "
+    "on the same data; use subject-bootstrap"
+)
+
 # Bytes of the counts of all pairs of subjects, for closed-form variances.
 _DENSE = 1 << 30
 
@@ -51,20 +57,24 @@ def verification_intervals(
         Of the job of the tally; may be None for methods that do not need the subjects.
     options : IntervalOptions
     """
+    units: dict[str, int] = {}
     if not options.by_subject:
         found, remarks = _independent(dataset, options)
     elif attempts is None:
         raise TypeError(f"{options.method} intervals need the attempts by subject")
     elif options.resamples:
-        found, remarks = _resampled(dataset, tally, attempts, options)
+        found, remarks, units = _resampled(dataset, tally, attempts, options)
     else:
-        found, remarks = _analytic(dataset, tally, attempts, options)
+        found, remarks, units = _analytic(dataset, tally, attempts, options)
     found |= {
         "gar": (1 - found["frr"][1], 1 - found["frr"][0]),
         "grr": (1 - found["far"][1], 1 - found["far"][0]),
     }
     over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    return with_intervals(dataset, found, over, VERIFICATION, options, remarks)
+    out = with_intervals(dataset, found, over, VERIFICATION, options, remarks)
+    return out.assign(
+        {name: ((), np.int64(n), VERIFICATION[name].attrs()) for name, n in units.items()}
+    )
 
 
 # ------------------------------------------------------------------------- independent attempts
@@ -249,15 +259,20 @@ def _resampled(
     tally: VerificationTally,
     attempts: SubjectAttempts,
     options: IntervalOptions,
-) -> tuple[dict[str, Limits], list[str]]:
+) -> tuple[dict[str, Limits], list[str], dict[str, int]]:
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = replicates(tally, attempts, grid, options)
     trials = {"frr": drawn.subjects, "far": drawn.pairs, "frr_at_far": drawn.subjects}
+    # Percentiles of an AUC close to 1 hold the truth too seldom, missing on one side.
+    logit = replace(options, method="subject-bootstrap-logit")
+    method = {"auc": logit if options.method == "subject-bootstrap" else options}
     mixed = min(drawn.subjects, drawn.pairs)
     found = {
         "frr": _limits(drawn.frr, drawn.subjects, options),
         **{
-            name: _scaled_limits(COMPARED[name], values, trials.get(name, mixed), options)
+            name: _scaled_limits(
+                COMPARED[name], values, trials.get(name, mixed), method.get(name, options)
+            )
             for name, values in drawn.values.items()
         },
     }
@@ -267,7 +282,8 @@ def _resampled(
     if tally.about.kind == "similarity":
         for name in ("far", "frr"):
             found[name] = found[name][0][::-1], found[name][1][::-1]
-    return found, few_people(drawn.people, options)
+    units = {"genuine_subjects": drawn.subjects, "disjoint_pairs": drawn.pairs}
+    return found, few_people(drawn.people, options), units
 
 
 def _limits(values: np.ndarray, trials: int, options: IntervalOptions) -> Limits:
@@ -328,7 +344,7 @@ def _analytic(
     tally: VerificationTally,
     attempts: SubjectAttempts,
     options: IntervalOptions,
-) -> tuple[dict[str, Limits], list[str]]:
+) -> tuple[dict[str, Limits], list[str], dict[str, int]]:
     assert tally.points is not None
     thresholds, _ = attempts.thresholds(tally, _wanted(tally))
     room = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
@@ -371,9 +387,7 @@ def _analytic(
     found["frr"] = frr(to_internal(dataset["threshold"].values, kind))
     if kind == "similarity":
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
-    at = tally.points.threshold_at_far
-    distinct, back = np.unique(np.where(np.isnan(at), -np.inf, at), return_inverse=True)
-    undefined = np.isnan(tally.points.frr_at_far)
-    low, high = (np.where(undefined, np.nan, x[back]) for x in frr(distinct))
-    found["frr_at_far"] = low, high
-    return found, few_people(attempts.people, options)
+    undefined = np.full(len(tally.points.frr_at_far), np.nan)
+    found["frr_at_far"] = undefined, undefined
+    units = {"genuine_subjects": sample_of(len(np.unique(people))), "disjoint_pairs": pairs}
+    return found, [*few_people(attempts.people, options), CHOSEN.format("FRR")], units

@@ -157,6 +157,34 @@ class SubjectAttempts:
         every = np.union1d(chosen, wanted)
         return every[np.isfinite(every)], False
 
+    def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return every attempt that could be made, in an order that the labels alone decide.
+
+        Returns
+        -------
+        values : float64 array, shape (k,)
+            Distances; NaN = no attempt.
+        left, right : int32 arrays, shape (k,)
+            The subjects of probe and template.
+        """
+        if self._pairs is not None:
+            row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0]
+            left, right = (self._person[codes].astype(np.int32) for codes in self._pairs)
+            return row.astype(np.float64), left, right
+        enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
+        probing = self._person[self.scores.codes.probe].astype(np.int32)
+        parts = []
+        for block in self.reader:
+            if self.job.templates == "multi":
+                block = block.fused(self.job.fusion)
+            rows, columns = block.values.shape
+            others = np.arange(columns) != block.self_position[:, None]
+            left = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
+            right = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), others.shape)
+            parts.append((block.values[others].astype(np.float64), left[others], right[others]))
+        values, left, right = (np.concatenate(x) for x in zip(*parts, strict=True))
+        return values, left, right
+
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
 

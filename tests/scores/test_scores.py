@@ -282,6 +282,21 @@ def stored(name: str, d: np.ndarray, folder) -> Any:
 
 
 @pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr", "dask"])
+def test_a_stored_symmetric_matrix_has_the_warnings_of_one_in_memory(name, tmp_path):
+    d = be.simulate(20, 4, random_state=1).values
+    labels = np.repeat(np.arange(20), 4)
+    values = stored(name, d, tmp_path)
+    here, there = (be.verification(be.Scores(x, labels), far_targets=[0.001]) for x in (d, values))
+    assert "impostor pairs" in here.attrs["warnings"]
+    assert there.attrs["warnings"] == here.attrs["warnings"]
+    assert there.expected_false_accepts.equals(here.expected_false_accepts)
+    d[0, 41] += 1
+    (tmp_path / "other").mkdir()
+    values = stored(name, np.triu(d), tmp_path / "other")
+    assert "impostor attempts" in be.verification(be.Scores(values, labels)).attrs["warnings"]
+
+
+@pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr", "dask"])
 def test_stored_arrays_are_read_in_blocks_of_rows(name, tmp_path, tiny_blocks):
     d = np.random.default_rng(8).integers(0, 5, (7, 8)).astype(np.float32)
     np.fill_diagonal(d, NAN)

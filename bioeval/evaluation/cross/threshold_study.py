@@ -20,6 +20,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.stats.bootstrap import disjoint_pairs
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
@@ -92,10 +93,12 @@ def study_threshold(
         bootstrap (NaN where the subjects are not known). Expected with new subjects: ``far_mean``,
         ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of
         ``frr`` and ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over
-        ``repeat, fold``. How far the data reach: ``independent_impostors`` and, with a FAR target,
-        ``impostors_for_3``, ``impostors_for_30`` (independent impostor attempts that the rules of
-        3 and 30 require), ``more_for_3``, ``more_for_30`` (the number of these still missing),
-        ``subjects_for_3``, ``subjects_for_30``.
+        ``repeat, fold``. How far the data reach: ``impostor_pairs`` (impostor attempts, each pair
+        of a symmetric matrix once; also as ``independent_impostors``), ``subjects`` and
+        ``disjoint_pairs`` (pairs of subjects of which no two share one, on which the bound
+        without an error rests) and, with a FAR target, ``impostors_for_3``, ``impostors_for_30``
+        (impostor pairs that the rules of 3 and 30 require), ``more_for_3``, ``more_for_30`` (the
+        number of these still missing), ``subjects_for_3``, ``subjects_for_30``.
 
     Notes
     -----
@@ -155,7 +158,14 @@ def study_threshold(
         "genuine_attempts": ((), np.int64(genuine)),
         "impostor_attempts": ((), np.int64(impostor)),
         "independent_impostors": ((), np.int64(independent)),
+        "impostor_pairs": ((), np.int64(independent)),
     }
+    if subjects := _subjects(scores):
+        variables["subjects"] = ((), np.int64(subjects))
+    if knows_people(scores):
+        people = attempts_by_subject(scores, templates, fusion)
+        disjoint = disjoint_pairs(people.probes, people.enrolled, people.people)
+        variables["disjoint_pairs"] = ((), np.int64(disjoint))
     both = [variables[f"optimistic_{rate}"][1] for rate in ("far", "frr")]
     variables["optimistic_hter"] = ((), sum(both) / 2)
     for rate in RATES:
@@ -178,6 +188,9 @@ def study_threshold(
     attrs["on_new_data"] = _missed(variables["far_mean"][1], rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
     attrs["replicates"] = interval.replicates
+    attrs["rules_count"] = (
+        "impostor_pairs, which share subjects; only disjoint_pairs are independent"
+    )
     bound = '; the column "by subject" has a bound' if by_subject else ""
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
     if isinstance(scores, PairScores) and scores.pair_folds is None:
@@ -262,8 +275,6 @@ def _needed(
         else:
             enough = math.ceil(subjects * wanted / independent - 1e-9)
         found[f"subjects_for_{rule}"] = ((), np.int64(enough))
-    if subjects:
-        found["subjects"] = ((), np.int64(subjects))
     return found
 
 
@@ -293,7 +304,7 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, s
     if variables["more_for_3"][1]:
         cannot = (
             f"the data cannot show FAR {values[0]:g}: even without a false accept "
-            f"{variables['impostors_for_3'][1]:,} independent impostor attempts would be needed "
+            f"{variables['impostors_for_3'][1]:,} impostor pairs would be needed "
             "(rule of 3)"
         )
         return cannot, ""

@@ -51,13 +51,15 @@ class ComparisonTable:
             if not self.dataset["supported"].values.all():
                 yield Text(
                     f"{_WEAK.strip()} The impostor attempts are too few for this FAR (see the "
-                    "warnings): do not conclude from it.",
+                    "warnings): no conclusion from it.",
                     style="dim",
                 )
             yield Text(
                 f"Difference: {attrs['system_a']} - {attrs['system_b']}; in brackets: "
                 f"{100 * float(attrs['confidence']):g} % interval of each by itself, both systems "
-                f"resampled together by subject ({int(attrs['replicates']):,} replicates).",
+                f"resampled together by subject ({int(attrs['replicates']):,} replicates; AUC, "
+                "recognition rate and DIR by the jackknife)."
+                + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else ""),
                 style="dim",
             )
         yield from self._warnings()
@@ -87,16 +89,18 @@ class ComparisonTable:
             better = int(ds["better"].values[i])
             defined = change == change and low == low
             weak = defined and not int(ds["supported"].values[i])
+            verdict = names[better] if defined else "not defined"
+            if weak:
+                verdict = "no conclusion" + _WEAK
+            elif defined and low == high == 0:
+                verdict = "the same decisions"
             table.add_row(
                 str(measure).removesuffix(", rank 1"),
                 _written(one, percent),
                 _written(other, percent),
                 _written(change, percent, "+"),
                 _interval(low, high, percent) if defined else "",
-                Text(
-                    (names[better] if defined else "not defined") + (_WEAK if weak else ""),
-                    style="bold" if better and not weak else "",
-                ),
+                Text(verdict, style="bold" if better else ""),
             )
         return table
 

@@ -102,9 +102,10 @@ class StudyTable:
             return
         yield Text("")
         yield Text("How far the data reach", style="bold")
-        table = plain_table(("", "impostor pairs", "more needed", "subjects"))
+        table = plain_table(("", "impostor pairs", "more needed", "subjects", "disjoint pairs"))
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
-        table.add_row("these data", f"{int(v['independent_impostors']):,}", "", have)
+        apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
+        table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", have, apart)
         for rule, words in ((3, "rule of 3: to show it at all"), (30, "rule of 30: to measure it")):
             subjects = v.get(f"subjects_for_{rule}")
             table.add_row(
@@ -115,8 +116,8 @@ class StudyTable:
             )
         yield indented(table)
         yield Text(
-            "The least to ask for: the rules take attempts as independent, and pairs that share a "
-            "subject are not.",
+            "The least to ask for: the rules count impostor pairs as if they were independent, and "
+            "only disjoint pairs, which share no subject, are.",
             style="dim",
         )
 

@@ -89,7 +89,8 @@ def test_how_far_the_data_reach_by_hand(scores):
     """40 subjects of 4: 160 * 156 impostor attempts, each pair twice."""
     ds = be.study_threshold(scores, ("far", 0.001), folds=4, repeats=1)
     assert ds.impostor_attempts == 160 * 156
-    assert ds.independent_impostors == 80 * 156
+    assert ds.impostor_pairs == ds.independent_impostors == 80 * 156
+    assert (ds.subjects, ds.disjoint_pairs) == (40, 20)
     assert (ds.impostors_for_3, ds.impostors_for_30) == (3000, 30_000)
     assert (ds.more_for_3, ds.more_for_30) == (0, 30_000 - 12_480)
     # Pairs of subjects with 16 / 2 independent pairs of templates each: N (N - 1) 8 >= wanted.

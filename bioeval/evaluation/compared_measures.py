@@ -1,0 +1,329 @@
+"""The measures of two systems in each replicate, and the subjects that they decide differently."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import ProtocolError
+from bioeval.base.scalars import COMPARED, Scalar
+from bioeval.results.open_set import impostor_probes, impostor_role
+from bioeval.results.support import support_warnings, supported
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.bootstrap_limits import ROUNDING
+from bioeval.stats.identification import identification_replicates, rank_one_decisions
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.resampling import weight_columns
+from bioeval.stats.verification import replicates
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts, units_in_another_order
+from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
+from bioeval.tallies.second_pass.search import refine
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.verification_job import VerificationJob
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """What is compared: the attempts of each task."""
+
+    templates: str
+    fusion: str
+    rank_unit: str
+    ties: str
+    impostors: str
+
+
+@dataclass(frozen=True)
+class PairedMeasure:
+    """A measure of two systems in each column of weights.
+
+    Attributes
+    ----------
+    label : str
+    scalar : Scalar
+    values : float64 array, shape (2, columns)
+    trials : int
+        Independent trials: subjects, or disjoint pairs of subjects; 0 where they cannot be
+        resampled.
+    attempt : float
+        Weight of one attempt in the measure; of the AUC, of one genuine-impostor pair.
+    discordant : int
+        Disjoint units of subjects that the systems decide differently, each at its own threshold.
+    reordered : int
+        Disjoint units of subjects with a genuine and an impostor attempt in another order. A few
+        of them may move a threshold, and with it the decisions of many others.
+    supported : bool
+        Whether there are enough impostor attempts for its FAR target.
+    """
+
+    label: str
+    scalar: Scalar
+    values: np.ndarray
+    trials: int
+    attempt: float
+    discordant: int
+    reordered: int
+    supported: bool = True
+
+    @property
+    def evidence(self) -> int:
+        """Independent pieces of evidence of a difference."""
+        return min(self.discordant, self.reordered)
+
+    @property
+    def change(self) -> np.ndarray:
+        """First minus second in each column; less than half of one attempt is rounding."""
+        change = self.values[0] - self.values[1]
+        return np.where(np.abs(change) < self.attempt / 2, 0.0, change)
+
+
+class ComparedSystem:
+    """One system: its jobs and its tallies."""
+
+    def __init__(
+        self,
+        scores: Scores,
+        options: ComparisonOptions,
+        targets: np.ndarray,
+        progress: Progress | None,
+    ):
+        self.scores, self.options, self.targets = scores, options, targets
+        self.reader = BlockReader(scores)
+        self.verification: VerificationJob | None = None
+        jobs: list[Any] = []
+        if scores.kind != "order":
+            self.verification = VerificationJob(
+                scores, self.reader, templates=options.templates, fusion=options.fusion
+            )
+            jobs.append(self.verification)
+        self.identifies = not isinstance(scores, PairScores)
+        if self.identifies:
+            jobs.append(
+                IdentificationJob(
+                    scores, self.reader, rank_unit=options.rank_unit, fusion=options.fusion
+                )
+            )
+        if not jobs:
+            raise ProtocolError("pairs that hold only an order cannot be compared")
+        self.tallies = run_jobs(scores, self.reader, jobs, progress)
+        if (job := self.verification) is not None:
+            with threads_for(scores):
+                self.tallies[0].points = refine(
+                    self.tallies[0],
+                    lambda: job.sweep(self.reader),
+                    targets,
+                    check_costs(()),
+                    symmetric=False,
+                )
+
+    @property
+    def points(self) -> VerificationPoints:
+        """The operating points of verification."""
+        found: VerificationPoints = self.tallies[0].points
+        return found
+
+    def by_subject(self, scores: Scores | None = None) -> SubjectAttempts:
+        """Return the verification attempts by subject, of all scores or of a selection."""
+        if scores is None:
+            assert self.verification is not None
+            return SubjectAttempts(self.verification, self.reader)
+        reader = BlockReader(scores)
+        job = VerificationJob(
+            scores, reader, templates=self.options.templates, fusion=self.options.fusion
+        )
+        return SubjectAttempts(job, reader)
+
+    @property
+    def people(self) -> int:
+        """All subjects of the verification attempts; of an order, those of the probes."""
+        if self.verification is not None:
+            return self.by_subject().people
+        return len(np.unique(self.scores.codes.probe))
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether each pair of templates makes two attempts of verification."""
+        return self.options.templates == "single" and is_symmetric(self.scores)
+
+    @property
+    def impostors(self) -> float:
+        """Impostor attempts of verification, each pair of a symmetric matrix once."""
+        return self.tallies[0].impostor.total / (2 if self.both_ways else 1)
+
+    @property
+    def impostor_searches(self) -> int:
+        """Impostor attempts of open-set identification; 0 without any genuine one."""
+        tally = self.tallies[-1]
+        if self.scores.kind == "order" or not (tally.mates > 0).any():
+            return 0
+        return len(impostor_probes(tally, impostor_role(tally, self.options.impostors)))
+
+    @property
+    def attempts(self) -> tuple[int, ...]:
+        """Attempts of each class: genuine and impostor of verification, genuine searches."""
+        found: tuple[int, ...] = ()
+        if self.verification is not None:
+            found = len(self.tallies[0].genuine), self.tallies[0].impostor.total
+        if self.identifies:
+            found = *found, int((self.tallies[-1].mates > 0).sum())
+        return found
+
+    @property
+    def remarks(self) -> list[str]:
+        """Warnings of the FAR targets that the impostor attempts do not support."""
+        found = []
+        if self.verification is not None and self.impostors:
+            found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR")
+        if self.identifies and self.impostor_searches:
+            found += support_warnings(self.targets, self.impostor_searches, False, "DIR")
+        return found
+
+    def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rank-1 hits of each probe, and those within each FAR target's threshold."""
+        options = self.options
+        return rank_one_decisions(self.tallies[-1], options.ties, options.impostors, self.targets)
+
+
+def verification_measures(
+    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
+) -> Iterator[PairedMeasure]:
+    """Yield EER, FRR at each FAR target and AUC of both systems, in replicates of the same people.
+
+    With at most :data:`EXACT_ATTEMPTS` attempts every replicate is counted exactly, so that one
+    in which both systems decide alike has the same value for both.
+    """
+    with threads_for(a.scores):
+        drawn, some, subjects, pairs = _drawn(a, b, interval)
+        points = a.points, b.points
+        at_eer = points[0].equal_error.eer_threshold, points[1].equal_error.eer_threshold
+        eer, frr, auc = (
+            np.stack([found[name] for found in drawn]) for name in ("eer", "frr_at_far", "auc")
+        )
+        genuine, impostor = (max(a.attempts[k], b.attempts[k]) for k in (0, 1))
+        mixed, order = min(subjects, pairs), some.discordant_order()
+        yield PairedMeasure(
+            COMPARED["eer"].label, COMPARED["eer"], eer, mixed,
+            1 / max(genuine, impostor, 1), some.discordant(at_eer, True), order,
+        )  # fmt: skip
+        for i, target in enumerate(a.targets.tolist()):
+            thresholds = points[0].threshold_at_far[i], points[1].threshold_at_far[i]
+            enough = all(not x.impostors or supported(target, x.impostors) for x in (a, b))
+            scalar = COMPARED["frr_at_far"]
+            yield PairedMeasure(
+                scalar.label.format(target=per_cent(target)), scalar, frr[:, i], subjects,
+                1 / max(genuine, 1), some.discordant(thresholds, False),
+                order, enough,
+            )  # fmt: skip
+        yield PairedMeasure(
+            COMPARED["auc"].label, COMPARED["auc"], auc, mixed,
+            1 / max(genuine * impostor, 1), order, order,
+        )  # fmt: skip
+
+
+def _drawn(
+    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
+) -> tuple[list[dict[str, np.ndarray]], PairedAttempts, int, int]:
+    """Return the points of both systems in replicates, attempts that are listed, sample sizes.
+
+    The sample sizes are subjects with genuine attempts, and disjoint pairs of subjects.
+    """
+    first, second = a.by_subject(), b.by_subject()
+    paired = PairedAttempts.of(first, second)
+    if paired is None:  # too many to list: on a grid, and decisions of some subjects alone
+        none = np.empty(0)
+        each = [replicates(x.tallies[0], y, none, interval) for x, y in ((a, first), (b, second))]
+        kept = _some_subjects(a.scores)
+        some = PairedAttempts.of(
+            a.by_subject(a.scores.select(*kept)), b.by_subject(b.scores.select(*kept))
+        )
+        assert some is not None
+        return [x.values for x in each], some, each[0].subjects, each[0].pairs
+    weights = weight_columns(first.people, interval)
+    drawn = [paired.points(k, weights, a.targets) for k in (0, 1)]
+    for system, found in zip((a, b), drawn, strict=True):
+        found["eer"][0] = system.points.equal_error.eer
+        found["frr_at_far"][:, 0] = system.points.frr_at_far
+        found["auc"][0] = system.points.auc
+    pairs = disjoint_pairs(first.probes, first.enrolled, first.people)
+    return drawn, paired, sample_of(paired.genuine_subjects), pairs
+
+
+def identification_measures(
+    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
+) -> Iterator[PairedMeasure]:
+    """Yield the recognition rate and DIR at each FAR target, with the probes' people resampled."""
+    drawn = [
+        identification_replicates(
+            x.tallies[-1], x.scores.codes.probe, x.options.ties, x.options.impostors, x.targets,
+            interval,
+        )
+        for x in (a, b)
+    ]  # fmt: skip
+    (hits, at_hits), (others, at_others) = a.rank_one(), b.rank_one()
+    probes = a.scores.codes.probe
+    attempt = 1 / max(*(x.attempts[-1] for x in (a, b)), 1)
+
+    def differing(one: np.ndarray, other: np.ndarray) -> int:
+        return len(np.unique(probes[np.abs(one - other) > ROUNDING]))
+
+    rank_one = np.stack([x[0] for x in drawn])
+    scalar = COMPARED["recognition_rate"]
+    trials = drawn[0][3]
+    found = differing(hits, others)
+    yield PairedMeasure(scalar.label, scalar, rank_one, trials, attempt, found, found)
+    if "order" in (a.scores.kind, b.scores.kind):
+        return
+    at_far = np.stack([x[1] for x in drawn])
+    order = _searches_in_another_order(a, b, hits, others)
+    scalar = COMPARED["dir_at_far"]
+    for i, target in enumerate(a.targets.tolist()):
+        enough = all(
+            not x.impostor_searches or supported(target, x.impostor_searches) for x in (a, b)
+        )
+        yield PairedMeasure(
+            scalar.label.format(target=per_cent(target)), scalar, at_far[:, i], trials, attempt,
+            differing(at_hits[i], at_others[i]), order, enough,
+        )  # fmt: skip
+
+
+def _searches_in_another_order(
+    a: ComparedSystem, b: ComparedSystem, hits: np.ndarray, others: np.ndarray
+) -> int:
+    """Return the number of disjoint units of subjects whose searches are in another order.
+
+    A unit is a subject with a probe that one system alone identifies at rank 1, or the subjects of
+    an identified probe and of a non-mated search whose order differs.
+    """
+    first, second = a.tallies[-1], b.tallies[-1]
+    _, person = np.unique(a.scores.codes.probe, return_inverse=True)
+    person = person.reshape(-1)
+    alive = np.ones(person.max(initial=-1) + 1, dtype=bool)
+    alive[person[np.abs(hits - others) > ROUNDING]] = False
+    found = int((~alive).sum())
+    own = (hits > ROUNDING) & (others > ROUNDING) & alive[person]
+    searches = np.zeros(len(person), dtype=bool)
+    searches[impostor_probes(first, impostor_role(first, a.options.impostors))] = True
+    searches &= (second.others > 0) & alive[person]
+    return found + units_in_another_order(
+        (first.mate[own], second.mate[own]), person[own],
+        (first.other[searches], second.other[searches]), (person[searches], person[searches]),
+        alive,
+    )  # fmt: skip
+
+
+def _some_subjects(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return probes and gallery templates of as many subjects as can be listed."""
+    share = math.sqrt(EXACT_ATTEMPTS / math.prod(scores.shape))
+    codes = scores.codes
+    subjects = np.unique(np.concatenate([codes.probe, codes.gallery]))
+    kept = subjects[np.random.default_rng(0).random(len(subjects)) < 0.9 * share]
+    return np.isin(codes.probe, kept), np.isin(codes.gallery, kept)

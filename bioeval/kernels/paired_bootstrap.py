@@ -1,0 +1,148 @@
+"""Operating points of verification in weighted replicates, exactly; disjoint discordant subjects.
+
+Between two consecutive genuine scores FRR is constant, so that the EER, FRR at a FAR and the AUC
+follow from the impostor attempts counted between genuine scores: no other threshold is needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+# Columns that are counted together.
+BLOCK = 16
+
+
+@njit(parallel=True, cache=True)
+def replicate_points(impostor, genuine, weights, targets, eer, frr, auc):
+    """Write the operating points of each replicate, from whole-number counts.
+
+    Parameters
+    ----------
+    impostor : int32 array, shape (k, 4)
+        Rows of (layer, one subject, the other subject, attempts). With ``u`` the distinct genuine
+        scores in ascending order, layer ``2 j`` lies between ``u[j - 1]`` and ``u[j]``, and layer
+        ``2 j + 1`` holds the scores equal to ``u[j]``.
+    genuine : int32 array, shape (g, 2)
+        Rows of (place of the score in ``u``, subject).
+    weights : float64 array, shape (subjects, columns)
+        Whole numbers, so that sums below 2^53 are exact.
+    targets : float64 array, shape (t,)
+    eer, auc : float64 arrays, shape (columns,), written; NaN where a class has no attempt
+    frr : float64 array, shape (t, columns), written
+    """
+    distinct = genuine[-1, 0] + 1 if len(genuine) else 0
+    columns = weights.shape[1]
+    for block in prange((columns + BLOCK - 1) // BLOCK):
+        low = block * BLOCK
+        width = min(BLOCK, columns - low)
+        w = weights[:, low : low + width].copy()
+        between = np.zeros((2 * distinct + 1, width))
+        for e in range(len(impostor)):
+            row = between[impostor[e, 0]]
+            left, right = w[impostor[e, 1]], w[impostor[e, 2]]
+            made = np.float64(impostor[e, 3])
+            for c in range(width):
+                row[c] += made * left[c] * right[c]
+        own = np.zeros((distinct, width))
+        for e in range(len(genuine)):
+            own[genuine[e, 0]] += w[genuine[e, 1]]
+        for c in range(width):
+            _points(between[:, c], own[:, c], targets, low + c, eer, frr, auc)
+
+
+@njit(cache=True)
+def _points(between, own, targets, c, eer, frr, auc):
+    """Write the operating points of one replicate from its counts."""
+    eer[c] = auc[c] = np.nan
+    frr[:, c] = np.nan
+    total, every, distinct = between.sum(), own.sum(), len(own)
+    if total == 0 or every == 0:
+        return
+    frr[:, c] = 1.0
+    accepted, rejected, ordered = 0.0, every, 0.0
+    crossed = False
+    for j in range(distinct + 1):
+        accepted += between[2 * j]
+        if not crossed and accepted * every >= rejected * total:
+            eer[c] = rejected / every
+            crossed = True
+        if j == distinct:
+            break
+        tied = between[2 * j + 1]
+        ordered += own[j] * (2 * (total - accepted) - tied)
+        f0, r0 = accepted / total, rejected / every
+        accepted += tied
+        rejected -= own[j]
+        f1, r1 = accepted / total, rejected / every
+        if not crossed and accepted * every >= rejected * total:
+            eer[c] = f0 + (r0 - f0) / ((f1 - f0) - (r1 - r0)) * (f1 - f0)
+            crossed = True
+        for t in range(len(targets)):
+            if f1 <= targets[t]:
+                frr[t, c] = r1
+    auc[c] = ordered / (2.0 * total * every)
+
+
+@njit(cache=True)
+def disjoint_units(genuine_b, genuine_of, first, last, impostor_b, left, right, alive):
+    """Count disjoint sets of subjects with a genuine-impostor pair in another order.
+
+    Parameters
+    ----------
+    genuine_b : float64 array, shape (g,)
+        Genuine distances of the second system, in ascending order of the first system's.
+    genuine_of : int32 array, shape (g,)
+    first, last : int64 arrays, shape (i,)
+        Number of genuine distances of the first system below each impostor distance, and not
+        above it.
+    impostor_b : float64 array, shape (i,)
+        Impostor distances of the second system.
+    left, right : int32 arrays, shape (i,)
+    alive : bool array, shape (subjects,), changed
+        The subjects that are in no set so far.
+
+    Returns
+    -------
+    int
+    """
+    number = len(genuine_b)
+    largest = np.empty(number, dtype=np.int64)  # of the ones before, the one farthest in b
+    smallest = np.empty(number, dtype=np.int64)
+    found = 0
+    stale = True
+    for e in range(len(impostor_b)):
+        if not (alive[left[e]] and alive[right[e]]):
+            continue
+        if stale:
+            best = -1
+            for j in range(number):
+                if alive[genuine_of[j]] and (best < 0 or genuine_b[j] > genuine_b[best]):
+                    best = j
+                largest[j] = best
+            best = -1
+            for j in range(number - 1, -1, -1):
+                if alive[genuine_of[j]] and (best < 0 or genuine_b[j] < genuine_b[best]):
+                    best = j
+                smallest[j] = best
+            stale = False
+        x = impostor_b[e]
+        other = -1
+        if first[e] > 0:
+            j = largest[first[e] - 1]
+            if j >= 0 and genuine_b[j] >= x:
+                other = j
+        if other < 0 and last[e] < number:
+            j = smallest[last[e]]
+            if j >= 0 and genuine_b[j] <= x:
+                other = j
+        if other < 0:
+            for j in range(first[e], last[e]):
+                if alive[genuine_of[j]] and genuine_b[j] != x:
+                    other = j
+                    break
+        if other >= 0:
+            found += 1
+            alive[left[e]] = alive[right[e]] = alive[genuine_of[other]] = False
+            stale = True
+    return found

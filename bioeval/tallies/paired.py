@@ -1,0 +1,192 @@
+"""Verification attempts of two systems side by side, and subjects with discordant decisions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.kernels import paired_bootstrap as kernel
+from bioeval.tallies.by_subject import SubjectAttempts
+
+#: Up to this many attempts, replicates of a comparison are exact.
+EXACT_ATTEMPTS = 1 << 23
+
+
+@dataclass(frozen=True)
+class PairedAttempts:
+    """The attempts of two systems in the same order.
+
+    Attributes
+    ----------
+    values : pair of float64 arrays, shape (k,)
+        Distances of each system; NaN = no attempt.
+    left, right : int32 arrays, shape (k,)
+        The subjects of probe and template; equal for a genuine attempt.
+    people : int
+    """
+
+    values: tuple[np.ndarray, np.ndarray]
+    left: np.ndarray
+    right: np.ndarray
+    people: int
+
+    @classmethod
+    def of(cls, a: SubjectAttempts, b: SubjectAttempts) -> PairedAttempts | None:
+        """List the attempts of two systems; None where there are too many to list."""
+        if a.scores.layout != "pairs" and math.prod(a.scores.shape) > EXACT_ATTEMPTS:
+            return None
+        first, left, right = a.listed()
+        second, _, _ = b.listed()
+        return cls((first, second), left, right, a.people)
+
+    @property
+    def genuine_subjects(self) -> int:
+        """Subjects with a genuine attempt."""
+        made = ~np.isnan(self.values[0]) & self._genuine
+        return len(np.unique(self.left[made]))
+
+    @property
+    def _genuine(self) -> np.ndarray:
+        return self.left == self.right
+
+    def points(
+        self, system: int, weights: np.ndarray, targets: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return the operating points of one system in weighted replicates, exactly.
+
+        Parameters
+        ----------
+        system : int
+            0 or 1.
+        weights : array of whole numbers, shape (people, columns)
+        targets : float64 array, shape (t,)
+            FAR targets.
+
+        Returns
+        -------
+        dict of str to float64 array, shape (columns,) or (t, columns)
+        """
+        values = self.values[system]
+        same = self._genuine
+        own, others = (~np.isnan(values) & x for x in (same, ~same))
+        distinct, place = np.unique(values[own], return_inverse=True)
+        genuine = np.stack([place.reshape(-1), self.left[own]], axis=1).astype(np.int32)
+        genuine = genuine[np.argsort(genuine[:, 0], kind="stable")]
+        at = values[others]
+        below = np.searchsorted(distinct, at)
+        layer = below + np.searchsorted(distinct, at, side="right")
+        one, other = self.left[others], self.right[others]
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        key = (layer.astype(np.int64) * self.people + low) * self.people + high
+        key, counts = np.unique(key, return_counts=True)
+        pair = key % self.people**2
+        impostor = np.stack(
+            [key // self.people**2, pair // self.people, pair % self.people, counts], axis=1
+        ).astype(np.int32)
+        columns = weights.shape[1]
+        eer, auc = np.empty(columns), np.empty(columns)
+        frr = np.empty((len(targets), columns))
+        whole = np.ascontiguousarray(weights, dtype=np.float64)
+        kernel.replicate_points(impostor, genuine, whole, targets, eer, frr, auc)
+        return {"eer": eer, "frr_at_far": frr, "auc": auc}
+
+    def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
+        """Return the number of disjoint units with another decision at each system's threshold.
+
+        Parameters
+        ----------
+        thresholds : pair of float
+            As distances; NaN rejects everything.
+        impostors : bool
+            Whether impostor decisions count. A unit is a subject with a genuine attempt that is
+            decided differently, or a pair of other subjects with such an impostor attempt; no
+            subject is in two units.
+        """
+        accepted = [
+            np.zeros(len(values), dtype=bool) if math.isnan(t) else values <= t
+            for values, t in zip(self.values, thresholds, strict=True)
+        ]
+        differ = (accepted[0] != accepted[1]) | self._made_by_one
+        subjects = np.unique(self.left[differ & self._genuine])
+        if not impostors:
+            return len(subjects)
+        alive = np.ones(self.people, dtype=bool)
+        alive[subjects] = False
+        edges = differ & ~self._genuine & alive[self.left] & alive[self.right]
+        return len(subjects) + _matched(self.left[edges], self.right[edges], self.people)
+
+    def discordant_order(self) -> int:
+        """Return the number of disjoint units with a genuine-impostor pair in another order.
+
+        A unit is the subject of a genuine attempt and those of an impostor attempt whose order
+        differs between the systems; no subject is in two units.
+        """
+        made = ~np.isnan(self.values[0]) & ~np.isnan(self.values[1])
+        alive = np.ones(self.people, dtype=bool)
+        alone = self._made_by_one
+        subjects = np.unique(self.left[alone & self._genuine])
+        alive[subjects] = False
+        found = len(subjects)
+        edges = alone & ~self._genuine & alive[self.left] & alive[self.right]
+        for a, b in zip(self.left[edges].tolist(), self.right[edges].tolist(), strict=True):
+            if alive[a] and alive[b]:
+                alive[a] = alive[b] = False
+                found += 1
+        own, others = made & self._genuine, made & ~self._genuine
+        first, second = self.values
+        return found + units_in_another_order(
+            (first[own], second[own]), self.left[own],
+            (first[others], second[others]), (self.left[others], self.right[others]), alive,
+        )  # fmt: skip
+
+    @property
+    def _made_by_one(self) -> np.ndarray:
+        return np.isnan(self.values[0]) != np.isnan(self.values[1])
+
+
+def units_in_another_order(
+    genuine: tuple[np.ndarray, np.ndarray],
+    owner: np.ndarray,
+    impostor: tuple[np.ndarray, np.ndarray],
+    between: tuple[np.ndarray, np.ndarray],
+    alive: np.ndarray,
+) -> int:
+    """Return the number of disjoint units of subjects whose order differs between two systems.
+
+    Parameters
+    ----------
+    genuine, impostor : pair of float64 arrays, shape (g,) and (i,)
+        Distances of each system.
+    owner : int array, shape (g,)
+        The subject of each genuine attempt.
+    between : pair of int arrays, shape (i,)
+        The subjects of each impostor attempt.
+    alive : bool array, shape (subjects,), changed
+        The subjects that are in no unit so far.
+    """
+    order = np.argsort(genuine[0], kind="stable")
+    first = genuine[0][order]
+    return int(
+        kernel.disjoint_units(
+            genuine[1][order], owner[order].astype(np.int32),
+            np.searchsorted(first, impostor[0]),
+            np.searchsorted(first, impostor[0], side="right"), impostor[1],
+            between[0].astype(np.int32), between[1].astype(np.int32), alive,
+        )
+    )  # fmt: skip
+
+
+def _matched(left: np.ndarray, right: np.ndarray, people: int) -> int:
+    """Return the size of a maximal matching; pairs of subjects with few others come first."""
+    pairs = np.unique(np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1), axis=0)
+    degree = np.bincount(pairs.reshape(-1), minlength=people)
+    order = np.argsort(degree[pairs].min(axis=1, initial=people), kind="stable")
+    free = np.ones(people, dtype=bool)
+    found = 0
+    for a, b in pairs[order].tolist():
+        if free[a] and free[b]:
+            free[a] = free[b] = False
+            found += 1
+    return found

@@ -1,0 +1,208 @@
+"""What a comparison declares: exact replicates, discordant subjects, support, Holm."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.base.random import seed_sequence
+from bioeval.scores.blocks import BlockReader
+from bioeval.stats.differences import holm
+from bioeval.stats.resampling import subject_weights
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.paired import PairedAttempts
+from bioeval.tallies.verification_job import VerificationJob
+
+
+def by_subject(scores):
+    reader = BlockReader(scores)
+    return SubjectAttempts(VerificationJob(scores, reader), reader)
+
+
+def pair_up(a, b):
+    return PairedAttempts.of(by_subject(a), by_subject(b))
+
+
+def altered(scores, people, seed, worse=0.4):
+    """Return the scores with those of some people shifted at random."""
+    rng = np.random.default_rng(seed)
+    values, labels = scores.values.copy(), scores.probe_labels
+    noise = np.abs(rng.normal(0, worse, values.shape))
+    noise = np.where(labels[:, None] == labels, noise, -noise)
+    touched = np.isin(labels, np.unique(labels)[:people])
+    cells = touched[:, None] | touched
+    values[cells] = np.maximum(values + (noise + noise.T) / 2, 0)[cells]
+    return be.Scores(values, labels)
+
+
+def points_of(genuine, impostor, targets):
+    """EER, FRR at each target and AUC of lists of distances, from the definitions."""
+    f, r = [0.0], [1.0]
+    for t in np.unique(np.concatenate([genuine, impostor])):
+        f.append((impostor <= t).mean())
+        r.append((genuine > t).mean())
+    at = next(k for k in range(len(f)) if f[k] >= r[k])
+    share = (r[at - 1] - f[at - 1]) / ((f[at] - f[at - 1]) - (r[at] - r[at - 1]))
+    eer = f[at - 1] + share * (f[at] - f[at - 1])
+    frr = [min(b for a, b in zip(f, r, strict=True) if a <= x) for x in targets]
+    auc = (np.sign(impostor[None] - genuine[:, None]) / 2 + 0.5).mean()
+    return eer, frr, auc
+
+
+def test_replicates_are_exact():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(7), 3)
+    scores = be.Scores(np.round(rng.random((21, 21)) + (labels[:, None] != labels) / 2, 2), labels)
+    weights = subject_weights(7, 25, seed_sequence(3))
+    targets = np.array([0.2, 0.03, 0.0])
+    found = pair_up(scores, scores).points(0, weights, targets)
+    others = ~np.eye(21, dtype=bool)
+    same = labels[:, None] == labels
+    for c in range(25):
+        w = weights[labels, c].astype(int)
+        genuine = np.repeat(scores.values[same & others], np.broadcast_to(w[:, None], (21, 21))[
+            same & others
+        ])  # fmt: skip
+        impostor = np.repeat(scores.values[~same], np.outer(w, w)[~same])
+        eer, frr, auc = points_of(genuine, impostor, targets)
+        assert found["eer"][c] == pytest.approx(eer, abs=1e-12)
+        np.testing.assert_allclose(found["frr_at_far"][:, c], frr, atol=1e-12)
+        assert found["auc"][c] == pytest.approx(auc, abs=1e-12)
+
+
+def test_replicates_without_the_altered_people_differ_by_exactly_0():
+    crowd = be.simulate_embeddings(40, 4, within=0.8, random_state=3)
+    a = crowd.scores("l2")
+    b = altered(a, 3, 0)
+    transformed = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
+    paired = pair_up(a, transformed)
+    weights = subject_weights(40, 600, seed_sequence(0))
+    first, second = (paired.points(k, weights, np.array([0.1, 0.01])) for k in (0, 1))
+    spared = ~weights[:3].any(axis=0)
+    assert 10 < spared.sum() < 60
+    for name in first:
+        assert (first[name][..., spared] == second[name][..., spared]).all()
+        assert (first[name] != second[name]).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_three_people_are_no_evidence(seed):
+    a = be.simulate_embeddings(40, 4, within=0.8, random_state=seed).scores("l2")
+    found = be.compare(a, altered(a, 3, seed), replicates=300)
+    assert found.difference.sel(measure="AUC") > 0.001
+    assert 0 < found.discordant_subjects.sel(measure="AUC") <= 3
+    assert found.discordant_subjects.sel(measure="EER") > 6  # the threshold moved
+    assert not found.better[:6].any()  # of verification
+    assert "discordant subjects, 6 needed" in found.attrs["conclusions"]
+
+
+def test_one_altered_pair_of_templates_is_no_evidence():
+    a = be.simulate_embeddings(40, 4, within=0.8, random_state=1).scores("l2")
+    values = a.values.copy()
+    values[0, 1] = values[1, 0] = values.max()
+    found = be.compare(a, be.Scores(values, a.probe_labels), replicates=300)
+    row = found.sel(measure="AUC")
+    assert row.difference > 0 and row.difference_low < 0 and row.better == 0
+    assert row.discordant_subjects == 1 and np.isnan(row.discordant_at_most)
+
+
+def test_an_end_within_rounding_of_0_is_not_beyond_it():
+    """Half of the people change by the least there is: no interval ends beyond half an attempt."""
+    a = be.simulate_embeddings(30, 4, within=0.8, random_state=1).scores("l2")
+    found = be.compare(a, altered(a, 20, 1, worse=0.02), replicates=300)
+    for low, high, half, better in zip(
+        found.difference_low.values, found.difference_high.values, found.tolerance.values,
+        found.better.values, strict=True,
+    ):  # fmt: skip
+        assert not better or low > half or high < -half
+    row = found.sel(measure="FRR at FAR <= 1 %")
+    assert row.tolerance == 0.5 / 360
+    assert found.sel(measure="AUC").tolerance == 0.5 / (360 * (120 * 120 - 30 * 16))
+
+
+def test_unsupported_targets_declare_no_winner():
+    crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.3)
+    a = crowd.scores("l2")
+    b = be.Scores(np.random.default_rng(0).random((120, 120)), crowd.labels)
+    found = be.compare(a, b, replicates=200)
+    weak = found.supported == 0
+    assert weak.sum() == 4
+    assert (found.difference_low.values > found.tolerance.values)[weak].any()
+    assert not found.better.where(weak, 0).any() and found.p_adjusted.isnull().equals(weak)
+    for sentence, bad in zip(found.attrs["conclusions"].splitlines(), weak.values, strict=True):
+        assert ("no conclusion" in sentence) == bad
+
+
+def test_subjects_decided_differently():
+    """Genuine decisions by subject; impostor ones in disjoint pairs of the others."""
+    labels = np.repeat(np.arange(8), 2)
+    a = np.where(labels[:, None] == labels, 0.2, 0.8)
+    b = a.copy()
+    b[0, 1] = 0.9  # subject 0, a genuine attempt
+    for i, j in ((0, 4), (4, 6), (6, 8), (8, 10)):  # 0-2 shares 0; 2-3-4-5 are a path of 3 pairs
+        b[i, j] = 0.1
+    paired = pair_up(be.Scores(a, labels), be.Scores(b, labels))
+    assert paired.discordant((0.5, 0.5), False) == 1
+    assert paired.discordant((0.5, 0.5), True) == 1 + 2
+    assert paired.discordant((0.5, np.nan), False) == 8
+    assert paired.discordant((np.nan, np.nan), True) == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_disjoint_units_of_another_order(seed):
+    """A maximal family of disjoint units: none is left, and a largest one has at most 3 times."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(7), 2)
+    a = np.round(rng.random((14, 14)) + (labels[:, None] != labels), 1)
+    b = a.copy()
+    cells = rng.integers(0, 14, (5, 2))
+    b[cells[:, 0], cells[:, 1]] = np.round(2 * rng.random(5), 1)
+    found = pair_up(be.Scores(a, labels), be.Scores(b, labels)).discordant_order()
+    genuine = [(i, i ^ 1) for i in range(14)]
+    impostor = [(i, j) for i in range(14) for j in range(14) if labels[i] != labels[j]]
+    units = {
+        frozenset([labels[g[0]], labels[i[0]], labels[i[1]]])
+        for g in genuine
+        for i in impostor
+        if np.sign(a[g] - a[i]) != np.sign(b[g] - b[i])
+    }
+    most = max(
+        k
+        for k in range(4)
+        if k == 0
+        or any(
+            all(not x & y for x, y in combinations(chosen, 2)) for chosen in combinations(units, k)
+        )
+    )
+    assert -(-most // 3) <= found <= most
+
+
+def test_holm():
+    """The example: 4 tests, of which one is undefined."""
+    p = np.array([0.01, np.nan, 0.04, 0.03])
+    np.testing.assert_allclose(holm(p), [0.03, np.nan, 0.06, 0.06])
+    crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.8)
+    systems = crowd.scores("l2"), crowd.scores("linf")
+    found = be.compare(*systems, replicates=300, adjust="holm")
+    assert found.attrs["adjust"] == "holm"
+    assert ((found.better == 0) | (found.p_adjusted <= 0.05)).all()
+    np.testing.assert_array_less(found.p_value - 1e-15, found.p_adjusted.fillna(1))
+    with pytest.raises(be.DataError, match="adjust"):
+        be.compare(*systems, adjust="bonferroni")
+
+
+def test_many_attempts_are_compared_on_a_grid(monkeypatch):
+    """Beyond the limit: the same values; subjects counted among some of them."""
+    crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.8)
+    systems = crowd.scores("l2"), crowd.scores("linf")
+    exact = be.compare(*systems, replicates=300)
+    for module in ("tallies.paired", "evaluation.compared_measures"):
+        monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 10_000)
+    found = be.compare(*systems, replicates=300)
+    np.testing.assert_array_equal(found.value_a, exact.value_a)
+    np.testing.assert_allclose(found.difference_low, exact.difference_low, atol=0.02)
+    assert (found.discordant_subjects <= exact.discordant_subjects).all()
+    assert found.discordant_subjects.sel(measure="EER") > 3
