@@ -183,7 +183,7 @@ EQUAL_ERROR = (
     Scalar("upper end of the EER bracket (FVC)", name="eer_high", point="eer_high"),
 )
 
-VERIFICATION_POINTS = (
+_OTHER_POINTS = (
     Scalar(
         "EER on the convex hull of the ROC (ROCCH)",
         name="eer_hull",
@@ -315,7 +315,14 @@ OPEN_SET_EER = replace(
 
 # ------------------------------------------------------------------------------------ selections
 
-VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *VERIFICATION_POINTS)
+VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *_OTHER_POINTS)
+
+#: One number of a task each, besides those of the EER.
+VERIFICATION_POINTS = tuple(
+    scalar
+    for scalar in VERIFICATION_SCALARS
+    if (scalar.point or scalar.best) and scalar not in EQUAL_ERROR
+)
 
 #: The best value over the operating points of a function of FAR and FRR.
 OPTIMA = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)
