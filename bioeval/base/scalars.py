@@ -166,7 +166,7 @@ EQUAL_ERROR = (
     Scalar("upper end of the EER bracket (FVC)", name="eer_high"),
 )
 
-VERIFICATION_POINTS = (
+_OTHER_POINTS = (
     Scalar("EER on the convex hull of the ROC (ROCCH)", name="eer_hull"),
     Scalar(
         "area under the ROC: probability that a genuine score ranks above an impostor score, ties "
@@ -278,7 +278,16 @@ OPEN_SET_EER = replace(
 
 # ------------------------------------------------------------------------------------ selections
 
-VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *VERIFICATION_POINTS)
+VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *_OTHER_POINTS)
+
+#: One number of a task each, besides those of the EER.
+VERIFICATION_POINTS = tuple(
+    scalar
+    for scalar in VERIFICATION_SCALARS
+    if scalar not in EQUAL_ERROR
+    and scalar.quotient is None
+    and (scalar.of_rates is None or scalar.best)
+)
 
 #: The best value over the operating points of a function of FAR and FRR.
 OPTIMA = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)

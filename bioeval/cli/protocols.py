@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -28,23 +29,39 @@ def command(card: str | None, check: bool, as_json: bool) -> None:
     """
     from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
-    from bioeval.protocol.shipping import unmet_rules
 
-    cards = [load(name) for name in (available() if card is None else [checked(card)])]
+    names = available() if card is None else [checked(card)]
+    if check and not as_json:
+        _check(names)
+        return
+    cards = [load(name) for name in names]
     if as_json:
         documents = [one.as_dict() for one in cards]
         show_json(documents if card is None else documents[0])
-    elif check:
-        for one in cards:
-            put(f"{one.path or one.name}: valid; protocol {one.name}, for {one.layout}\n")
-            for rule in unmet_rules(one):
-                put(f"  to ship it with bioeval: {rule}\n")
     elif card is None:
         show(_Cards(cards))
     else:
         # Lines longer than usual would be hard to read, however wide the terminal.
         width = min(terminal_width(), 92)
         put(explain(cards[0], max(width, _LEAST_WIDTH)).rstrip("\n") + "\n")
+
+
+def _check(names: Sequence[str]) -> None:
+    """Print whether each card is valid, and what it lacks to ship; of an invalid one, both."""
+    from bioeval.base.errors import CardError
+    from bioeval.cli.console import put
+    from bioeval.protocol import load
+    from bioeval.protocol.shipping import unmet_rules, unmet_rules_of_draft
+
+    for name in names:
+        try:
+            card = load(name)
+        except CardError as error:
+            rules = [f"{name}: to ship it with bioeval: {x}" for x in unmet_rules_of_draft(name)]
+            raise CardError("\n".join([str(error), *rules])) from None
+        put(f"{card.path or card.name}: valid; protocol {card.name}, for {card.layout}\n")
+        for rule in unmet_rules(card):
+            put(f"  to ship it with bioeval: {rule}\n")
 
 
 class _Cards:

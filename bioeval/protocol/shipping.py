@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
 
 from bioeval.protocol.card import Protocol
 
@@ -19,18 +21,39 @@ def unmet_rules(card: Protocol) -> list[str]:
     >>> unmet_rules(protocol.load("market1501"))
     []
     """
+    source = {
+        "text": card.source.text, "section": card.source.section, "year": card.source.year,
+    }  # fmt: skip
+    head = {"name": card.name, "source": source, "not_said": card.not_said}
+    return _unmet(head, "" if card.path is None else PurePath(card.path).name)
+
+
+def unmet_rules_of_draft(path: str) -> list[str]:
+    """Return what a card that is not valid yet lacks to ship, as far as its text can be read."""
+    import tomllib
+
+    try:
+        head = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return _unmet(head, Path(path).name)
+
+
+def _unmet(head: Mapping[str, Any], file: str) -> list[str]:
     found = []
-    file = "" if card.path is None else PurePath(card.path).name
-    if file and file != f"{card.name}.toml":
-        found.append(f'name = "{card.name}", but the file is {file}; expected {card.name}.toml')
-    if card.source.section is None:
+    name, source = head.get("name"), head.get("source")
+    if name is not None and file and file != f"{name}.toml":
+        found.append(f'name = "{name}", but the file is {file}; expected {name}.toml')
+    if not isinstance(source, Mapping):
+        source = {}
+    if source.get("section") is None:
         found.append("[source] section is missing; expected the section, chapter or part")
-    undated = any(word in card.source.text.lower() for word in _UNDATED)
-    if card.source.year is None and not undated:
+    undated = any(word in str(source.get("text", "")).lower() for word in _UNDATED)
+    if source.get("year") is None and not undated:
         found.append(
             "[source] year is missing; expected the year, unless the text names a lecture or an "
             "ongoing evaluation"
         )
-    if not card.not_said:
+    if not head.get("not_said"):
         found.append("not_said is empty; expected what the card leaves open, one sentence each")
     return found

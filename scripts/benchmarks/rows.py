@@ -24,7 +24,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "reid": "re-identification: how many times as long another way takes as be.reid",
         "growth": "growth: time is cells to this power",
         "extrapolation": "extrapolated to 1,000,000 embeddings, not measured: growth with cells",
-        "memory": "peak memory above the scores, as a share of the scores",
+        "memory": "peak memory above the scores, as a proportion of the scores",
     }
 )
 

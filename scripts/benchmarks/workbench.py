@@ -102,7 +102,7 @@ def _sort(bench: Workbench) -> Work:
     matrix = bench.grouped
     scores, genuine = matrix.pairs(matrix.values.size)
     own, other = scores[genuine], scores[~genuine]
-    note = "genuine and impostor scores, told apart beforehand at no charge"
+    note = "genuine and impostor scores, separated beforehand at no charge"
     return Work(lambda: (np.sort(own), np.sort(other)), scores.size, scores.nbytes, note)
 
 
@@ -126,7 +126,7 @@ def _embeddings(bench: Workbench) -> Work:
     templates = bench.options.templates
     x, labels = features(size // templates, templates, dimensions)
     cells = len(x) ** 2
-    note = "as a share of the matrix that is not made"
+    note = "as a proportion of the matrix that is not made"
     return Work(lambda: tally(streamed(x, labels, "float32")), cells, 4 * cells, note)
 
 

@@ -419,7 +419,7 @@ def test_command_lists_the_parts(capsys):
         (["--size", "1"], "1 is not in the range x>=4"),
         (["--size", "8"], "size is 8; expected a whole number of at least 20"),
         (["--json", "nowhere/x"], "there is no folder nowhere"),
-        (["--repeat", "0"], "from 1 up"),
+        (["--repeat", "0"], "is not in the range x>=1"),
     ],
 )
 def test_command_says_what_is_wrong(args, says, capsys, tmp_path, monkeypatch):

@@ -454,7 +454,7 @@ def test_errors_say_what_is_wrong():
         (
             lambda: be.gom(scores, convention="viper", max_rank=10**10),
             be.DataError,
-            "the gallery has 2 entries",
+            "the gallery has 2 templates",
         ),
         (lambda: be.reid(scores, "viper", rank_k=0), be.DataError, "rank_k is 0"),
         (lambda: be.reid(scores, "viper", ties="none"), be.DataError, "ties is 'none'"),

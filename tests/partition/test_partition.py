@@ -51,6 +51,13 @@ SPLITTERS = [
     bp.PredefinedFolds(np.arange(18) % 3),
     bp.PredefinedPairFolds(list("aab" * 6)),
 ]
+
+
+def test_every_splitter_is_tested():
+    public = {found for name in bp.__all__ if hasattr(found := getattr(bp, name), "split")}
+    assert public == {type(splitter) for splitter in SPLITTERS}
+
+
 by_name = pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda s: type(s).__name__)
 
 seeds = st.integers(0, 2**31)

@@ -270,7 +270,7 @@ def test_the_ranks_that_are_reported():
     assert (opened.di[:, 19:] == 0).all() and (opened.dir[:, 19:] == opened.dir[:, 18]).all()
     for wrong in (0, -1, 2.0, True, "5"):
         for task in (be.closed_set, be.open_set, be.evaluate):
-            with pytest.raises(be.DataError, match="max_rank is .*; expected a whole"):
+            with pytest.raises(be.DataError, match="max_rank is .*; expected an integer"):
                 task(square, max_rank=wrong)
 
 

@@ -15,7 +15,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.tallies.by_fold import sweep, tables
+from bioeval.tallies.by_fold import sweep
 from bioeval.views.tables import plain as as_text
 from bioeval.views.tables.folds import FoldTable
 
@@ -141,7 +141,7 @@ def test_every_splitter(scores, name, templates):
 def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, limit, size):
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = be.cross_evaluate(scores, splitter)
-    monkeypatch.setattr(tables if limit == "FLUSH" else sweep, limit, size)
+    monkeypatch.setattr(sweep, limit, size)
     monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
     assert be.cross_evaluate(scores, splitter).identical(plain)
 

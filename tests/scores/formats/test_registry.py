@@ -42,6 +42,21 @@ def test_a_written_format_is_read_and_recognised(tmp_path, form):
     np.testing.assert_array_equal(be.load(path).values, scores.values)
 
 
+LISTS = be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"])
+
+
+@pytest.mark.parametrize("form", registry.written_formats(), ids=lambda form: form.name)
+@pytest.mark.parametrize("scores", [SQUARE, PAIRS, LISTS], ids=lambda scores: type(scores).__name__)
+def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
+    path = tmp_path / f"x{form.suffixes[0]}"
+    try:
+        be.save(scores, path)
+    except be.BioevalError:
+        assert not any(tmp_path.iterdir())
+    else:
+        assert path.exists()
+
+
 @pytest.mark.parametrize("form", registry.FORMATS, ids=lambda form: form.name)
 def test_options_that_a_format_does_not_have(tmp_path, form):
     """An option outside the registered ones is refused, before the file is read."""
@@ -88,8 +103,8 @@ def begins_as_trials(found):
 
 
 TRIALS = Format(
-    name="`.trials`",
-    suffixes=(".trials",),
+    name="`.given`",
+    suffixes=(".given",),
     holds="a list of trials",
     looks="a list of trials",
     expected="a list of trials",
@@ -104,14 +119,14 @@ TRIALS = Format(
 
 @pytest.fixture
 def trials(monkeypatch):
-    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, TRIALS))
+    monkeypatch.setattr(registry, "FORMATS", (TRIALS, *registry.FORMATS))
 
 
 def test_a_new_format_is_one_entry(tmp_path, trials):
     scores = be.Scores.from_pairs([0.1, 0.2], [1, 0], kind="similarity")
-    be.save(scores, tmp_path / "x.trials")
-    assert losses(scores, tmp_path / "x.trials") == []
-    (tmp_path / "x.trials").rename(tmp_path / "x.dat")
+    be.save(scores, tmp_path / "x.given")
+    assert losses(scores, tmp_path / "x.given") == []
+    (tmp_path / "x.given").rename(tmp_path / "x.dat")
     found = be.load(tmp_path / "x.dat")
     assert (found.genuine.tolist(), found.values.tolist()) == ([True, False], [0.1, 0.2])
     with pytest.raises(be.DataError, match=r"nan has no meaning for a list of trials"):
@@ -119,14 +134,14 @@ def test_a_new_format_is_one_entry(tmp_path, trials):
 
 
 def test_errors_name_the_new_format(tmp_path, trials):
-    (tmp_path / "x.dat").write_text("1 0.5\n")
+    (tmp_path / "x.dat").write_text("of no format\n")
     with pytest.raises(be.DataError, match="a list of trials begins with #trials"):
         be.load(tmp_path / "x.dat")
-    (tmp_path / "x.trials").write_text("1 0.5\n")
-    with pytest.raises(be.DataError, match="is named .trials but holds text; expected a list of t"):
-        be.load(tmp_path / "x.trials")
-    (tmp_path / "y.trials").write_text("#trials\n1\n")
-    with pytest.raises(be.DataError, match="y.trials: is truncated or damaged .* a list of trials"):
-        be.load(tmp_path / "y.trials")
-    with pytest.raises(be.DataError, match="expected one of .npz, .npy, .csv, .trials"):
+    (tmp_path / "x.given").write_text("1 0.5\n")
+    with pytest.raises(be.DataError, match="is named .given but holds text; expected a list of t"):
+        be.load(tmp_path / "x.given")
+    (tmp_path / "y.given").write_text("#trials\n1\n")
+    with pytest.raises(be.DataError, match="y.given: is truncated or damaged .* a list of trials"):
+        be.load(tmp_path / "y.given")
+    with pytest.raises(be.DataError, match="expected one of .given, .npz"):
         be.save(PAIRS, tmp_path / "x.mat")
