@@ -71,7 +71,7 @@ def _notes(scores: Scores) -> list[str]:
             and np.array_equal(probe, gallery)
             and len(np.unique(gallery)) < len(gallery)
         ):
-            # With one template a subject, leaving it out would leave nobody a mate.
+            # With one template a subject, leaving it out leaves no probe a mate.
             notes.append(
                 "probe and gallery labels are the same list; if these are the same templates, "
                 "leave `gallery_labels` out so that no template is compared with itself"

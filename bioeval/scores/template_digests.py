@@ -18,7 +18,7 @@ from bioeval.base.errors import DataError, MergeError
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import PairScores, Scores
 
-# The key of those who give none: probes are told apart, but anybody can try names.
+# The default key: it separates probes, but names can be tried against it.
 PUBLIC_KEY = "bioeval"
 
 Text = str | bytes
@@ -72,7 +72,7 @@ class CountedProbes:
     gallery : str
         Digest of all gallery templates in their order; empty for fixed pairs.
     key : str
-        Digest by which two keys are told apart.
+        Digest of the key, by which two keys are distinguished.
     """
 
     probes: np.ndarray

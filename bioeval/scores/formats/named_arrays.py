@@ -238,7 +238,7 @@ def nothing_found(file: Arrays) -> str:
 def _of_both_sides(file: Arrays, key: str) -> str:
     """Return the options that name the labels of a square matrix of scores.
 
-    With one template a subject, rows and columns are two sets: else nobody would have a mate.
+    With one template a subject, rows and columns are two sets: else no probe has a mate.
     """
     labels = file.read(key)
     if len(set(labels.tolist())) < len(labels):

@@ -162,7 +162,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
     try:
         said = json.loads(place.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError):
-        return {}  # somebody else's
+        return {}  # written by another program
     if not isinstance(said, dict) or _SCHEMA_KEY not in said:
         return {}
     schema = said[_SCHEMA_KEY]
