@@ -17,6 +17,10 @@ import numpy as np
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
 
 
+#: The results that may have a scalar.
+RESULTS = ("task", "comparison", "folds", "repeats")
+
+
 @dataclass(frozen=True)
 class Name:
     """What a variable of a result means: in words, its units, and its ISO/IEC 19795-1 term."""

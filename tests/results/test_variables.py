@@ -133,7 +133,7 @@ def test_a_scalar_has_one_name_one_label_and_one_computation():
     assert len(set(names)) == len(names) and len(set(labels)) == len(labels)
     for scalar in every:
         assert scalar.quotient is None or scalar.of_rates is None, scalar.name
-        assert set(scalar.results) <= {"task", "comparison", "folds", "repeats"}, scalar.name
+        assert set(scalar.results) <= set(scalars.RESULTS), scalar.name
         assert bool(scalar.best) == (scalar.of_rates is not None and "task" in scalar.results)
 
 
