@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import ProtocolError
-from bioeval.base.scalars import COMPARED, Scalar
+from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
@@ -227,6 +227,11 @@ def verification_measures(
             COMPARED["auc"].label, COMPARED["auc"], auc, mixed,
             1 / max(genuine * impostor, 1), order, order,
         )  # fmt: skip
+        for scalar in OPTIMA:
+            if scalar.name in COMPARED:
+                values = np.stack([found[scalar.name] for found in drawn])
+                attempt = 1 / max(genuine, impostor, 1)
+                yield PairedMeasure(scalar.label, scalar, values, mixed, attempt, order, order)
 
 
 def _drawn(
@@ -253,6 +258,8 @@ def _drawn(
         found["eer"][0] = system.points.equal_error.eer
         found["frr_at_far"][:, 0] = system.points.frr_at_far
         found["auc"][0] = system.points.auc
+        for scalar in OPTIMA:
+            found[scalar.name][0] = system.points.optima[scalar.name]
     pairs = disjoint_pairs(first.probes, first.enrolled, first.people)
     return drawn, paired, sample_of(paired.genuine_subjects), pairs
 

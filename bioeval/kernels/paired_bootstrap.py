@@ -14,7 +14,7 @@ BLOCK = 16
 
 
 @njit(parallel=True, cache=True)
-def replicate_points(impostor, genuine, weights, targets, eer, frr, auc):
+def replicate_points(impostor, genuine, weights, targets, eer, frr, auc, corners):
     """Write the operating points of each replicate, from whole-number counts.
 
     Parameters
@@ -30,6 +30,9 @@ def replicate_points(impostor, genuine, weights, targets, eer, frr, auc):
     targets : float64 array, shape (t,)
     eer, auc : float64 arrays, shape (columns,), written; NaN where a class has no attempt
     frr : float64 array, shape (t, columns), written
+    corners : float64 array, shape (2, n, columns), written
+        FAR and FRR where all is rejected and at each genuine score, ``n = len(u) + 1``; ``n = 0``
+        where they are not needed.
     """
     distinct = genuine[-1, 0] + 1 if len(genuine) else 0
     columns = weights.shape[1]
@@ -48,18 +51,21 @@ def replicate_points(impostor, genuine, weights, targets, eer, frr, auc):
         for e in range(len(genuine)):
             own[genuine[e, 0]] += w[genuine[e, 1]]
         for c in range(width):
-            _points(between[:, c], own[:, c], targets, low + c, eer, frr, auc)
+            _points(between[:, c], own[:, c], targets, low + c, eer, frr, auc, corners)
 
 
 @njit(cache=True)
-def _points(between, own, targets, c, eer, frr, auc):
+def _points(between, own, targets, c, eer, frr, auc, corners):
     """Write the operating points of one replicate from its counts."""
     eer[c] = auc[c] = np.nan
     frr[:, c] = np.nan
+    corners[:, :, c] = np.nan
     total, every, distinct = between.sum(), own.sum(), len(own)
     if total == 0 or every == 0:
         return
     frr[:, c] = 1.0
+    if corners.shape[1] > 0:
+        corners[0, 0, c], corners[1, 0, c] = 0.0, 1.0
     accepted, rejected, ordered = 0.0, every, 0.0
     crossed = False
     for j in range(distinct + 1):
@@ -78,6 +84,8 @@ def _points(between, own, targets, c, eer, frr, auc):
         if not crossed and accepted * every >= rejected * total:
             eer[c] = f0 + (r0 - f0) / ((f1 - f0) - (r1 - r0)) * (f1 - f0)
             crossed = True
+        if corners.shape[1] > 0:
+            corners[0, j + 1, c], corners[1, j + 1, c] = f1, r1
         for t in range(len(targets)):
             if f1 <= targets[t]:
                 frr[t, c] = r1

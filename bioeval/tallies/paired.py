@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import paired_bootstrap as kernel
 from bioeval.tallies.by_subject import SubjectAttempts
 
 #: Up to this many attempts, replicates of a comparison are exact.
 EXACT_ATTEMPTS = 1 << 23
+
+# Values of a temporary array.
+_ROOM = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -86,11 +90,18 @@ class PairedAttempts:
             [key // self.people**2, pair // self.people, pair % self.people, counts], axis=1
         ).astype(np.int32)
         columns = weights.shape[1]
-        eer, auc = np.empty(columns), np.empty(columns)
-        frr = np.empty((len(targets), columns))
-        whole = np.ascontiguousarray(weights, dtype=np.float64)
-        kernel.replicate_points(impostor, genuine, whole, targets, eer, frr, auc)
-        return {"eer": eer, "frr_at_far": frr, "auc": auc}
+        corners = len(distinct) + 1 if OPTIMA else 0
+        step = max(1, _ROOM // corners) if corners else columns
+        parts = []
+        for first in range(0, columns, step):
+            whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
+            width = whole.shape[1]
+            eer, auc, frr = np.empty(width), np.empty(width), np.empty((len(targets), width))
+            rates = np.empty((2, corners, width))
+            kernel.replicate_points(impostor, genuine, whole, targets, eer, frr, auc, rates)
+            best = {scalar.name: scalar.over_points(*rates) for scalar in OPTIMA}
+            parts.append({"eer": eer, "frr_at_far": frr, "auc": auc, **best})
+        return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
 
     def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
         """Return the number of disjoint units with another decision at each system's threshold.

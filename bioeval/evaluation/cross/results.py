@@ -172,14 +172,16 @@ def _ratios(
     ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
-        for scalar in () if closed else RATES_OF["folds"]:
+        scalars = () if closed else RATES_OF["folds"]
+        for scalar in scalars:
             if scalar.quotient:
                 above, below = (
                     np.sum([counts[prefix + name] for name in names], axis=0)
                     for names in scalar.quotient
                 )
                 ratios[prefix + scalar.name] = _ratio(above, below)
-            elif scalar.of_rates is not None:
+        for scalar in scalars:
+            if scalar.of_rates is not None:
                 far, frr = (ratios[prefix + name] for name in ("far", "frr"))
                 ratios[prefix + scalar.name] = scalar.of_rates(far, frr)
         if prefix in detected:
