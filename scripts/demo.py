@@ -72,7 +72,7 @@ def main() -> int:
         data = out / f"{name}.npz"
         be.save(make(), data)
         print(f"$ bioeval run {data} --out {out / name} --plots\n", flush=True)
-        code = bioeval(["run", str(data), "--out", str(out / name), "--plots"])
+        code = bioeval(["run", str(data), "--out", str(out / name), "--plots", "--force"])
         if code:
             return code
         print()

@@ -263,6 +263,9 @@ def output_options(files: str, plots: str = "", json: str = "") -> Callable[[F],
     drawing = click.option("--plots", is_flag=True, help=f"With --out: also {plots}.")
     return _group(
         click.option("--out", metavar="DIR", help=f"Write {files}."),
+        click.option(
+            "--force", is_flag=True, help="With --out: replace the results of an earlier run."
+        ),
         *([drawing] if plots else []),
         json_option(f"Print one JSON document, not a table{json}."),
     )
@@ -278,18 +281,21 @@ class Output:
     """Where the results of a command go."""
 
     folder: Path | None  # of the files; it can be written to
+    force: bool  # whether files of the same names are replaced
     plots: bool  # whether plots are among the files
     as_json: bool  # whether a document is printed, in place of a table
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
         """Take the options of the output out of a command's, before anything is computed."""
-        out, plots = options.pop("out"), options.pop("plots", False)
+        out, force = options.pop("out"), options.pop("force")
+        plots = options.pop("plots", False)
         if plots and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         from bioeval.cli.outputs import check_folder
 
-        return cls(None if out is None else check_folder(out), plots, options.pop("as_json"))
+        folder = None if out is None else check_folder(out, force)
+        return cls(folder, force, plots, options.pop("as_json"))
 
     def write(
         self,
@@ -303,7 +309,7 @@ class Output:
         stages(f"writing to {self.folder}")
         from bioeval.cli.outputs import write_folder
 
-        return write_folder(self.folder, document, fill)
+        return write_folder(self.folder, document, fill, self.force)
 
     def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
         """Print the document or the table (text is printed as it is), then the number of files."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import json
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -16,12 +17,15 @@ from bioeval.scores.formats.files import no_folder, part_of
 
 SUMMARY = "summary.json"
 
-# Files that a later run into the same folder may remove.
-ENDINGS = (".csv", ".png", ".pdf", ".svg")
+# A folder that holds one of these holds the results of an earlier run.
+_RESULTS = (SUMMARY, "results.nc", "comparison.nc", "table.txt")
 
 
-def check_folder(out: str) -> Path:
-    """Return `out` if results can be written there, before anything is computed."""
+def check_folder(out: str, force: bool) -> Path:
+    """Return `out` if results can be written there, before anything is computed.
+
+    A folder with the results of an earlier run is refused, unless `force` is given.
+    """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; --out expects a folder for the results")
@@ -30,17 +34,29 @@ def check_folder(out: str) -> Path:
         raise DataError(f"{folder}: {no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
+    if not force:
+        _refuse(folder, [name for name in _RESULTS if (folder / name).exists()])
     return folder
 
 
+def _refuse(folder: Path, names: list[str]) -> None:
+    """Raise :class:`DataError` if there are files that would be replaced."""
+    if names:
+        listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        raise DataError(
+            f"{folder}: holds {listed}, which would be replaced; name another folder, or give "
+            "--force"
+        )
+
+
 def write_folder(
-    folder: Path, document: dict[str, Any], write: Callable[[Path], None]
+    folder: Path, document: dict[str, Any], write: Callable[[Path], None], force: bool
 ) -> list[str]:
     """Write everything beside or into `folder` first, then put it in place; return the names.
 
     `write` writes into the folder that it is given; the document, with the names of all files, is
-    added. Files that an earlier run left there, and this one does not write, are removed: a folder
-    holds the results of one run.
+    added. Files of the same names are replaced with `force`, and are an error without; no other
+    file of the folder is touched.
     """
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
@@ -50,28 +66,27 @@ def write_folder(
         names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
         text = as_json({**document, "files": names})
         (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
-        if new:
-            part.rename(folder)
-        else:
-            stale = _earlier(folder) - set(names)
-            for name in names:
-                os.replace(part / name, folder / name)
-            for name in stale:
-                (folder / name).unlink(missing_ok=True)
+        if new and not folder.exists():
+            with contextlib.suppress(FileExistsError, NotADirectoryError):
+                _rename(part, folder)
+                return names
+        if not force:  # another run may have written there in the meantime
+            _refuse(folder, [name for name in names if (folder / name).exists()])
+        for name in names:
+            os.replace(part / name, folder / name)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
 
 
-def _earlier(folder: Path) -> set[str]:
-    """Return the curves and plots that an earlier run says it wrote into the folder."""
+def _rename(part: Path, folder: Path) -> None:
+    """Give a folder its name; :class:`FileExistsError` where another one took it first."""
     try:
-        files = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
-    if not isinstance(files, list):
-        return set()
-    return {f for f in files if isinstance(f, str) and f == Path(f).name and f.endswith(ENDINGS)}
+        part.rename(folder)
+    except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            raise FileExistsError(error.errno, error.strerror, str(folder)) from error
+        raise
 
 
 def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:

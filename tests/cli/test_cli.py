@@ -450,14 +450,54 @@ def test_out_with_json(scores, capsys):
     assert json.loads(said.out) == written
 
 
-def test_a_second_run_replaces_the_first(scores, tmp_path, capsys):
-    """What only the first run wrote goes; what it did not write stays."""
+def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
+    """A used folder is refused; with --force, what the second run does not write stays."""
     assert run("run", scores, "--out", "results") == 0
     Path("results/notes.csv").write_text("mine")
+    before = {path.name: path.read_bytes() for path in Path("results").iterdir()}
     be.save(be.Scores.from_pairs([1.0, 2.0], [1, 0]), tmp_path / "p.npz")
-    assert run("run", "p.npz", "--out", "results") == 0
-    expected = ["results.nc", "summary.json", "table.txt", "verification_single.csv", "notes.csv"]
-    assert sorted(os.listdir("results")) == sorted(expected)
+    capsys.readouterr()
+    assert run("run", "p.npz", "--out", "results") == 2
+    said = one_line(capsys.readouterr().err)
+    assert "summary.json, results.nc, table.txt, which would be replaced" in said
+    assert "--force" in said
+    assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == before
+    assert run("run", "p.npz", "--out", "results", "--force") == 0
+    after = {path.name: path.read_bytes() for path in Path("results").iterdir()}
+    assert set(after) == set(before)
+    replaced = {"results.nc", "summary.json", "table.txt", "verification_single.csv"}
+    assert {name for name in after if after[name] != before[name]} == replaced
+    assert set(json.loads(after["summary.json"])["files"]) == replaced
+
+
+def test_a_folder_with_files_of_other_kinds_is_used(scores):
+    Path("results").mkdir()
+    Path("results/notes.txt").write_text("mine")
+    assert run("run", scores, "--out", "results") == 0
+    assert Path("results/notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_of_two_runs_into_one_folder_the_later_one_is_refused(
+    scores, monkeypatch, capsys, existing
+):
+    """Another run puts its results there while this one is computing."""
+    from bioeval.cli import outputs
+
+    if existing:
+        Path("results").mkdir()
+    whole = outputs.as_json
+
+    def meanwhile(document):
+        Path("results").mkdir(exist_ok=True)
+        Path("results/table.txt").write_text("of the other run")
+        return whole(document)
+
+    monkeypatch.setattr(outputs, "as_json", meanwhile)
+    assert run("run", scores, "--out", "results") == 2
+    assert "results: holds table.txt, which would be replaced" in capsys.readouterr().err
+    assert os.listdir("results") == ["table.txt"]
+    assert Path("results/table.txt").read_text() == "of the other run"
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -477,7 +517,7 @@ def test_nothing_is_written_when_something_fails(
         raise raised
 
     monkeypatch.setattr("bioeval.cli.run_outputs.curve_columns", fail)
-    assert run("run", scores, "--out", "results") == code
+    assert run("run", scores, "--out", "results", "--force") == code
     one_line(capsys.readouterr().err.lstrip("\n"))
     if existing:
         assert os.listdir("results") == ["table.txt"]

@@ -278,7 +278,8 @@ def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
     names = {file.name for file in (tmp_path / "here").iterdir()}
     assert names == {"comparison.nc", "summary.json", "table.txt"}
     assert (tmp_path / "here" / "table.txt").read_text(encoding="utf-8") == shown.out
-    assert main([*files, "--out", "here"]) == 0  # again, over what is there
+    assert main([*files, "--out", "here"]) == 2
+    assert main([*files, "--out", "here", "--force"]) == 0
 
 
 def test_the_command_reads_what_the_others_read(systems, files, capsys):

@@ -819,8 +819,8 @@ def test_the_worst_queries(on_disk, capsys):
     assert listed[-1]["average_precision"] is None
     assert main([*RUN, "--per-query"]) == 2
     assert "--per-query applies to re-identification only" in capsys.readouterr().err
-    assert main([*RUN, "--protocol", "market1501", "--out", "found"]) == 0
-    assert "queries.csv" not in os.listdir("found")
+    assert main([*RUN, "--protocol", "market1501", "--out", "plain"]) == 0
+    assert "queries.csv" not in os.listdir("plain")
 
 
 def test_the_plot_of_a_cmc():

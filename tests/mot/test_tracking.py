@@ -951,8 +951,9 @@ def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert names == {"results.nc", "sequences.csv", "summary.json", "table.txt", "targets.csv"}
     back = xr.load_dataset(tmp_path / "out" / "results.nc", engine="h5netcdf")
     xr.testing.assert_identical(back, be.tracking("truth", "tracks"))
-    assert run("tracking", "truth/b", "tracks/b.txt", "--out", "out") == 0
-    assert "sequences.csv" not in {path.name for path in (tmp_path / "out").iterdir()}
+    assert run("tracking", "truth/b", "tracks/b.txt", "--out", "out") == 2
+    assert run("tracking", "truth/b", "tracks/b.txt", "--out", "one") == 0
+    assert "sequences.csv" not in {path.name for path in (tmp_path / "one").iterdir()}
     csv_text = (tmp_path / "out" / "targets.csv").read_text()
     assert csv_text.splitlines()[0].startswith("target,frames_present,frames_covered,coverage")
 
@@ -963,8 +964,8 @@ def test_plots_of_the_command(in_folder, tmp_path, capsys):
     assert {"segments.csv", "timeline_b.png", "timeline_walk.png"} <= names
     assert (tmp_path / "out" / "timeline_b.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out" / "segments.csv").read_text().splitlines()[1] == "b/1,1,1,1"
-    assert run("tracking", "truth", "tracks", "--out", "out") == 0
-    assert "timeline_b.png" not in {path.name for path in (tmp_path / "out").iterdir()}
+    assert run("tracking", "truth", "tracks", "--out", "plain") == 0
+    assert "timeline_b.png" not in {path.name for path in (tmp_path / "plain").iterdir()}
     assert run("tracking", "truth", "tracks", "--plots") == 2
 
 

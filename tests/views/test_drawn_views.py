@@ -161,8 +161,9 @@ def test_command_writes_all_or_nothing(file, scores, tmp_path, capsys):
     with xr.open_dataset(out / "results.nc", engine="h5netcdf") as saved:
         assert saved.unenrolled_share.values.tolist() == [0.2, 0.4]
     capsys.readouterr()
-    assert main(["gallery-size", file, "--sizes", "2", "--out", str(out)]) == 0
-    assert not (out / "gallery-size.png").exists()
+    assert main(["gallery-size", file, "--sizes", "2", "--out", str(out)]) == 2
+    assert main(["gallery-size", file, "--sizes", "2", "--out", str(tmp_path / "p")]) == 0
+    assert not (tmp_path / "p" / "gallery-size.png").exists()
 
 
 @pytest.mark.parametrize(

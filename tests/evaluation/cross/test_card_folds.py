@@ -239,8 +239,8 @@ def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
     assert {"results.nc", "summary.json", "table.txt", "folds_verification_single.csv"} <= files
     rows = (tmp_path / "o" / "folds_verification_single.csv").read_text().splitlines()
     assert len(rows) == 11
-    again = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold", "--out", str(tmp_path / "o"))
-    assert again.exit_code == 0
+    words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--force")
+    assert run(str(tmp_path / "s.npz"), *words).exit_code == 0
     assert {path.name for path in (tmp_path / "o").iterdir()} == files
 
 
