@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Options that may differ between the systems.
 _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
 
-# Options of A's array that have no meaning for B's, where that is of the other sort.
+# Options of the array of A without meaning for that of B, where B has the other kind of array.
 _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings": ("scores",)}
 
 

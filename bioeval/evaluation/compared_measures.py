@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +28,9 @@ from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
+
+# With fewer subjects that can be listed with all their templates, all subjects are kept with some.
+_MANY_SUBJECTS = 100
 
 
 @dataclass(frozen=True)
@@ -328,9 +330,30 @@ def _searches_in_another_order(
 
 
 def _some_subjects(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return probes and gallery templates of as many subjects as can be listed."""
-    share = math.sqrt(EXACT_ATTEMPTS / math.prod(scores.shape))
-    codes = scores.codes
-    subjects = np.unique(np.concatenate([codes.probe, codes.gallery]))
-    kept = subjects[np.random.default_rng(0).random(len(subjects)) < 0.9 * share]
-    return np.isin(codes.probe, kept), np.isin(codes.gallery, kept)
+    """Return probes and gallery templates that are few enough to be listed.
+
+    They are all those of subjects drawn at random; where few subjects would be left, some templates
+    of all subjects, at least two of each.
+    """
+    sides = scores.codes.probe, scores.codes.gallery
+    sizes = [np.bincount(side, minlength=max(map(np.max, sides)) + 1) for side in sides]
+    drawn = np.random.default_rng(0).permutation(np.flatnonzero(sizes[0] + sizes[1]))
+    made = np.cumsum(sizes[0][drawn]) * np.cumsum(sizes[1][drawn])
+    kept = drawn[made <= EXACT_ATTEMPTS]
+    if len(kept) >= min(len(drawn), _MANY_SUBJECTS):
+        return np.isin(sides[0], kept), np.isin(sides[1], kept)
+    places = [_place_within(side) for side in sides]
+    for step in range(2, max(size.max() for size in sizes) + 1):
+        probes, gallery = ((place % step == 0) | (place < 2) for place in places)
+        if probes.sum() * gallery.sum() <= EXACT_ATTEMPTS:
+            return probes, gallery
+    return np.isin(sides[0], kept), np.isin(sides[1], kept)
+
+
+def _place_within(codes: np.ndarray) -> np.ndarray:
+    """Return the place of each template among those of its subject."""
+    order = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[order], codes[order])
+    place = np.empty(len(codes), dtype=np.int64)
+    place[order] = np.arange(len(codes)) - first
+    return place

@@ -206,3 +206,15 @@ def test_many_attempts_are_compared_on_a_grid(monkeypatch):
     np.testing.assert_allclose(found.difference_low, exact.difference_low, atol=0.02)
     assert (found.discordant_subjects <= exact.discordant_subjects).all()
     assert found.discordant_subjects.sel(measure="EER") > 3
+
+
+@pytest.mark.parametrize("subjects", [1, 2, 8])
+def test_few_subjects_of_many_templates(monkeypatch, subjects):
+    """Their attempts are too many to list even of one subject: some templates of each are."""
+    for module in ("tallies.paired", "evaluation.compared_measures"):
+        monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 300)
+    a, b = (be.simulate(subjects, 20, within=w, random_state=3) for w in (0.5, 1.0))
+    found = be.compare(a, b, replicates=100)
+    assert (found.discordant_subjects <= subjects).all()
+    if subjects == 8:
+        assert found.discordant_subjects.sel(measure="EER") >= 2
