@@ -38,14 +38,17 @@ def printable(text: str) -> str:
     >>> printable("red \x1b[31m label")
     'red \\x1b[31m label'
     """
-    lines = [
-        "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-        for line in _LONG_WORD.sub(lambda word: _cut(word[0], 200), text).split("\n")
-    ]
-    return "\n".join(_cut(line, _LONGEST_LINE) for line in lines)
+    shorter = _LONG_WORD.sub(lambda word: cut(word[0], 200), text)
+    return "\n".join(cut(escaped(line), _LONGEST_LINE) for line in shorter.split("\n"))
 
 
-def _cut(text: str, longest: int) -> str:
+def escaped(text: str) -> str:
+    r"""Return text with control characters, and others that show nothing, as escapes (``\x1b``)."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return text with its middle left out where it is longer than `longest` characters."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
 

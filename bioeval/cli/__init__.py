@@ -20,7 +20,8 @@ __all__ = ["main"]
 DONE, FAILED, WRONG, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 #: Errors of the machine while working; other OS errors are about the files that were named.
-_MACHINE = {errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+_MACHINE = {*_FULL, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 
 def main(args: Sequence[str] | None = None, *, command: click.Command | None = None) -> int:
@@ -89,7 +90,10 @@ def _os_error(error: OSError) -> int:
     file = f"{error.filename}: " if error.filename else ""
     output = error.filename == "standard output"
     machine = output or error.errno in _MACHINE or error.errno is None
-    return _say(f"{file}{error.strerror or error}", FAILED if machine else WRONG)
+    said = f"{file}{error.strerror or error}"
+    if not file and error.errno in _FULL:  # all files of results are named
+        said += "; compiled kernels go to the folder that NUMBA_CACHE_DIR names"
+    return _say(said, FAILED if machine else WRONG)
 
 
 def _say(message: str, code: int) -> int:

@@ -120,22 +120,16 @@ def card(value: str) -> str:
 def _threshold_file(path: Path) -> Any:
     """Read thresholds from a .npy file, or from text with one on each line."""
     from bioeval.base.errors import DataError
-    from bioeval.scores.formats.files import content, existing_file
+    from bioeval.scores.formats.files import content, decoded_lines, existing_file, guarded
 
     existing_file(path, "a file of thresholds")
     if content(path) == "npy":
         import numpy as np
 
-        try:
-            return np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise DataError(f"{path}: is damaged ({error}); expected an array") from None
+        with guarded(path, expected="an array of thresholds"):
+            return np.load(path, mmap_mode="r", allow_pickle=False)
     numbers = []
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: is not text; expected one threshold on each line") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(decoded_lines(path), 1):
         try:
             numbers += [float(line)] if line.strip() else []
         except ValueError:

@@ -111,10 +111,11 @@ def _array(options: dict[str, Any]) -> str | None:
 def _write(found: xr.Dataset, folder: Path) -> None:
     """Write the comparison and its table into a folder."""
     from bioeval.cli.console import WIDTH
+    from bioeval.cli.outputs import write_netcdf
     from bioeval.views.tables import plain
     from bioeval.views.tables.comparison import ComparisonTable
 
-    found.to_netcdf(folder / "comparison.nc", engine="h5netcdf")
+    write_netcdf(folder / "comparison.nc", found)
     (folder / "table.txt").write_text(plain(ComparisonTable(found), WIDTH), encoding="utf-8")
 
 

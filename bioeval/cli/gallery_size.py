@@ -200,9 +200,9 @@ def _lines(ds: xr.Dataset, rates: xr.DataArray, beyond: Iterable[int]) -> Iterat
 
 def _fill(ds: xr.Dataset, part: Path, plots: bool) -> None:
     """Write the dataset, the table and the curves into a folder."""
-    from bioeval.cli.outputs import write_csv
+    from bioeval.cli.outputs import write_csv, write_netcdf
 
-    ds.to_netcdf(part / "results.nc", engine="h5netcdf")
+    write_netcdf(part / "results.nc", ds)
     (part / "table.txt").write_text(_text(ds), encoding="utf-8")
     sizes = ds["gallery_size"].values.tolist()
     for name, over in (("cms", "rank"), ("far", "threshold"), ("frr", "threshold")):

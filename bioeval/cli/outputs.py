@@ -9,11 +9,14 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, escaped
 from bioeval.cli.console import as_json
-from bioeval.scores.formats.files import no_folder, part_of
+from bioeval.scores.formats.files import naming_writes, no_folder, part_of
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 SUMMARY = "summary.json"
 
@@ -61,11 +64,12 @@ def write_folder(
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
     try:
-        part.mkdir()
-        write(part)
-        names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
-        text = as_json({**document, "files": names})
-        (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
+        with naming_writes(folder, part):
+            part.mkdir()
+            write(part)
+            names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
+            text = as_json({**document, "files": names})
+            (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
         if new and not folder.exists():
             with contextlib.suppress(FileExistsError, NotADirectoryError):
                 _rename(part, folder)
@@ -89,9 +93,15 @@ def _rename(part: Path, folder: Path) -> None:
         raise
 
 
+def write_netcdf(target: Path, results: xr.Dataset | xr.DataTree) -> None:
+    """Write results as netCDF 4, made in memory: HDF5 ends the process where a disk is full."""
+    target.write_bytes(results.to_netcdf(engine="h5netcdf"))
+
+
 def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:
-    """Write columns of the same length as CSV."""
+    """Write columns of the same length as CSV; control characters in text are escaped."""
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        writer.writerow(map(escaped, columns))
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([escaped(x) if isinstance(x, str) else x for x in row])

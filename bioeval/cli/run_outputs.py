@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.version import __version__
 from bioeval.cli.console import WIDTH
-from bioeval.cli.outputs import write_csv
+from bioeval.cli.outputs import write_csv, write_netcdf
 from bioeval.evaluation.reid import apply_convention
 from bioeval.views.tables import (
     CHOSEN,
@@ -114,7 +114,7 @@ class Evaluation:
 
     def write(self, folder: Path, formats: Sequence[str]) -> None:
         """Write the results, the table, the curves, and the plots in each of the formats."""
-        self.tree.to_netcdf(folder / "results.nc", engine="h5netcdf")
+        write_netcdf(folder / "results.nc", self.tree)
         (folder / "table.txt").write_text(plain(self.table(), WIDTH), encoding="utf-8")
         for path, dataset in self.datasets.items():
             columns = fold_columns(dataset) if self.in_folds else curve_columns(dataset)

@@ -95,10 +95,11 @@ def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
 def _write(study: xr.Dataset, folder: Path) -> None:
     """Write the study, its table and its plot into a folder."""
     from bioeval.cli.console import WIDTH
+    from bioeval.cli.outputs import write_netcdf
     from bioeval.views.plots.save_all import save_all
     from bioeval.views.tables import plain
     from bioeval.views.tables.threshold_study import StudyTable
 
-    study.to_netcdf(folder / "results.nc", engine="h5netcdf")
+    write_netcdf(folder / "results.nc", study)
     (folder / "table.txt").write_text(plain(StudyTable(study), WIDTH), encoding="utf-8")
     save_all(study, (), folder)

@@ -153,11 +153,11 @@ def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
 def _write(dataset: xr.Dataset, folder: Path) -> None:
     """Write the dataset, the table with all targets, and each target's row, into a folder."""
     from bioeval.cli.console import WIDTH
-    from bioeval.cli.outputs import write_csv
+    from bioeval.cli.outputs import write_csv, write_netcdf
     from bioeval.mot.table import TrackingTable
     from bioeval.views.tables import plain
 
-    dataset.to_netcdf(folder / "results.nc", engine="h5netcdf")
+    write_netcdf(folder / "results.nc", dataset)
     text = plain(TrackingTable(dataset, True), WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8")
     files = {"target": "targets.csv", "sequence": "sequences.csv", "spell": "segments.csv"}

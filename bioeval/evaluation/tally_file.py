@@ -16,6 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
+from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.template_digests import CountedProbes
 from bioeval.tallies.counts import (
@@ -91,27 +92,18 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     path = existing_file(path, "a saved tally")
     with guarded(path, expected="a saved tally"):
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        archive = Archive(path)
+        arrays = {name: archive.read(name) for name in archive.headers}
         header = json.loads(arrays["header"].tobytes())
         version = header["bioeval_tally"]
     if version not in range(1, SCHEMA + 1):
         raise DataError(f"{path}: is a tally of layout {version}; this version reads 1 to {SCHEMA}")
-    try:
+    with guarded(path, expected="a saved tally"):
         tallies = [_unpack(x, arrays) for x in header["tallies"]]
         found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
         counted = _unpack(header["counted"], arrays) if version > 1 else None
         wrong = _wrong_tasks(found) or _wrong_header(**known) or _wrong_probes(counted, tallies)
-    except (
-        KeyError,
-        TypeError,
-        IndexError,
-        ValueError,
-        AttributeError,
-        OverflowError,
-    ) as error:
-        raise DataError(f"{path}: the tally is damaged ({error})") from None
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import configparser
 import gzip
 import re
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,14 @@ from bioeval.mot.boxes import (
     first_fault,
     least_width,
 )
-from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.files import (
+    MOST_SETTINGS,
+    content,
+    decode,
+    existing_file,
+    guarded,
+    read_bounded,
+)
 
 _WHAT = "a file of boxes"
 
@@ -59,27 +65,13 @@ def _text(path: Path) -> str:
     existing_file(path, _WHAT)
     found = content(path)
     if found == "a gzip file":
-        try:
-            with gzip.open(path) as file:
-                data = file.read()
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(
-                f"{path}: is truncated or damaged ({error}); expected a whole gzip file, write it "
-                "again"
-            ) from None
+        with guarded(path, expected="a whole gzip file"), open(path, "rb") as packed:
+            data = read_bounded(path, file=gzip.GzipFile(fileobj=packed))
     elif found == "text":
-        data = path.read_bytes()
+        data = read_bounded(path)
     else:
         raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}: line {number}: has the byte 0x{data[error.start]:02x}, which is not text; "
-            "expected numbers"
-        ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return decode(data, path).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _numbers(
@@ -136,9 +128,9 @@ def sequence_length(path: Path) -> int:
     """Read ``seqLength`` from a sequence's seqinfo.ini."""
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(path.read_text(encoding="utf-8-sig"))
+        parser.read_string(decode(read_bounded(path, MOST_SETTINGS), path))
         said = parser["Sequence"]["seqLength"]
-    except (configparser.Error, KeyError, UnicodeDecodeError) as error:
+    except (configparser.Error, KeyError) as error:
         reason = " ".join(str(error).split())
         raise DataError(
             f"{path}: has no length of the sequence ({reason}); expected [Sequence] with "

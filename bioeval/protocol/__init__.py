@@ -15,14 +15,12 @@ from bioeval.base.errors import CardError, bad_choice
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import read_card
 from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE
+from bioeval.protocol.toml import read_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 __all__ = ["Protocol", "available", "explain", "for_layout", "load", "parse"]
-
-MAX_BYTES = 1 << 20
-"""A card has some dozens of lines; a file beyond this size is something else."""
 
 CARD_OF_LAYOUT = {
     SQUARE: "course-all-vs-all",
@@ -64,7 +62,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
         or path.endswith(".toml")
         or any(separator in path for separator in separators)
     ):
-        return read_card(_read_file(path), path, path)
+        return read_card(read_file(path), path, path)
     if path not in available():
         raise CardError(
             f"{bad_choice('the protocol', path, available())} The path of a card ends in .toml."
@@ -114,29 +112,3 @@ def _shipped_cards() -> dict[str, Traversable]:
 def _load_shipped(name: str) -> Protocol:
     card = _shipped_cards()[name]
     return read_card(card.read_text(encoding="utf-8"), card.name, str(card))
-
-
-def _read_file(path: str) -> str:
-    from pathlib import Path
-
-    file = Path(path)
-    try:
-        if not file.exists():
-            raise CardError(f"{path}: there is no such file; expected a protocol card (.toml)")
-        if not file.is_file():
-            kind = "a folder" if file.is_dir() else "not a regular file"
-            raise CardError(f"{path} is {kind}; expected a protocol card (a .toml file)")
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise CardError(f"{path} cannot be read: {error.strerror or error}") from error
-    if len(raw) > MAX_BYTES:
-        raise CardError(f"{path} is not a protocol card: it is larger than {MAX_BYTES // 1024} KiB")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        byte = raw[error.start]
-        raise CardError(
-            f"{path}, line {line}: the byte {byte:#04x} is not UTF-8; expected a text in UTF-8"
-        ) from error

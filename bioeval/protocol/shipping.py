@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+from bioeval.base.errors import CardError
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.toml import read, read_file
 
 #: Words in the text of a source that is revised from year to year.
 _UNDATED = ("lecture", "ongoing")
@@ -30,11 +32,9 @@ def unmet_rules(card: Protocol) -> list[str]:
 
 def unmet_rules_of_draft(path: str) -> list[str]:
     """Return what a card that is not valid yet lacks to ship, as far as its text can be read."""
-    import tomllib
-
     try:
-        head = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        head = read(read_file(path), path)
+    except CardError:
         return []
     return _unmet(head, Path(path).name)
 

@@ -12,14 +12,53 @@ from collections.abc import Mapping
 
 from bioeval.base.errors import CardError
 
+MAX_BYTES = 1 << 16
+"""A card has some dozens of lines; a file beyond this size is something else."""
+
+_LONGEST_LINE = 2000  # characters; the parser takes quadratic time for a line of dotted keys
+_MOST_PARSED = 1 << 20  # characters in which the lines of the fields are looked for
+
 Place = tuple[str, ...]
 """Place of a value in a card: ``("name",)``, ``("open_set",)`` or ``("open_set", "ties")``."""
+
+
+def read_file(path: str) -> str:
+    """Return the text of a card, or raise :class:`CardError` with the reason."""
+    from pathlib import Path
+
+    file = Path(path)
+    try:
+        if not file.exists():
+            raise CardError(f"{path}: there is no such file; expected a protocol card (.toml)")
+        if not file.is_file():
+            kind = "a folder" if file.is_dir() else "not a regular file"
+            raise CardError(f"{path} is {kind}; expected a protocol card (a .toml file)")
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise CardError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(raw) > MAX_BYTES:
+        raise CardError(f"{path} is not a protocol card: it is larger than {MAX_BYTES // 1024} KiB")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        byte = raw[error.start]
+        raise CardError(
+            f"{path}, line {line}: the byte {byte:#04x} is not UTF-8; expected a text in UTF-8"
+        ) from error
 
 
 def read(text: str, where: str) -> dict[str, object]:
     """Return the values of a TOML text; `where` names it in the error message."""
     import tomllib  # imported where a card is read, as all that is slow to import here
 
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > _LONGEST_LINE:
+            raise CardError(
+                f"{where}, line {number}: has {len(line):,} characters; expected at most "
+                f"{_LONGEST_LINE:,}"
+            )
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -45,16 +84,20 @@ _START = re.compile(r"[ \t]*(\[|[^#\s].*=)")
 def locate(text: str) -> dict[Place, int]:
     """Return the line of each section and of each field of a valid TOML text.
 
-    Of an inline table, the table is listed and its fields are not.
+    Of an inline table, the table is listed and its fields are not; after values of very many
+    lines, fields may be missing.
     """
     lines: dict[Place, int] = {}
     section: Place = ()
     rows = text.split("\n")
     starts = [i for i, row in enumerate(rows) if _START.match(row)]
-    first = None
+    first, left = None, _MOST_PARSED
     for here, end in itertools.pairwise([*starts, len(rows)]):
         first = here if first is None else first
         statement = "\n".join(rows[first:end])
+        left -= len(statement)
+        if left < 0:
+            break
         table = _parsed(statement)
         if table is None:
             continue  # the next lines belong to the same value

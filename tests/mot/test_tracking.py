@@ -644,7 +644,7 @@ def test_malformed_rows(tmp_path, text, says):
 def test_files_that_are_no_text(tmp_path):
     path = tmp_path / "gt.txt"
     path.write_bytes(GOOD.encode() + b"2,1,\xff,0,10,10,1\n")
-    with pytest.raises(be.DataError, match="line 2: has the byte 0xff, which is not text"):
+    with pytest.raises(be.DataError, match="line 2: the byte 0xff is not UTF-8"):
         be.tracking(path, RESULT)
     whole = gzip.compress((GOOD * 500).encode())
     for damaged in (whole[:40], whole[:-6], whole[:30] + b"\0\1\2" + whole[33:]):

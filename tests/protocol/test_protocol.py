@@ -279,8 +279,8 @@ def test_a_file_that_is_no_card(tmp_path):
     assert "a folder" in refusal(tmp_path)
 
     huge = tmp_path / "huge.toml"
-    huge.write_bytes(b"#" * (protocol.MAX_BYTES + 1))
-    assert "larger than 1024 KiB" in refusal(huge)
+    huge.write_bytes(b"#" * (toml_text.MAX_BYTES + 1))
+    assert "larger than 64 KiB" in refusal(huge)
 
     latin = tmp_path / "latin.toml"
     latin.write_bytes("# one\n# two\n# três\n".encode("latin-1"))

@@ -7,6 +7,7 @@ around a cell are dropped, since two subjects never differ by these alone.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +15,19 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.files import (
+    content,
+    decode,
+    existing_file,
+    read_bounded,
+    text_array,
+)
 
 #: Names under which the column of identities is recognised, the first that is there wins.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id")
+
+#: The most columns, or arrays of metadata: more are a matrix, or damage.
+MOST_COLUMNS = 1000
 
 _FIRST_LINE = 1 << 16  # characters to look at
 
@@ -74,28 +84,66 @@ def read_table(path: str | Path, headerless: str | None = None) -> Table:
     if found != "text":
         what = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(found, found)
         raise DataError(f"{path}: is {what}; expected CSV text in UTF-8")
+    text = io.StringIO(decode(read_bounded(path), path), newline="")
+    first = text.readline()
+    text.seek(0)
+    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    columns: dict[str, list[str]] = {}
+    lines: list[int] = []
+    blank = 0  # the first of the blank lines, of which none may be followed by others
+    line = 1
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            delimiter = next((mark for mark in ",;\t" if mark in first), ",")
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            rows, line = [], 1
-            for cells in reader:
-                rows.append((line, [cell.strip() for cell in cells]))
-                line = reader.line_num + 1
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise DataError(
-            f"{path}: near line {line}: is not UTF-8 text ({error.reason}); save it as UTF-8"
-        ) from None
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            here, line = line, reader.line_num + 1
+            if not any(cells):
+                blank = blank or here
+                continue
+            if blank:
+                raise DataError(f"{path}: line {blank}: is blank")
+            if not columns:
+                names = _header(path, here, cells, headerless)
+                columns = {name: [] for name in names}
+                if names is cells:
+                    continue
+            _append(columns, cells, f"{path}: line {here}")
+            lines.append(here)
     except csv.Error as error:
         raise DataError(f"{path}: line {reader.line_num}: {error}; expected CSV") from None
-    while rows and not any(rows[-1][1]):
-        rows.pop()
-    if not rows:
-        raise DataError(f"{path}: holds nothing but blank lines")
-    return _as_columns(path, rows, headerless)
+    if not lines:
+        held = "has a header but no rows" if columns else "holds nothing but blank lines"
+        raise DataError(f"{path}: {held}")
+    return Table(path, columns, lines)
+
+
+def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> list[str]:
+    """Return the names of the columns, which the first line has unless it is data already."""
+    if len(cells) > MOST_COLUMNS:
+        raise DataError(
+            f"{path}: line {line}: has {len(cells):,} columns; expected at most {MOST_COLUMNS:,} "
+            "(a matrix of scores is read from .npy or .npz)"
+        )
+    if headerless is not None and len(cells) == 1 and cells[0].casefold() not in LABEL_COLUMNS:
+        return [headerless]
+    for number, name in enumerate(cells, 1):
+        if not name:
+            raise DataError(f"{path}: line {line}: column {number} has no name in the header")
+        if name in cells[: number - 1]:
+            raise DataError(f"{path}: line {line}: two columns are called {name!r}")
+    return cells
+
+
+def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None:
+    """Append a row to the columns."""
+    if len(cells) != len(columns):
+        raise DataError(
+            f"{where}: {len(cells)} cells; expected {len(columns)} ({', '.join(columns)})"
+        )
+    for (name, column), cell in zip(columns.items(), cells, strict=True):
+        if not cell:
+            raise DataError(f"{where}: the cell {name!r} is blank")
+        column.append(cell)
 
 
 def matrix_advice(path: Path) -> str:
@@ -124,34 +172,6 @@ def matrix_advice(path: Path) -> str:
     )
 
 
-def _as_columns(path: Path, rows: list[tuple[int, list[str]]], headerless: str | None) -> Table:
-    """Check the shape of the rows and turn them into columns."""
-    line, header = rows[0]
-    if headerless is not None and len(header) == 1 and header[0].casefold() not in LABEL_COLUMNS:
-        header = [headerless]
-    else:
-        rows = rows[1:]
-        for number, name in enumerate(header, 1):
-            if not name:
-                raise DataError(f"{path}: line {line}: column {number} has no name in the header")
-            if name in header[: number - 1]:
-                raise DataError(f"{path}: line {line}: two columns are called {name!r}")
-    if not rows:
-        raise DataError(f"{path}: has a header but no rows")
-    for line, cells in rows:
-        if not any(cells):
-            raise DataError(f"{path}: line {line}: is blank")
-        if len(cells) != len(header):
-            raise DataError(
-                f"{path}: line {line}: {len(cells)} cells; expected {len(header)} "
-                f"({', '.join(header)})"
-            )
-        if "" in cells:
-            raise DataError(f"{path}: line {line}: the cell {header[cells.index('')]!r} is blank")
-    columns = {name: [cells[i] for _, cells in rows] for i, name in enumerate(header)}
-    return Table(path, columns, [line for line, _ in rows])
-
-
 def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labels:
     """Read the labels, and every further column as metadata, of a CSV file.
 
@@ -167,7 +187,11 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
             f"{table.path}: no column of labels; its columns are "
             f"{', '.join(map(repr, table.columns))}, expected one called {names}"
         )
-    columns = {name: np.array(cells) for name, cells in table.columns.items() if name != key}
+    columns = {
+        name: text_array(cells, f"{table.path}: {name}")
+        for name, cells in table.columns.items()
+        if name != key
+    }
     for name, column in (meta or {}).items():
         if column not in columns:
             raise DataError(
@@ -176,7 +200,8 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
             )
     renamed = {column: name for name, column in (meta or {}).items()}
     columns = {renamed.get(column, column): values for column, values in columns.items()}
-    return Labels(table.path, np.array(table.columns[key]), columns, has_header)
+    label = text_array(table.columns[key], f"{table.path}: {key}")
+    return Labels(table.path, label, columns, has_header)
 
 
 def check_cells(values: np.ndarray, what: str, named: Path) -> None:

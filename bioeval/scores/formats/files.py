@@ -7,8 +7,12 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from bioeval.base.errors import BioevalError, DataError, nearest_name
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: What HDF5 files are called in messages.
 HDF5 = "an HDF5 file (also netCDF 4)"
@@ -35,6 +39,12 @@ NPY_MAGIC = b"\x93NUMPY"
 MAT_MAGIC = b"MATLAB "
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
+#: The most bytes of a text, decompressed; an array of text padded to its longest value has at most
+#: as many characters. Text takes some ten times its size in memory, arrays do not.
+MOST_TEXT = 1 << 28
+#: The same for a small text, such as a card or settings.
+MOST_SETTINGS = 1 << 20
+
 _LONGEST = 200  # characters of a library's message
 
 
@@ -48,7 +58,12 @@ def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
         if not folder.is_dir():
             raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
         raise DataError(f"{path}: no such file.{nearest_name(path.name, os.listdir(folder))}")
-    if path.is_file() and path.stat().st_size == 0:
+    if not path.is_file():
+        raise DataError(
+            f"{path}: is a pipe or a device, and {what} is read more than once; write it to a file "
+            "first, and name that"
+        )
+    if path.stat().st_size == 0:
         raise DataError(f"{path}: is empty (0 bytes); write the file again")
     return path
 
@@ -114,15 +129,55 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
         ) from error
 
 
+def read_bounded(path: Path, most: int = MOST_TEXT, file: BinaryIO | None = None) -> bytes:
+    """Return the bytes of a file, or of an open one, read in pieces; more than `most` are refused.
+
+    Every text is read by this function, so that no file can take all the memory.
+    """
+    pieces, size = [], 0
+    with file or open(path, "rb") as stream:
+        while piece := stream.read(1 << 20):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise DataError(
+                    f"{path}: has more than {most >> 20} MiB of text, the most that is read; "
+                    "expected a smaller file, or its numbers as arrays in a .npz file"
+                )
+    return b"".join(pieces)
+
+
+def decode(raw: bytes, path: Path) -> str:
+    """Return the text of the bytes of a file in UTF-8."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, byte = raw.count(b"\n", 0, error.start) + 1, raw[error.start]
+        raise DataError(
+            f"{path}: line {line}: the byte {byte:#04x} is not UTF-8 text; save it as UTF-8"
+        ) from None
+
+
 def decoded_lines(path: Path) -> list[str]:
     """Return the lines of a text in UTF-8, without the blank ones at its end."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not UTF-8 text ({error.reason}); save it as UTF-8") from None
+    lines = decode(read_bounded(path), path).splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
     return lines
+
+
+def text_array(cells: list[str], where: str) -> np.ndarray:
+    """Return text as an array, whose values are as wide as the longest one."""
+    import numpy as np
+
+    longest = max(map(len, cells), default=0)
+    if longest * len(cells) > MOST_TEXT:
+        raise DataError(
+            f"{where}: the longest of {len(cells):,} values has {longest:,} characters, beside "
+            f"which all of them would take more than {MOST_TEXT >> 20} Mi characters; expected "
+            "shorter values"
+        )
+    return np.array(cells, dtype=str)
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
@@ -145,19 +200,32 @@ def part_of(path: Path) -> Path:
 
 
 @contextmanager
+def naming_writes(path: Path, part: Path) -> Iterator[None]:
+    """Name `path` in an error of writing to `part`, such as a full disk, which may name no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and not str(error.filename).startswith(str(part)):
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+@contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path` that takes its place when the block ends well.
 
     When the block fails, or is interrupted, the temporary file is removed and whatever was at
     `path` stays as it was.
     """
-    path = check_target(path).resolve()
+    named = check_target(path)
+    path = named.resolve()
     part = part_of(path)
     try:
-        part.touch(exist_ok=False)
-        yield part
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(part, path)
+        with naming_writes(named, part):
+            part.touch(exist_ok=False)
+            yield part
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

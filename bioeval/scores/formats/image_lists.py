@@ -15,7 +15,13 @@ import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, require_choice
 from bioeval.scores.formats.csv import Labels, read_labels, read_table
-from bioeval.scores.formats.files import content, decoded_lines, existing_file
+from bioeval.scores.formats.files import (
+    content,
+    decoded_lines,
+    existing_file,
+    read_bounded,
+    text_array,
+)
 from bioeval.scores.formats.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
 from bioeval.scores.formats.options import ReadOptions, say
 
@@ -24,7 +30,6 @@ NAME_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_
 
 # What the attributes of an item of label XML are called here; others keep their names.
 _ATTRIBUTES = {"vehicleID": "label", "cameraID": "camera", "imageName": "image"}
-_MAX_XML_BYTES = 1 << 28
 
 
 def read_side(
@@ -89,7 +94,7 @@ def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
             f"{path}: no column of names; its columns are {', '.join(map(repr, columns))}, "
             f"expected one called {', '.join(map(repr, NAME_COLUMNS))}"
         )
-    others = {k: np.array(v) for k, v in table.columns.items() if k != key}
+    others = {k: text_array(v, f"{path}: {k}") for k, v in table.columns.items() if k != key}
     return table.columns[key], others
 
 
@@ -153,16 +158,17 @@ def _read_label_xml(path: Path) -> Labels:
             f"{path}: its items have {', '.join(keys) or 'no attributes'} and no vehicleID; the "
             "lists of the test part have no identities, so nothing can be evaluated with them"
         )
-    label = _as_numbers(columns.pop("label"))
-    return Labels(path, label, {name: _as_numbers(cells) for name, cells in columns.items()}, True)
+    label = _as_numbers(columns.pop("label"), path)
+    meta = {name: _as_numbers(cells, path) for name, cells in columns.items()}
+    return Labels(path, label, meta, True)
 
 
-def _as_numbers(cells: list[str]) -> np.ndarray:
+def _as_numbers(cells: list[str], path: Path) -> np.ndarray:
     """Return whole numbers as int64, ``c001`` as 1, and everything else as text."""
     stems = [cell[1:] if re.fullmatch(r"c\d{1,9}", cell, re.ASCII) else cell for cell in cells]
     if all(re.fullmatch(r"-?\d{1,18}", stem, re.ASCII) for stem in stems):
         return np.array([int(stem) for stem in stems], dtype=np.int64)
-    return np.array(cells)
+    return text_array(cells, str(path))
 
 
 def _xml_items(path: Path) -> list[dict[str, str]]:
@@ -174,10 +180,7 @@ def _xml_items(path: Path) -> list[dict[str, str]]:
     from xml.parsers import expat
 
     path = existing_file(path, "an XML list of labels")
-    with open(path, "rb") as file:
-        raw = file.read(_MAX_XML_BYTES + 1)
-    if len(raw) > _MAX_XML_BYTES:
-        raise DataError(f"{path}: is larger than {_MAX_XML_BYTES >> 20} MiB; expected a label list")
+    raw = read_bounded(path)
     items: list[dict[str, str]] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:

@@ -19,7 +19,14 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.formats.archive import read_header, require_bytes, write_npy
 from bioeval.scores.formats.csv import Labels, write_labels
-from bioeval.scores.formats.files import content, existing_file, guarded, replacing
+from bioeval.scores.formats.files import (
+    MOST_SETTINGS,
+    content,
+    existing_file,
+    guarded,
+    read_bounded,
+    replacing,
+)
 from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.npz_layout import is_square
@@ -160,7 +167,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
     if not place.is_file():
         return {}
     try:
-        said = json.loads(place.read_text(encoding="utf-8"))
+        said = json.loads(read_bounded(place, MOST_SETTINGS))
     except (UnicodeDecodeError, json.JSONDecodeError):
         return {}  # written by another program
     if not isinstance(said, dict) or _SCHEMA_KEY not in said:

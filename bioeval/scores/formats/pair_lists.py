@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE
 from bioeval.scores.formats.csv import Table, check_cells, matrix_advice, read_table
-from bioeval.scores.formats.files import replacing
+from bioeval.scores.formats.files import replacing, text_array
 from bioeval.scores.formats.format import Format, Found, text_losses
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.matrix import PairScores, Scores
@@ -53,12 +53,13 @@ def _read(path: Path, options: ReadOptions) -> PairScores:
     sides = [table.find(f"subject_{side}") for side in "ab"]
     who = None
     if None not in sides:
-        who = np.column_stack([np.array(table.columns[side or ""]) for side in sides])
+        columns = [text_array(table.columns[side or ""], f"{path}: {side}") for side in sides]
+        who = np.column_stack(columns)
     fold = table.find("fold")
     return Scores.from_pairs(
         values,
         flags,
-        folds=None if fold is None else np.array(table.columns[fold]),
+        folds=None if fold is None else text_array(table.columns[fold], f"{path}: {fold}"),
         kind=options.kind or "distance",
         nan=options.nan or "raise",
         subjects=who,

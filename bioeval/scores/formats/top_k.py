@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.csv import matrix_advice
-from bioeval.scores.formats.files import decoded_lines
+from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.options import ReadOptions, say
@@ -62,7 +62,13 @@ def _parse(path: Path) -> np.ndarray:
             raise DataError(f"{path}: line {number}: holds {wrong}; expected entries from 0")
     if not rows:
         raise DataError(f"{path}: holds nothing but blank lines")
-    lists = np.full((len(rows), max(map(len, rows))), -1, dtype=np.int64)
+    longest = max(map(len, rows))
+    if len(rows) * longest > MOST_TEXT:
+        raise DataError(
+            f"{path}: one of its {len(rows):,} lists has {longest:,} entries, beside which all of "
+            f"them would take more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
+        )
+    lists = np.full((len(rows), longest), -1, dtype=np.int64)
     for row, entries in enumerate(rows):
         lists[row, : len(entries)] = entries
     return lists

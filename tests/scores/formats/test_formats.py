@@ -491,7 +491,7 @@ def test_csv_metadata_can_be_renamed(matrix):
         (b"\n\n", "blank lines"),
         (b"label\na\nb\nc\n", "3 labels for 2 rows"),
         (b"name\nann\nbob\n", "its first line, 'name', was read as a label"),
-        (b"label\n\xff\xfe\n", "near line 2: is not UTF-8"),
+        (b"label\n\xff\xfe\n", "line 2: the byte 0xff is not UTF-8"),
         ("label\na\nb\n".encode("utf-16"), "UTF-16.*UTF-8"),
         (b'label\n"a\nb\n', "line 3: .*expected CSV"),
         (b"", "is empty"),

@@ -1,0 +1,285 @@
+"""Damaged files and odd options through every reader and command, in bounded time and memory.
+
+    scripts/fuzz [--inputs 2000] [--seed 1] [--first 0] [--processes 50] [--jobs 2]
+
+The rule for each input: an exit code of ours (0, 1 or 2); on standard error nothing but lines of
+ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most
+10 s, and 1 GiB above what the process has before. Inputs run in worker processes that are used
+again; the last ones run as processes of their own. What breaks the rule is kept as files, with the
+command that repeats it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import multiprocessing
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from fuzz_inputs import Input, number, valid_inputs
+
+SECONDS = 10
+MEMORY = 1 << 30
+_OURS = ("bioeval: ", "wrote ")
+_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "2"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an input did: its exit code (None: an exception), and what it wrote."""
+
+    code: int | None
+    error: str
+    seconds: float
+    memory: int = 0  # bytes above those before
+
+    def complaint(self) -> str:
+        """Return which part of the rule is broken; an empty string if none is."""
+        if "Traceback" in self.error or self.code is None:
+            return "traceback: " + (self.error.strip().splitlines() or ["?"])[-1]
+        if self.code not in (0, 1, 2):
+            return f"exit code {self.code}"
+        foreign = [line for line in self.error.splitlines() if not line.startswith(_OURS)]
+        if foreign:
+            return f"not a line of ours: {foreign[0]}"
+        if self.code and "bioeval: error: " not in self.error:
+            return "no error"
+        if self.seconds > SECONDS:
+            return f"{self.seconds:.1f} s"
+        if self.memory > MEMORY or "memory" in self.error.replace("memory-mapped", ""):
+            return f"memory: {self.memory >> 20} MiB; {self.error}"
+        return ""
+
+
+@dataclass
+class Row:
+    """A line of the summary: one reader."""
+
+    codes: Counter = field(default_factory=Counter)
+    broken: int = 0
+    seconds: float = 0.0
+    memory: int = 0
+
+
+def lay_out(found: Input, folder: Path) -> None:
+    """Write the files of an input into an empty folder, and a pipe that nobody writes to."""
+    for name, raw in found.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(raw)
+    os.mkfifo(folder / "fifo")
+
+
+def run_here(found: Input) -> Outcome:
+    """Run an input in this process."""
+    import bioeval as be
+    from bioeval.cli import main
+
+    start, code = time.monotonic(), None
+    out, err = io.StringIO(), io.StringIO()
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        lay_out(found, Path(name))
+        before = _reset_peak()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                if found.args:
+                    code = main(found.args)
+                else:
+                    be.Tally.load("t.npz").tree()
+                    code = 0
+            except be.BioevalError as error:
+                code = 2
+                err.write(f"bioeval: error: {error}\n")
+            except (Exception, SystemExit):
+                err.write(traceback.format_exc())
+        peak = _memory("VmHWM") - before
+    return Outcome(code, err.getvalue(), time.monotonic() - start, max(0, peak))
+
+
+def run_apart(found: Input) -> Outcome:
+    """Run an input as a process of its own."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        lay_out(found, Path(name))
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "bioeval", *found.args],
+                cwd=name, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, timeout=6 * SECONDS, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return Outcome(None, "still running", time.monotonic() - start)
+        except ValueError:  # a NUL in an argument, which no process can be given
+            return Outcome(2, "bioeval: error: not an argument", 0.0)
+    error = done.stderr.decode("utf-8", "replace")
+    return Outcome(done.returncode, error, 0.0)  # imports and compiling are not timed
+
+
+def _memory(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) << 10
+    return 0
+
+
+def _reset_peak() -> int:
+    """Let the peak of this process's memory begin anew, and return the bytes it has now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _memory("VmRSS")
+
+
+def worker(channel: Connection, seed: int, folder: str) -> None:
+    """Run the inputs whose numbers come through the channel."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    own = Path(tempfile.mkdtemp(dir=folder))
+    valid = valid_inputs(own)
+    for found in valid:  # everything is imported and compiled before memory is limited
+        outcome = run_here(found)
+        if outcome.code != 0 or outcome.complaint().startswith(("trace", "not", "exit")):
+            channel.send(f"{found.reader}: {outcome.code} {outcome.error}")
+            return
+    resource.setrlimit(resource.RLIMIT_AS, (_memory("VmSize") + MEMORY,) * 2)
+    channel.send("ready")
+    while (index := channel.recv()) is not None:
+        channel.send(run_here(number(valid, seed, index)))
+
+
+class Workers:
+    """Worker processes, each with the number of the input that it runs."""
+
+    def __init__(self, jobs: int, seed: int, folder: str):
+        self._seed, self._folder = seed, folder
+        self._spawn = multiprocessing.get_context("spawn")
+        self._busy: dict[Connection, tuple[multiprocessing.process.BaseProcess, int, float]] = {}
+        self._jobs = jobs
+
+    def _start(self) -> tuple[Connection, multiprocessing.process.BaseProcess]:
+        ours, theirs = self._spawn.Pipe()
+        process = self._spawn.Process(
+            target=worker, args=(theirs, self._seed, self._folder), daemon=True
+        )
+        process.start()
+        theirs.close()
+        said = ours.recv() if ours.poll(600) else "a worker does not start"
+        if said != "ready":
+            raise SystemExit(f"fuzz: a valid input fails: {said}")
+        return ours, process
+
+    def run(self, indices: range):
+        """Yield the number and the outcome of each input, in the order in which they end."""
+        left = list(reversed(indices))
+        for _ in range(min(self._jobs, len(left))):
+            self._give(*self._start(), left)
+        while self._busy:
+            ready = wait(list(self._busy), timeout=1)
+            for channel in [c for c in self._busy if c in ready or self._late(c)]:
+                process, index, since = self._busy.pop(channel)
+                try:
+                    if channel not in ready:
+                        raise TimeoutError
+                    yield index, channel.recv()
+                    self._give(channel, process, left)
+                except (EOFError, OSError, TimeoutError) as error:
+                    seconds = time.monotonic() - since
+                    process.kill()
+                    process.join()
+                    late = isinstance(error, TimeoutError)
+                    why = "still running" if late else f"ended by {process.exitcode}"
+                    yield index, Outcome(None, why, seconds)
+                    if left:
+                        self._give(*self._start(), left)
+
+    def _late(self, channel: Connection) -> bool:
+        return time.monotonic() - self._busy[channel][2] > 4 * SECONDS
+
+    def _give(
+        self, channel: Connection, process: multiprocessing.process.BaseProcess, left: list[int]
+    ) -> None:
+        channel.send(left[-1] if left else None)
+        if left:
+            self._busy[channel] = (process, left.pop(), time.monotonic())
+
+
+def keep(found: Input, index: int, complaint: str, folder: Path) -> None:
+    """Keep the files of an input that broke the rule, and the command that repeats it."""
+    place = folder / str(index)
+    place.mkdir(parents=True)
+    lay_out(found, place)
+    command = (
+        shlex.join(["bioeval", *found.args])
+        if found.args
+        else ("python -c \"import bioeval as be; be.Tally.load('t.npz').tree()\"")
+    )
+    (place / "command").write_bytes(f"{command}\n# {complaint}\n".encode("utf-8", "replace"))
+
+
+def show(rows: dict[str, Row]) -> None:
+    """Print the summary."""
+    print("| reader | inputs | exit 0 | exit 1 | exit 2 | broken | slowest, s | most memory, MiB |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, row in sorted(rows.items()):
+        codes = " | ".join(str(row.codes[code]) for code in (0, 1, 2))
+        print(
+            f"| {name} | {row.codes.total()} | {codes} | {row.broken} | {row.seconds:.1f} | "
+            f"{row.memory >> 20} |"
+        )
+
+
+def main() -> int:
+    """Run the inputs; exit code 1 if one of them broke the rule."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--inputs", type=int, default=2000, help="number of inputs")
+    parser.add_argument("--seed", type=int, default=1, help="other seeds, other inputs")
+    parser.add_argument("--first", type=int, default=0, help="number of the first input")
+    parser.add_argument("--processes", type=int, default=50, help="of these as processes")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    given = parser.parse_args()
+    os.environ |= _THREADS
+    rows: dict[str, Row] = defaultdict(Row)
+    kept = Path(tempfile.gettempdir()) / f"bioeval-fuzz-{given.seed}-{os.getpid()}"
+    start = time.monotonic()
+    end = given.first + given.inputs
+    apart = min(given.processes, given.inputs)
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(tempfile.mkdtemp(dir=folder))
+        valid = valid_inputs(own)
+
+        def note(index: int, outcome: Outcome) -> None:
+            found = number(valid, given.seed, index)
+            row = rows[found.reader]
+            row.codes[outcome.code] += 1
+            row.seconds = max(row.seconds, outcome.seconds)
+            row.memory = max(row.memory, outcome.memory)
+            if complaint := outcome.complaint():
+                row.broken += 1
+                print(f"input {index} ({found.reader}): {complaint[:300]}", file=sys.stderr)
+                keep(found, index, complaint, kept)
+
+        for index, outcome in Workers(given.jobs, given.seed, folder).run(
+            range(given.first, end - apart)
+        ):
+            note(index, outcome)
+        for index in range(end - apart, end):
+            found = number(valid, given.seed, index)
+            note(index, run_apart(found) if found.args else run_here(found))
+    show(rows)
+    broken = sum(row.broken for row in rows.values())
+    print(f"\n{given.inputs:,} inputs, {broken} broken, {time.monotonic() - start:.0f} s")
+    if broken:
+        print(f"kept in {kept}: in each folder, run what `command` says")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

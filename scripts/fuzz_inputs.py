@@ -1,0 +1,419 @@
+"""Valid files of every format, and what damages them: the inputs of `fuzz.py`, by their number."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import h5py
+import numpy as np
+import scipy.io
+
+import bioeval as be
+from bioeval.cli.lazy_group import COMMANDS, root
+
+#: Values of cells and of options that are no good, or hardly.
+ODD = (
+    *("", " ", "0", "-1", "1", "2", "3", "0.5", "-0.0", "nan", "inf", "-inf", "1e309", "1e-320"),
+    *("1_0", "\u0663", "\uff11", "0x10", "1e3", "1000000000", "9223372036854775808", "9" * 30),
+    *(",", "1,", "1,2", "2-1", "5-", "-", "=", "a=", "=b", "a=b", "a=b=c", "0.4,0.5", "2,3,4"),
+    *("\u202e", "\xe9" * 50, "x" * 5000, "\x1b[31m", "$\\frac", "a$b$", "[bold]", "\udcff"),
+    *("genuine", "subject", "label", "scores", "labels", "far=0.1", "far=1e-400", "eer", "cost=1"),
+    *("fixed=nan", "true", "None", "\u0130", "\ufeff1", '"', "'", "#", "../x", "%s", "{}"),
+)
+_PATHS = (
+    *("/dev/null", "/dev/zero", "/dev/full", ".", "/", "nope.npz", "fifo", "s.npz", "l.csv"),
+    *("x.npy", "t.txt", "card.toml", "gt.txt", "out.npz", "out.npy", "out.csv", "new"),
+)
+_SHAPES = ("(2,)", "()", "(0, 3)", "(9999999999, 2)", "(2, 99999999999999999999)", "(-1, 4)")
+_DTYPES = (
+    "<f8",
+    "<f4",
+    ">f8",
+    "|O",
+    "<U9",
+    "<U99999999",
+    "|S0",
+    "|V8",
+    "<i8",
+    "<q9",
+    "<c16",
+    "|b1",
+)
+
+
+@dataclass(frozen=True)
+class Input:
+    """Files of one folder, and the arguments of a command in it; none: a tally is loaded."""
+
+    reader: str
+    files: dict[str, bytes]
+    args: list[str]
+
+
+def _npz(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.asarray(array))
+    return file.getvalue()
+
+
+def _text(*lines: str) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def valid_inputs(folder: Path) -> list[Input]:
+    """Return a valid input for each reader; `folder` is an empty one to work in."""
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(6), 3)
+    n = len(who)
+    vectors = rng.normal(size=(n, 8)) + 3 * rng.normal(size=(6, 8))[who]
+    d = np.linalg.norm(vectors[:, None] - vectors, axis=2)
+    names = [f"{i:04d}_c{k % 3 + 1}s1_{k:06d}_01.jpg" for k, i in enumerate(who)]
+    label = _text("label,camera", *(f"s{i},{k % 3}" for k, i in enumerate(who)))
+    matrix = _npz(scores=d, labels=who, camera=np.arange(n) % 3)
+    plain = _npz(scores=d)
+    top = np.argsort(d, axis=1)[:, :5]
+    card = (Path(be.__file__).parent / "protocol/cards/course-all-vs-all.toml").read_bytes()
+    boxes = [f"{t},{i},{10 * i + t},20,30,40,1,1,1" for t in range(1, 9) for i in (1, 2)]
+    pairs = [(f"n{i}\t1\t2", f"n{i}\t1\tn{(i + 1) % 6}\t2") for i in range(6)]
+    lfw = _text("1\t6", *(one for one, _ in pairs), *(other for _, other in pairs))
+    xml = _text(
+        '<?xml version="1.0" encoding="UTF-8"?>', "<TrainingImages><Items>",
+        *(f'<Item imageName="{k}.jpg" vehicleID="{i}" cameraID="c00{k % 3}"/>'
+          for k, i in enumerate(who)),
+        "</Items></TrainingImages>",
+    )  # fmt: skip
+    mat = {"query_f": vectors, "query_label": who + 1, "query_cam": np.arange(n) % 3 + 1}
+    mat |= {name.replace("query", "gallery"): array for name, array in mat.items()}
+    packed = {}
+    for name, compress in (("a.mat", False), ("b.mat", True)):
+        file = io.BytesIO()
+        scipy.io.savemat(file, mat, do_compression=compress)
+        packed[name] = b"MATLAB 5.0 MAT-file".ljust(116) + file.getvalue()[116:]
+    with h5py.File(folder / "c.mat", "w") as hdf:
+        for name, array in mat.items():
+            hdf[name] = np.atleast_2d(array).T
+    be.tally(be.Scores(d, who), protocol="course-all-vs-all").save(folder / "t.npz")
+    written = {name: (folder / name).read_bytes() for name in ("c.mat", "t.npz")}
+    run = ["run", "s.npz"]
+    base = {"s.npz": plain, "l.csv": label}
+    market = ["--protocol", "market1501"]
+    return [
+        Input("npz matrix", {"s.npz": matrix}, run),
+        Input(
+            "npz pairs",
+            {"s.npz": _npz(scores=d[0], genuine=who == 0, subjects=np.stack([who, who[::-1]], 1))},
+            run,
+        ),
+        Input("npz embeddings", {"s.npz": _npz(embeddings=vectors, labels=who, metric="l2")}, run),
+        Input(
+            "npz top-K",
+            {"s.npz": _npz(indices=top, probe_labels=who, gallery_labels=who)},
+            ["convert", "s.npz", "out.npz"],
+        ),
+        Input(
+            "npy matrix",
+            {
+                "x.npy": _npy(d), "x.labels.csv": label, "x.mask.npy": _npy(np.ones((n, n), "u1")),
+                "x.json": b'{"bioeval_schema": 1, "kind": "distance", "nan": "raise", '
+                b'"files": ["labels"], "exclude": ["camera"]}',
+            },
+            ["run", "x.npy"],
+        ),
+        Input(
+            "npy embeddings",
+            {"q.npy": _npy(vectors), "g.npy": _npy(vectors), "l.csv": label},
+            ["run", "q.npy", "--gallery-embeddings", "g.npy", "--metric", "l2",
+             "--probe-labels", "l.csv", "--gallery-labels", "l.csv"],
+        ),
+        Input(
+            "csv pairs",
+            {"p.csv": _text("score,genuine,subject_a,subject_b,fold", *(
+                f"{d[0, k]},{int(who[k] == 0)},s0,s{who[k]},{k % 2}" for k in range(1, n)))},
+            ["run", "p.csv"],
+        ),
+        *(Input("mat 5", {"a.mat": raw}, ["run", "a.mat", *market]) for raw in packed.values()),
+        Input("mat 7.3", {"c.mat": written["c.mat"]}, ["run", "c.mat", *market]),
+        Input(
+            "top-K text",
+            {"t.txt": _text(*(" ".join(map(str, row)) for row in top)), "l.csv": label},
+            ["convert", "t.txt", "out.npz", "--probe-labels", "l.csv", "--gallery-labels", "l.csv",
+             "--first-index", "0"],
+        ),
+        Input("labels csv", base, [*run, "--labels", "l.csv", "--exclude", "camera"]),
+        Input(
+            "names of images",
+            {"s.npz": plain, "n.txt": _text(*names)},
+            [*run, "--probe-labels", "n.txt", "--gallery-labels", "n.txt", "--names-of",
+             "market1501", *market],
+        ),
+        Input(
+            "label xml",
+            {"s.npz": plain, "l.xml": xml},
+            [*run, "--labels", "l.xml", "--names-of", "label-xml"],
+        ),
+        Input(
+            "lfw pairs",
+            {"s.npz": _npz(embeddings=vectors, who=[f"n{i}" for i in who], k=np.tile([1, 2, 3], 6)),
+             "pairs.txt": lfw},
+            [*run, "--embeddings", "embeddings", "--labels", "who", "--meta", "image_number=k",
+             "--pairs", "pairs.txt"],
+        ),
+        Input(
+            "thresholds text",
+            {**base, "t.txt": _text(*map(str, range(9)))},
+            [*run, "--labels", "l.csv", "--thresholds", "t.txt"],
+        ),
+        Input(
+            "thresholds npy",
+            {**base, "t.npy": _npy(np.arange(9.0))},
+            ["gallery-size", "s.npz", "--labels", "l.csv", "--thresholds", "t.npy"],
+        ),
+        Input("card", {"card.toml": card}, ["protocols", "card.toml", "--check"]),
+        Input(
+            "card run", {"s.npz": matrix, "card.toml": card}, [*run, "--protocol", "card.toml"]
+        ),
+        Input(
+            "tracks",
+            {"gt.txt": _text(*boxes), "r.txt": _text(*boxes)},
+            ["tracking", "gt.txt", "r.txt"],
+        ),
+        Input(
+            "tracks gzip",
+            {"gt.txt.gz": gzip.compress(_text(*boxes), mtime=0), "r.txt": _text(*boxes)},
+            ["tracking", "gt.txt.gz", "r.txt"],
+        ),
+        Input(
+            "seqinfo",
+            {"a/gt/gt.txt": _text(*boxes), "r.txt": _text(*boxes),
+             "a/seqinfo.ini": _text("[Sequence]", "name=a", "seqLength=8")},
+            ["tracking", "a", "r.txt"],
+        ),
+        Input("tally", {"t.npz": written["t.npz"]}, []),
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------- damage
+
+
+def damaged(rng: random.Random, valid: Input) -> Input:
+    """Return a valid input with one of its files damaged in one to three ways."""
+    files = dict(valid.files)
+    name = rng.choice(list(files))
+    raw = files[name]
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if name.endswith(".npz") and rng.random() < 0.6:
+            raw = _damage_member(rng, raw)
+        elif name.endswith(".gz") and rng.random() < 0.6:
+            raw = gzip.compress(rng.choice(_TEXT)(rng, gzip.decompress(files[name])), mtime=0)
+        elif name.endswith((".npy", ".npz", ".mat", ".gz")):
+            raw = rng.choice(_BINARY)(rng, raw)
+        else:
+            raw = rng.choice((*_TEXT, *_TEXT, *_BINARY))(rng, raw)
+    return Input(valid.reader, {**files, name: raw}, valid.args)
+
+
+def _damage_member(rng: random.Random, raw: bytes) -> bytes:
+    """Damage one array in a .npz file, whose checksums stay right."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:  # damaged before
+        return raw
+    if not members:
+        return raw
+    name = rng.choice(list(members))
+    change = rng.randrange(6)
+    if change == 0:
+        del members[name]
+    elif change == 1:
+        members[rng.choice((*ODD, "labels", "mask", "embeddings", "schema")) + ".npy"] = members[
+            rng.choice(list(members))
+        ]
+    else:
+        members[name] = rng.choice((_edit_header, _edit_header, *_BINARY))(rng, members[name])
+    file = io.BytesIO()
+    packing = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(file, "w", packing) as archive:
+        for name, content in members.items():
+            archive.writestr(name.encode("utf-8", "replace").decode().replace("\x00", ""), content)
+    return file.getvalue()
+
+
+def _edit_header(rng: random.Random, raw: bytes) -> bytes:
+    """Change the dtype, the shape or the order of a .npy array."""
+    head, rest = raw[10:128].decode("latin-1"), raw[128:]
+    change = rng.randrange(4)
+    if change == 0:
+        head = re.sub(r"'descr': '[^']*'", f"'descr': '{rng.choice(_DTYPES)}'", head)
+    elif change == 1:
+        head = re.sub(r"\([^)]*\)", lambda _: rng.choice(_SHAPES), head)
+    elif change == 2:
+        head = re.sub(
+            r"\d+(?=[,)])", lambda found: rng.choice((found[0], "0", "1", "7", "9" * 12)), head
+        )
+    else:
+        head = head.replace("False", "True")
+    return raw[:10] + head.rstrip().ljust(117).encode("latin-1")[:117] + b"\n" + rest
+
+
+def _place(rng: random.Random, raw: bytes) -> int:
+    """Return a place in the bytes: as often in the first 256, where headers are, as elsewhere."""
+    return rng.randrange(max(1, min(len(raw), 256) if rng.random() < 0.5 else len(raw)))
+
+
+def _flip(rng: random.Random, raw: bytes) -> bytes:
+    out = bytearray(raw)
+    for _ in range(rng.choice((1, 1, 2, 8)) if raw else 0):
+        out[_place(rng, raw)] ^= 1 << rng.randrange(8)
+    return bytes(out)
+
+
+def _set(rng: random.Random, raw: bytes) -> bytes:
+    at, length = _place(rng, raw), rng.choice((1, 2, 4, 8, 64))
+    return raw[:at] + rng.choice((b"\x00", b"\xff", b"\x7f", b"9")) * length + raw[at + length :]
+
+
+def _truncate(rng: random.Random, raw: bytes) -> bytes:
+    return raw[: _place(rng, raw)]
+
+
+def _insert(rng: random.Random, raw: bytes) -> bytes:
+    at = _place(rng, raw)
+    return raw[:at] + rng.randbytes(rng.choice((1, 3, 100))) + raw[at:]
+
+
+def _repeat(rng: random.Random, raw: bytes) -> bytes:
+    at, length = _place(rng, raw), rng.choice((1, 10, 200))
+    return raw[:at] + raw[at : at + length] * rng.choice((2, 3, 300)) + raw[at + length :]
+
+
+def _drop(rng: random.Random, raw: bytes) -> bytes:
+    at = _place(rng, raw)
+    return raw[:at] + raw[at + rng.choice((1, 10, 200)) :]
+
+
+_BINARY: tuple[Callable[[random.Random, bytes], bytes], ...] = (
+    _flip, _flip, _set, _truncate, _insert, _repeat, _drop
+)  # fmt: skip
+
+
+def _odd(rng: random.Random) -> bytes:
+    return rng.choice(ODD).encode("utf-8", "surrogateescape")
+
+
+def _cell(rng: random.Random, raw: bytes) -> bytes:
+    """Put something odd in the place of a word."""
+    words = list(re.finditer(rb"[^\s,;=\"<>\[\]]+", raw))
+    if not words:
+        return _odd(rng)
+    word = rng.choice(words)
+    return raw[: word.start()] + _odd(rng) + raw[word.end() :]
+
+
+def _lines(rng: random.Random, raw: bytes) -> bytes:
+    """Swap, double or drop lines, or put in an odd one."""
+    lines = raw.split(b"\n")
+    i, j = rng.randrange(len(lines)), rng.randrange(len(lines))
+    change = rng.randrange(4)
+    if change == 0:
+        lines[i], lines[j] = lines[j], lines[i]
+    elif change == 1:
+        lines.insert(i, lines[j])
+    elif change == 2:
+        del lines[i]
+    else:
+        lines.insert(i, rng.choice((b"", b"#", b"\x00", _odd(rng), b"," * 2000, b"\xff\xfe")))
+    return b"\n".join(lines)
+
+
+def _columns(rng: random.Random, raw: bytes) -> bytes:
+    """Swap, double or drop a column, or change what separates them."""
+    mark = rng.choice((b",", b" ", b"\t"))
+    rows = [line.split(mark) for line in raw.split(b"\n")]
+    i, j, change = rng.randrange(4), rng.randrange(4), rng.randrange(4)
+    for row in rows:
+        if len(row) > max(i, j):
+            if change == 0:
+                row[i], row[j] = row[j], row[i]
+            elif change == 1:
+                row.insert(i, row[j])
+            elif change == 2:
+                del row[i]
+    return (rng.choice((b";", b"\t", b" ")) if change == 3 else mark).join(
+        b"\n".join(mark.join(row) for row in rows).split(mark)
+    )
+
+
+def _nest(rng: random.Random, raw: bytes) -> bytes:
+    """Put in brackets nested deeply, or a key of very many parts."""
+    depth, (left, right) = rng.choice((50, 5000)), rng.choice(("[]", "{}", "()", "<>", ("a.", "")))
+    at = rng.choice([0, len(raw), *(found.end() for found in re.finditer(rb"[=:\n]", raw))])
+    return raw[:at] + (left * depth + "1" + right * depth).encode() + raw[at:]
+
+
+_TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
+    _cell, _cell, _cell, _lines, _columns, _nest
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------- options
+
+#: A command that works, for each command, to which odd options are added.
+_COMMANDS = {
+    "run": ["s.npz"],
+    "threshold": ["s.npz", "--repeats", "2"],
+    "compare": ["s.npz", "s.npz", "--replicates", "100"],
+    "gallery-size": ["s.npz"],
+    "tracking": ["gt.txt", "r.txt"],
+    "protocols": ["card.toml"],
+    "convert": ["s.npz", "out.csv"],
+    "simulate": ["--out", "out.npz", "--subjects", "5"],
+}
+
+
+def odd_options(rng: random.Random, valid: list[Input]) -> Input:
+    """Return a command with one to three odd options, or an odd argument."""
+    known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
+    files = {
+        name: known[name] for name in ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt")
+    }
+    files |= {"s.npz": valid[0].files["s.npz"], "l.csv": known["l.csv"], "t.txt": b"1\n2\n"}
+    name = rng.choice(list(COMMANDS))
+    args = list(_COMMANDS[name])
+    if rng.random() < 0.1:
+        args[0] = rng.choice((*ODD, *_PATHS))
+    command = root.get_command(click.Context(root), name)
+    assert command is not None
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    for option in rng.sample(options, min(len(options), rng.choice((1, 1, 2, 3)))):
+        if option.is_flag or option.name == "help":
+            args.append(option.opts[0])
+            continue
+        values: list[str] = [*ODD, *_PATHS]
+        if isinstance(option.type, click.Choice):
+            values = [*option.type.choices] * 9 + values
+        args += [option.opts[0], rng.choice(values)]
+    if rng.random() < 0.05:
+        args.append(rng.choice((*ODD, "--nope", "--far", "-x", "--seed=" + rng.choice(ODD))))
+    return Input(f"options of {name}", files, [name, *args])
+
+
+def number(valid: list[Input], seed: int, index: int) -> Input:
+    """Return the input of this number: the same for the same seed, always."""
+    rng = random.Random(f"{seed}/{index}")
+    return odd_options(rng, valid) if rng.random() < 0.25 else damaged(rng, rng.choice(valid))
