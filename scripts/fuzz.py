@@ -4,9 +4,9 @@
 
 The rule for each input: an exit code of ours (0, 1 or 2); on standard error nothing but lines of
 ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most
-10 s, and 1 GiB above what the process has before. Inputs run in worker processes that are used
-again; the last ones run as processes of their own. What breaks the rule is kept as files, with the
-command that repeats it.
+10 s of the processor, and 1 GiB above what the process has before. Inputs run in workers that are
+used again; the last ones run as processes of their own. What breaks the rule is kept as files, with
+the command that repeats it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import re
 import resource
 import shlex
 import subprocess
@@ -28,11 +29,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from fuzz_inputs import Input, number, valid_inputs
+from fuzz_inputs import Input, number, valid_inputs, working_commands
 
 SECONDS = 10
 MEMORY = 1 << 30
 _OURS = ("bioeval: ", "wrote ")
+_NO_ROOM = re.compile("not enough memory|does not fit into memory")
 _THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "2"}
 
 
@@ -42,7 +44,7 @@ class Outcome:
 
     code: int | None
     error: str
-    seconds: float
+    seconds: float  # of the processor
     memory: int = 0  # bytes above those before
 
     def complaint(self) -> str:
@@ -58,7 +60,7 @@ class Outcome:
             return "no error"
         if self.seconds > SECONDS:
             return f"{self.seconds:.1f} s"
-        if self.memory > MEMORY or "memory" in self.error.replace("memory-mapped", ""):
+        if self.memory > MEMORY or _NO_ROOM.search(self.error):
             return f"memory: {self.memory >> 20} MiB; {self.error}"
         return ""
 
@@ -86,7 +88,7 @@ def run_here(found: Input) -> Outcome:
     import bioeval as be
     from bioeval.cli import main
 
-    start, code = time.monotonic(), None
+    start, code = time.process_time(), None
     out, err = io.StringIO(), io.StringIO()
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         lay_out(found, Path(name))
@@ -104,7 +106,7 @@ def run_here(found: Input) -> Outcome:
             except (Exception, SystemExit):
                 err.write(traceback.format_exc())
         peak = _memory("VmHWM") - before
-    return Outcome(code, err.getvalue(), time.monotonic() - start, max(0, peak))
+    return Outcome(code, err.getvalue(), time.process_time() - start, max(0, peak))
 
 
 def run_apart(found: Input) -> Outcome:
@@ -144,7 +146,8 @@ def worker(channel: Connection, seed: int, folder: str) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     own = Path(tempfile.mkdtemp(dir=folder))
     valid = valid_inputs(own)
-    for found in valid:  # everything is imported and compiled before memory is limited
+    # Everything is imported and compiled before memory is limited.
+    for found in (*valid, *working_commands(valid).values()):
         outcome = run_here(found)
         if outcome.code != 0 or outcome.complaint().startswith(("trace", "not", "exit")):
             channel.send(f"{found.reader}: {outcome.code} {outcome.error}")
@@ -201,7 +204,7 @@ class Workers:
                         self._give(*self._start(), left)
 
     def _late(self, channel: Connection) -> bool:
-        return time.monotonic() - self._busy[channel][2] > 4 * SECONDS
+        return time.monotonic() - self._busy[channel][2] > 6 * SECONDS
 
     def _give(
         self, channel: Connection, process: multiprocessing.process.BaseProcess, left: list[int]

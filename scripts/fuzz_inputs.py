@@ -376,7 +376,7 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 #: A command that works, for each command, to which odd options are added.
 _COMMANDS = {
     "run": ["s.npz"],
-    "threshold": ["s.npz", "--repeats", "2"],
+    "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
     "gallery-size": ["s.npz"],
     "tracking": ["gt.txt", "r.txt"],
@@ -386,17 +386,24 @@ _COMMANDS = {
 }
 
 
+def working_commands(valid: list[Input]) -> dict[str, Input]:
+    """Return for each command one that works."""
+    known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
+    names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv")
+    files = {name: known[name] for name in names}
+    files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
+    return {
+        name: Input(f"options of {name}", files, [name, *args]) for name, args in _COMMANDS.items()
+    }
+
+
 def odd_options(rng: random.Random, valid: list[Input]) -> Input:
     """Return a command with one to three odd options, or an odd argument."""
-    known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
-    files = {
-        name: known[name] for name in ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt")
-    }
-    files |= {"s.npz": valid[0].files["s.npz"], "l.csv": known["l.csv"], "t.txt": b"1\n2\n"}
+    working = working_commands(valid)
     name = rng.choice(list(COMMANDS))
-    args = list(_COMMANDS[name])
+    args = list(working[name].args)
     if rng.random() < 0.1:
-        args[0] = rng.choice((*ODD, *_PATHS))
+        args[1] = rng.choice((*ODD, *_PATHS))
     command = root.get_command(click.Context(root), name)
     assert command is not None
     options = [param for param in command.params if isinstance(param, click.Option)]
@@ -410,7 +417,7 @@ def odd_options(rng: random.Random, valid: list[Input]) -> Input:
         args += [option.opts[0], rng.choice(values)]
     if rng.random() < 0.05:
         args.append(rng.choice((*ODD, "--nope", "--far", "-x", "--seed=" + rng.choice(ODD))))
-    return Input(f"options of {name}", files, [name, *args])
+    return Input(working[name].reader, working[name].files, args)
 
 
 def number(valid: list[Input], seed: int, index: int) -> Input:

@@ -10,6 +10,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError, subject
 
+#: The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
+MOST_DRAWS = 1_000_000
+
 
 def require_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.

@@ -53,6 +53,17 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
 
 
+def short_name(name: str) -> str:
+    """Return the name of a system, of which a file's may be any bytes, as tables and plots show it.
+
+    Examples
+    --------
+    >>> short_name("faces\x1b[31m")
+    'faces\\x1b[31m'
+    """
+    return cut(escaped(name), 80)
+
+
 def counted(number: float, nouns: str) -> str:
     """Return a whole number with its noun, given as a plural: ``1 subject``, ``2,000 subjects``."""
     return f"{number:,.0f} {nouns.removesuffix('s') if number == 1 else nouns}"

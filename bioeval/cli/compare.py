@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import short_name
 from bioeval.cli.options import (
     Command,
     Output,
@@ -94,7 +95,7 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
             stages(f"reading {file}")
             scores = load(file, **reading)
             require_mates(scores)
-            scores.name = called or Path(file).stem
+            scores.name = short_name(called or Path(file).stem)
             read.append(scores)
         stages("counting")
         found = compare(*read, **options, progress=stages.counting)

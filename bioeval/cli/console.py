@@ -111,6 +111,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()  # bytes in the name of a file
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value

@@ -22,8 +22,8 @@ def _require_room(out: str, scores: Scores) -> None:
     needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free
     if needed > free:
         raise DataError(
-            f"{out}: {m:,} x {n:,} scores would take {needed / 2**30:,.0f} GiB, and "
-            f"{free / 2**30:,.0f} GiB are free; expected fewer subjects or templates"
+            f"{out}: {m:,} x {n:,} scores would take {needed / 2**30:,.2f} GiB, and "
+            f"{free / 2**30:,.2f} GiB are free; expected fewer subjects or templates"
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
@@ -129,7 +129,9 @@ def gallery_size(
     chosen = _sizes(sizes, subjects)
     grid = grid_over(reader, thresholds, THRESHOLDS)
     job = SizeJob(reader, fusion=fusion, thresholds=grid)
-    repeats = 0 if sampling is None else require_integer("sampling", sampling, low=1)
+    repeats = (
+        0 if sampling is None else require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
+    )
     stream = Stream(seed_sequence(random_state), 0)
     (tally,) = run_jobs(scores, reader, [job], progress)
     found = gallery_size_dataset(tally, chosen, subjects, options)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
@@ -161,7 +161,7 @@ def reid(
         first_match_break=first_match_break,
     )
     if sampling != "exact":
-        require_integer("sampling", sampling, low=1)
+        require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
         if rules.cmc != "single-gallery-shot":
             raise ProtocolError(
                 f"sampling applies to single gallery shots; the CMC here counts {rules.cmc}, which "

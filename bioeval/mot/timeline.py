@@ -10,6 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
+from bioeval.views.plots.select_datasets import as_plot_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,8 +88,10 @@ class TimelineDisplay:
         first, last, identity = (
             dataset[name].values[chosen] for name in ("first_frame", "last_frame", "spell_identity")
         )
-        names = [str(t).rpartition("/")[2] for t in targets.tolist()]
-        return cls(names, row, first, last, identity, [", ".join(title)] if title else [])
+        names = [as_plot_text(str(t).rpartition("/")[2]) for t in targets.tolist()]
+        return cls(
+            names, row, first, last, identity, [as_plot_text(", ".join(title))] if title else []
+        )
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Self:
         """Draw a bar for each track segment. See :func:`timeline`."""

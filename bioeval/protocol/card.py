@@ -85,7 +85,9 @@ class Partition(Section):
         default=10,
     )
     repeats: int = card_field(
-        "how often the folds are drawn (not with given folds)", interval=Interval(1), default=1
+        "how often the folds are drawn (not with given folds)",
+        interval=Interval(1, 10_000),
+        default=1,
     )
     seed: int = card_field("the seed of the draws", interval=Interval(0), default=0)
     test_size: float = card_field(

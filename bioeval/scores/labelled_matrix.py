@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
+from bioeval.base.errors import Argument, DataError, nearest_name, require_choice, short_name
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
@@ -48,7 +48,7 @@ class LabelledMatrix:
     ):
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
-        self.kind, self.nan, self.name = kind, nan, name
+        self.kind, self.nan, self.name = kind, nan, name and short_name(name)
         self._base = as_values(values)
         self.origin = ""
         self.memory_limit = MEMORY_LIMIT

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError, require_choice, short_name
 from bioeval.scores.arrays import IGNORE, as_array, as_index
 from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
 from bioeval.scores.labelled_matrix import KINDS, MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
@@ -292,7 +292,7 @@ class PairScores(Scores):
     ):
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
-        self.kind, self.nan, self.name = kind, nan, name
+        self.kind, self.nan, self.name = kind, nan, name and short_name(name)
         array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score a pair")

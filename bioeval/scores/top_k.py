@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, short_name
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores
@@ -77,7 +77,7 @@ class TopKScores(Scores):
         name: str | None = None,
     ):
         require_choice("kind", kind, ("distance", "similarity"))
-        self.kind, self.nan, self.name = kind, "raise", name
+        self.kind, self.nan, self.name = kind, "raise", name and short_name(name)
         self.origin = ""
         self.labelled = True
         self._mask = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS
@@ -58,7 +58,7 @@ class IntervalOptions:
     ) -> IntervalOptions | None:
         """Check the arguments of a public function; None for a result without intervals."""
         confidence = check_confidence(confidence)
-        replicates = require_integer("replicates", replicates, low=100)
+        replicates = require_integer("replicates", replicates, low=100, high=MOST_DRAWS)
         seed = seed_sequence(random_state)
         if interval is None:
             return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
@@ -122,7 +122,7 @@ def study_threshold(
     for name, number, least in (("folds", folds, 2), ("repeats", repeats, 1)):
         if number is None:
             continue
-        require_integer(name, number, low=least)
+        require_integer(name, number, low=least, high=MOST_DRAWS)
         if isinstance(scores, PairScores) and scores.pair_folds is not None:
             raise DataError(
                 f"{Argument(name)} is {number}, but these pairs have folds of their own, which are "

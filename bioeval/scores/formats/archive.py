@@ -151,12 +151,13 @@ def require_bytes(header: Header, size: int) -> None:
 
 
 def require_text(array: np.ndarray) -> None:
-    """Raise :class:`ValueError` where text has a code point that Unicode does not."""
+    """Raise :class:`ValueError` where text has a code point that is no character of Unicode."""
     if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
         return
     codes = np.ascontiguousarray(array).reshape(-1).view(array.dtype.str[0] + "u4")
-    if codes.max() >= _CODE_POINTS:
-        raise ValueError(f"it holds the code point {int(codes.max()):#x}, which Unicode has not")
+    wrong = codes[(codes >= _CODE_POINTS) | ((codes >= 0xD800) & (codes < 0xE000))]
+    if len(wrong):
+        raise ValueError(f"it holds the code point {int(wrong[0]):#x}, which is no character")
 
 
 def write_npy(

@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.formats.archive import Arrays
-from bioeval.scores.formats.csv import Labels
+from bioeval.scores.formats.csv import MOST_COLUMNS, Labels
 from bioeval.scores.formats.image_lists import labels_of_names, read_side
 from bioeval.scores.formats.npz_layout import NAMES, RESERVED
 from bioeval.scores.formats.options import ReadOptions, say
@@ -106,9 +106,19 @@ class NamedArrays:
             {} if sides.gallery is None else dict(sides.gallery.meta),
         )
         foreign = self.options.names_arrays
-        for key, header in self.file.headers.items():
-            if key in RESERVED | self.used or len(header.shape) != 1:
-                continue
+        columns = {
+            key: header
+            for key, header in self.file.headers.items()
+            if key not in RESERVED | self.used
+            and len(header.shape) == 1
+            and (plain or key.startswith(_PREFIXES))
+        }
+        if len(columns) > MOST_COLUMNS:
+            raise DataError(
+                f"{self.file.path}: holds {len(columns):,} arrays of metadata; expected at most "
+                f"{MOST_COLUMNS:,}"
+            )
+        for key, header in columns.items():
             side = next((i for i in (0, 1) if key.startswith(_PREFIXES[i])), None)
             count = sides.count(side or 0)
             fits = header.shape == (count,) and not (side == 1 and sides.square)

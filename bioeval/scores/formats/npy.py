@@ -24,6 +24,7 @@ from bioeval.scores.formats.files import (
     content,
     existing_file,
     guarded,
+    naming_writes,
     read_bounded,
     replacing,
 )
@@ -273,7 +274,7 @@ def _write(scores: Scores, path: Path) -> None:
             about["exclude"] = list(scores.exclude)
         target = stack.enter_context(replacing(sibling(path, "json")))
         target.write_text(json.dumps(about) + "\n", encoding="utf-8")
-        with open(part, "wb") as file:
+        with naming_writes(path, part), open(part, "wb") as file:
             write_npy(file, (m, n), scores.dtype, scores.read_rows)
 
 

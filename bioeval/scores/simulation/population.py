@@ -268,6 +268,8 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     array = np.asarray(value)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
         raise DataError(f"{name} is {value!r}; {expected}")
+    largest = int(array.max())
+    require_memory(24 * largest, f"{largest:,} {name} of one subject", FEWER)
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted
-from bioeval.views.plots.select_datasets import System
+from bioeval.views.plots.select_datasets import System, as_plot_text
 
 
 def title_of(what: str, systems: Sequence[System]) -> str:
@@ -46,7 +46,7 @@ def _semicolons(*parts: str) -> str:
 
 
 def _label(system: System) -> str:
-    return system.name or str(system.dataset.attrs.get("system", ""))
+    return system.name or as_plot_text(system.dataset.attrs.get("system", ""))
 
 
 def attempts(dataset: xr.Dataset, role: str) -> int | None:

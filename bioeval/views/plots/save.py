@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
         raise DataError(f"{path}: {bad_choice('the suffix', kind, FORMATS)}")
     figure = _figure(display)
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
-    with replacing(path) as part, matplotlib.rc_context(settings):
+    with replacing(path) as part, matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
         figure.savefig(
             part, format=kind, dpi=dpi, bbox_inches="tight", pad_inches=0.12,
             metadata=_UNDATED[kind],

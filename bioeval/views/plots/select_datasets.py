@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, short_name
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 
 _WORDS = {
@@ -74,6 +75,11 @@ def needs_of(data: Any, plot: Plot) -> Needs:
     return next(found, plot.needs[0])
 
 
+def as_plot_text(name: object) -> str:
+    """Return a name as it is drawn: short, printable, and not read as a formula between dollars."""
+    return re.sub(r"(?<!\\)\$", r"\\$", short_name(str(name)))
+
+
 def joined(*parts: str) -> str:
     """Return the parts of a name that are not empty, with commas."""
     return ", ".join(part for part in parts if part)
@@ -111,13 +117,10 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if not data:
         raise DataError(f"be.plot.{plot.name} got an empty mapping; expected name: result")
     return [
-        System(
-            joined(str(name), inner.name), inner.dataset, joined(str(name), inner.group),
-            inner.variant,
-        )
-        for name, given in data.items()
+        System(joined(name, inner.name), inner.dataset, joined(name, inner.group), inner.variant)
+        for name, given in ((as_plot_text(key), given) for key, given in data.items())
         for inner in _pick(given, plot, needs)
-    ]  # fmt: skip
+    ]
 
 
 def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
