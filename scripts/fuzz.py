@@ -158,13 +158,28 @@ def worker(channel: Connection, seed: int, folder: str) -> None:
         channel.send(run_here(number(valid, seed, index)))
 
 
+@dataclass(frozen=True)
+class Job:
+    """An input that runs, since when, and the processor time that its worker had used before."""
+
+    process: multiprocessing.process.BaseProcess
+    index: int
+    since: float
+    used: float
+
+
+def _processor_time(process: multiprocessing.process.BaseProcess) -> float:
+    stat = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Workers:
     """Worker processes, each with the number of the input that it runs."""
 
     def __init__(self, jobs: int, seed: int, folder: str):
         self._seed, self._folder = seed, folder
         self._spawn = multiprocessing.get_context("spawn")
-        self._busy: dict[Connection, tuple[multiprocessing.process.BaseProcess, int, float]] = {}
+        self._busy: dict[Connection, Job] = {}
         self._jobs = jobs
 
     def _start(self) -> tuple[Connection, multiprocessing.process.BaseProcess]:
@@ -187,31 +202,35 @@ class Workers:
         while self._busy:
             ready = wait(list(self._busy), timeout=1)
             for channel in [c for c in self._busy if c in ready or self._late(c)]:
-                process, index, since = self._busy.pop(channel)
+                job = self._busy.pop(channel)
                 try:
                     if channel not in ready:
                         raise TimeoutError
-                    yield index, channel.recv()
-                    self._give(channel, process, left)
+                    yield job.index, channel.recv()
+                    self._give(channel, job.process, left)
                 except (EOFError, OSError, TimeoutError) as error:
-                    seconds = time.monotonic() - since
-                    process.kill()
-                    process.join()
+                    seconds = time.monotonic() - job.since
+                    job.process.kill()
+                    job.process.join()
                     late = isinstance(error, TimeoutError)
-                    why = "still running" if late else f"ended by {process.exitcode}"
-                    yield index, Outcome(None, why, seconds)
+                    why = "still running" if late else f"ended by {job.process.exitcode}"
+                    yield job.index, Outcome(None, why, seconds)
                     if left:
                         self._give(*self._start(), left)
 
     def _late(self, channel: Connection) -> bool:
-        return time.monotonic() - self._busy[channel][2] > 6 * SECONDS
+        """Whether an input takes too long; on a busy machine, of the processor's time."""
+        job = self._busy[channel]
+        used = _processor_time(job.process) - job.used
+        return used > 2 * SECONDS or time.monotonic() - job.since > 60 * SECONDS
 
     def _give(
         self, channel: Connection, process: multiprocessing.process.BaseProcess, left: list[int]
     ) -> None:
         channel.send(left[-1] if left else None)
         if left:
-            self._busy[channel] = (process, left.pop(), time.monotonic())
+            used = _processor_time(process)
+            self._busy[channel] = Job(process, left.pop(), time.monotonic(), used)
 
 
 def keep(found: Input, index: int, complaint: str, folder: Path) -> None:

@@ -54,7 +54,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a system, of which a file's may be any bytes, as tables and plots show it.
+    r"""Return the name of a system, which may be that of a file, short and printable.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -56,8 +57,14 @@ def show_json(document: Any) -> None:
 
 
 def as_json(document: Any) -> str:
-    """Return JSON text: NaN becomes null, and infinities the words "inf" and "-inf"."""
-    return json.dumps(_plain(document), indent=2, allow_nan=False, ensure_ascii=False)
+    """Return JSON text: NaN becomes null, and infinities the words "inf" and "-inf".
+
+    Text is readable, but what would not be printed, such as a control character, is escaped.
+    """
+    text = json.dumps(_plain(document), indent=2, allow_nan=False, ensure_ascii=False)
+    return re.sub(
+        r"[^ -~\n]", lambda c: c[0] if c[0].isprintable() else json.dumps(c[0])[1:-1], text
+    )
 
 
 def put(text: str) -> None:
@@ -111,8 +118,6 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()  # bytes in the name of a file
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value

@@ -139,7 +139,7 @@ def draw_design(
     require_choice("layout", layout, LAYOUTS)
     for name, value in (("sessions", sessions), ("cameras", cameras)):
         if value is not None:
-            require_integer(name, value, low=1)
+            require_integer(name, value, low=1, high=2**31)
     others = _unenrolled(unenrolled, subjects)
     # A number of templates, a label, and a place among the rows, at the least.
     require_memory(24 * (subjects + others), f"{subjects + others:,} subjects", FEWER)
@@ -268,8 +268,8 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     array = np.asarray(value)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
         raise DataError(f"{name} is {value!r}; {expected}")
-    largest = int(array.max())
-    require_memory(24 * largest, f"{largest:,} {name} of one subject", FEWER)
+    least = int(array.max()) * (people if array.ndim == 0 else 1)
+    require_memory(24 * least, f"{least:,} {name}", FEWER)
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:

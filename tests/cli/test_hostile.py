@@ -1,0 +1,182 @@
+"""Hostile input to the command line: bounds, pipes, full disks and odd names of files."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.scores.formats import csv, files
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def scores() -> str:
+    be.save(be.simulate(4, 3, random_state=3), "s.npz")
+    np.savez("plain.npz", scores=np.eye(4))
+    return "s.npz"
+
+
+def error_of(capsys, *args: str) -> str:
+    """The one line on standard error of a command that fails."""
+    assert main(list(args)) in (1, 2)
+    text = capsys.readouterr().err
+    assert text.startswith("bioeval: error: ") and text.count("\n") == 1, text
+    return text
+
+
+# ------------------------------------------------------------------------- bounds
+
+TEXTS = {
+    "thresholds": ["run", "s.npz", "--thresholds", "x.txt"],
+    "labels": ["run", "plain.npz", "--labels", "x.txt"],
+    "names": ["run", "plain.npz", "--labels", "x.txt", "--names-of", "market1501"],
+    "xml": ["run", "plain.npz", "--labels", "x.txt", "--names-of", "label-xml"],
+    "top-K": ["run", "x.txt", "--probe-labels", "l.csv", "--gallery-labels", "l.csv"],
+    "tracks": ["tracking", "x.txt", "x.txt"],
+    "tracks gzip": ["tracking", "x.txt.gz", "x.txt.gz"],
+}
+
+
+@pytest.mark.parametrize("args", TEXTS.values(), ids=TEXTS)
+def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
+    import gzip
+
+    monkeypatch.setattr(files, "MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(files.read_bounded, "__defaults__", (1 << 20, None))
+    Path("l.csv").write_text("label\na\nb\n")
+    Path("x.txt").write_text("1\n" * (1 << 20))
+    Path("x.txt.gz").write_bytes(gzip.compress(b"1\n" * (1 << 20)))
+    text = error_of(capsys, *args)
+    assert "x.txt" in text and "has more than 1 MiB of text" in text and "expected" in text
+
+
+def test_a_sidecar_and_a_card_have_small_bounds(scores, capsys):
+    np.save("x.npy", np.eye(4))
+    Path("x.json").write_text(" " * (files.MOST_SETTINGS + 1))
+    assert "x.json: has more than 1 MiB" in error_of(capsys, "run", "x.npy")
+    Path("c.toml").write_text("a." * 5000 + "b = 1")
+    assert "line 1: has 10,005 characters" in error_of(capsys, "protocols", "c.toml")
+
+
+def test_many_columns_are_refused_at_once(scores, capsys):
+    wide = ",".join(f"c{i}" for i in range(80_000))
+    Path("l.csv").write_text(f"label,{wide}\n")
+    text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
+    assert f"l.csv: line 1: has 80,001 columns; expected at most {csv.MOST_COLUMNS:,}" in text
+
+
+def test_many_arrays_of_metadata_are_refused(capsys):
+    columns = {f"probe_{i}": np.zeros(4) for i in range(csv.MOST_COLUMNS + 1)}
+    np.savez("x.npz", scores=np.eye(4), labels=[1, 1, 2, 2], **columns)
+    assert "holds 1,001 arrays of metadata" in error_of(capsys, "run", "x.npz")
+
+
+def test_one_long_value_does_not_widen_all_the_others(scores, capsys, monkeypatch):
+    monkeypatch.setattr(files, "MOST_TEXT", 1000)
+    Path("l.csv").write_text(f"label\n{'x' * 500}\na\na\nb\n")
+    text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
+    assert "the longest of 4 values has 500 characters" in text
+
+
+# ------------------------------------------------------------------------- pipes
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "pipe"],
+        ["run", "s.npz", "--thresholds", "pipe"],
+        ["run", "s.npz", "--thresholds", "/dev/zero"],
+        ["run", "plain.npz", "--labels", "pipe.csv"],
+        ["tracking", "pipe", "pipe"],
+    ],
+    ids=" ".join,
+)
+def test_a_pipe_is_refused_with_the_reason(args, scores, capsys):
+    os.mkfifo("pipe")
+    os.mkfifo("pipe.csv")
+    text = error_of(capsys, *args)
+    assert "is a pipe or a device" in text and "write it to a file first" in text
+
+
+# ------------------------------------------------------------------------- full disks
+
+
+@pytest.fixture
+def small_files():
+    """No file may become larger than 3 KiB; Python ignores the signal."""
+    before, limits = signal.getsignal(signal.SIGXFSZ), resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 10, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    signal.signal(signal.SIGXFSZ, before)
+
+
+WRITERS = {
+    "o": ["run", "s.npz", "--out", "o", "--plots"],
+    "c.npz": ["convert", "s.npz", "c.npz"],
+    "c.npy": ["convert", "s.npz", "c.npy"],
+    "c.csv": ["convert", "s.npz", "c.csv"],
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+@pytest.mark.parametrize("name", WRITERS)
+def test_output_cut_short_is_our_error_and_leaves_nothing(name, scores, capsys, small_files):
+    be.save(be.simulate(12, 3, random_state=3), "s.npz")
+    main(["run", "s.npz"])  # kernels are compiled, and kept, before files are limited
+    capsys.readouterr()
+    there = sorted(os.listdir())
+    small_files()
+    assert f"bioeval: error: {name}: File too large" in error_of(capsys, *WRITERS[name])
+    assert sorted(os.listdir()) == there
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+def test_a_tally_cut_short_leaves_nothing(small_files):
+    tally = be.tally(be.simulate(12, 3, random_state=3), protocol="course-all-vs-all")
+    small_files()
+    with pytest.raises(OSError, match=r"File too large: 't\.npz'"):
+        tally.save("t.npz")
+    assert os.listdir() == []
+
+
+# ------------------------------------------------------------------------- names
+
+# For a terminal, a formula, a direction of writing, markup, bytes, and no glyph of the font.
+NAME = "a\x1b[31m$\\frac$\u202e[bold]\udcff\u65e5" + 150 * "l"
+
+
+def test_names_of_files_are_printable_and_short_everywhere(scores, capsys):
+    os.rename("s.npz", f"{NAME}.npz")
+    assert main(["run", f"{NAME}.npz", "--out", "o", "--json"]) == 0
+    assert main(["compare", f"{NAME}.npz", f"{NAME}.npz", "--replicates", "100"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == "wrote 7 files to o\n"
+    table = shown.out + Path("o/table.txt").read_text()
+    for text in table.splitlines():
+        assert text.isprintable(), text
+    data = be.verification(be.load(f"{NAME}.npz"))
+    assert data.attrs["system"].isprintable() and len(data.attrs["system"]) <= 85
+    figure = be.plot.roc({NAME: data}).figure_
+    be.plot.save(figure, "roc.png")  # no warning, which would be an error here
+
+
+def test_control_characters_are_escaped_in_tables_of_results():
+    from bioeval.cli.outputs import write_csv
+
+    write_csv(Path("x.csv"), {"label": ["a\x1b[31m", "=1+1", "b\tc"], "n": [1, 2, 3]})
+    assert Path("x.csv").read_text() == "label,n\na\\x1b[31m,1\n=1+1,2\nb\\tc,3\n"
