@@ -59,6 +59,12 @@ def run_blocks(
         for block in reader.blocks(progress):
             for job in jobs:
                 job.add(block)
+    return _results(reader, jobs)
+
+
+def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
+    """Return the tallies of jobs at the end of a sweep."""
+    reader.note_sentinels()
     return [job.result() for job in jobs]
 
 
@@ -108,9 +114,11 @@ def run_sweep(
                 block = reader.block(start, min(start + reader.rows_per_block(), high))
                 for job in jobs:
                     job.add(block)
+        elif not scores.streams:
+            reader.watch.look(low, sweep.base, sweep.rows[low:high], sweep.columns, 1.0)
         if progress is not None:
             progress(high, m)
-    return [job.result() for job in jobs]
+    return _results(reader, jobs)
 
 
 class _Sweep:
@@ -124,6 +132,7 @@ class _Sweep:
         if not scores.streams:
             self.base = writable_alias(scores.base)
             self.rows = scores.base_rows(np.arange(scores.shape[0]))
+            self.columns = scores.base_columns(np.arange(scores.shape[1]))
         order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
         # A streamed block comes with the columns of a selection already chosen.
         order = order if scores.streams else scores.base_columns(order)

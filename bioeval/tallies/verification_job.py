@@ -62,7 +62,7 @@ class VerificationJob:
         if templates == "multi" or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
-        self.about = reader.about
+        self.reader = reader
         self.claims = None
         self.skipped = 0
         if claims is not None:
@@ -149,7 +149,7 @@ class VerificationJob:
         """Return the tally."""
         genuine = np.concatenate(self.genuine) if self.genuine else np.empty(0)
         return VerificationTally(
-            about=self.about,
+            about=self.reader.about,
             templates=self.templates,
             fusion=self.fusion if self.templates == "multi" else "none",
             claims="all" if self.claims is None else "explicit",
