@@ -165,6 +165,7 @@ class BlockReader:
             )
         scores.require_matrix()
         self.scores = scores
+        self.sentinels: list[str] = []  # warnings, after note_sentinels
 
     @cached_property
     def about(self) -> About:
@@ -197,6 +198,7 @@ class BlockReader:
             found = notes_of_pairs(self.scores)
         else:
             found = self.watch.notes()
+        self.sentinels = found
         notes = dict.fromkeys([*self.about.notes, *found])
         self.about = replace(self.about, notes=tuple(notes))
 

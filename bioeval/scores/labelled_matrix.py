@@ -25,10 +25,6 @@ KINDS = ("distance", "similarity", "order")
 NAN_POLICIES = ("raise", "reject", "exclude")
 
 
-# Rows of a stored matrix that are read to tell whether it is symmetric.
-_ROWS_BOTH_WAYS = 64
-
-
 class LabelledMatrix:
     """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
 
@@ -322,20 +318,6 @@ class LabelledMatrix:
     def base_columns(self, index: np.ndarray) -> np.ndarray:
         """Return the columns of the base at these places."""
         return index if self._columns is None else self._columns[index]
-
-    def same_both_ways(self, i: np.ndarray, j: np.ndarray) -> bool:
-        """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values, NaN included."""
-        if isinstance(self._base, EmbeddingSource):
-            return not callable(self._base.metric)  # the named metrics are symmetric
-        if not isinstance(self._base, np.ndarray):  # a few rows, each read once
-            some = np.unique(i[:_ROWS_BOTH_WAYS])
-            rows = read_block(self._base, self.base_rows(some), 0, len(some), None)
-            cells = rows[:, self.base_columns(some)]
-            return bool(((cells == cells.T) | ((cells != cells) & (cells.T != cells.T))).all())
-        rows, columns = self.base_rows(i), self.base_columns(j)
-        back_rows, back_columns = self.base_rows(j), self.base_columns(i)
-        a, b = self._base[rows, columns], self._base[back_rows, back_columns]
-        return bool(((a == b) | ((a != a) & (b != b))).all())
 
     # ---------------------------------------------------------------- reading
 
