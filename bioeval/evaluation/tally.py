@@ -212,6 +212,8 @@ def tally(
     for part in parts.values():
         if not part.tally.about.sites:  # several tasks may share a tally
             part.tally.about = _of_site(part.tally.about, secret, site)
+        if isinstance(part.tally, VerificationTally):
+            part.tally.people = None  # of pairs; merged, it would not say who is in both
     counted = CountedProbes.of(scores, secret, site)
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted)
 

@@ -168,8 +168,8 @@ class VerificationTally:
     def merge(self, other: VerificationTally) -> VerificationTally:
         """Count the attempts of both; they must be of the same kind, over the same thresholds.
 
-        Operating points do not merge: they need the scores again. Nor do the numbers of subjects
-        of pairs, which do not say who is in both.
+        Operating points do not merge: they need the scores again. Nor do numbers of subjects,
+        which do not say who is in both.
         """
         require_alike(self, other, ("templates", "fusion", "claims", "requested"))
         if (self.given is None) != (other.given is None):

@@ -61,10 +61,11 @@ def test_pairs_and_masks():
     pairs = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0], subjects=who)
     expected = {"impostor_pairs": 3, "subjects": 4, "disjoint_pairs": 2}
     assert units(be.verification(pairs)) == expected
-    tally = be.tally(pairs, "pairs")
-    assert units(be.refine_tally(tally, pairs).dataset()) == expected
+    assert units(be.evaluate(pairs, "pairs")["verification/single"]) == expected
     halves = [be.tally(pairs.select(x), "pairs") for x in ([0, 1], [2, 3])]
-    assert units(halves[0].merge(halves[1]).dataset()) == {}  # who is in both is not known
+    merged = halves[0].merge(halves[1])
+    assert units(merged.dataset()) == {}  # who is in both is not known
+    assert units(be.refine_tally(merged, pairs).dataset()) == {"impostor_pairs": 3}
     unnamed = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0])
     assert units(be.verification(unnamed)) == {"impostor_pairs": 3}
     mask = [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
