@@ -43,12 +43,16 @@ SERIAL_CELLS = 1 << 18
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
-    """Count small matrices on one thread; the counts are the same on any number."""
+    """Count small matrices on one thread, and verify mapped values at the end.
+
+    The counts are the same on any number of threads.
+    """
     before = numba.get_num_threads()
     small = math.prod(scores.shape) < SERIAL_CELLS
     numba.set_num_threads(1 if small else before)
     try:
         yield
+        scores.verify()
     finally:
         numba.set_num_threads(before)
 
@@ -371,7 +375,7 @@ def as_distances(
     small = raw.dtype.kind in "biuf" and raw.dtype.itemsize <= 2
     target = np.float32 if small or raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(raw, dtype=target)
+        values = np.require(raw, target, ("C", "A"))
     if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
         inexact = _inexact(raw, values)
         if inexact.any() and unread is not None:
