@@ -15,7 +15,8 @@ from bioeval.base.errors import CardError
 MAX_BYTES = 1 << 16
 """A card has some dozens of lines; a file beyond this size is something else."""
 
-_LONGEST_LINE = 2000  # characters; the parser takes quadratic time for a line of dotted keys
+_MOST_DOTS = 1000  # in a line; the parser takes quadratic time for dotted keys
+_MOST_SIGNS = 100  # equal signs at which the key of a line may end
 _MOST_PARSED = 1 << 20  # characters in which the lines of the fields are looked for
 
 Place = tuple[str, ...]
@@ -53,11 +54,11 @@ def read(text: str, where: str) -> dict[str, object]:
     """Return the values of a TOML text; `where` names it in the error message."""
     import tomllib  # imported where a card is read, as all that is slow to import here
 
-    for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > _LONGEST_LINE:
+    for number, row in enumerate(text.split("\n"), 1):
+        if row.count(".") > _MOST_DOTS:
             raise CardError(
-                f"{where}, line {number}: has {len(line):,} characters; expected at most "
-                f"{_LONGEST_LINE:,}"
+                f"{where}, line {number}: has {row.count('.'):,} dots; expected at most "
+                f"{_MOST_DOTS:,}"
             )
     try:
         return tomllib.loads(text)
@@ -113,8 +114,9 @@ def locate(text: str) -> dict[Place, int]:
 
 def _assigned(statement: str) -> Place:
     """Return the keys of an assignment: what is before the first equal sign outside of quotes."""
-    parts = (_parsed(statement[: found.start()] + "= 0") for found in re.finditer("=", statement))
-    return _keys(next(part for part in parts if part is not None))
+    signs = itertools.islice(re.finditer("=", statement), _MOST_SIGNS)
+    parts = (_parsed(statement[: sign.start()] + "= 0") for sign in signs)
+    return _keys(next((part for part in parts if part is not None), {}))
 
 
 def _keys(table: object) -> Place:

@@ -68,7 +68,7 @@ def test_a_sidecar_and_a_card_have_small_bounds(scores, capsys):
     Path("x.json").write_text(" " * (files.MOST_SETTINGS + 1))
     assert "x.json: has more than 1 MiB" in error_of(capsys, "run", "x.npy")
     Path("c.toml").write_text("a." * 5000 + "b = 1")
-    assert "line 1: has 10,005 characters" in error_of(capsys, "protocols", "c.toml")
+    assert "line 1: has 5,000 dots" in error_of(capsys, "protocols", "c.toml")
 
 
 def test_many_columns_are_refused_at_once(scores, capsys):
