@@ -66,7 +66,7 @@ def _text(path: Path) -> str:
     found = content(path)
     if found == "a gzip file":
         with guarded(path, expected="a whole gzip file"), open(path, "rb") as packed:
-            data = read_bounded(path, file=gzip.open(packed))
+            data = read_bounded(path, file=gzip.GzipFile(fileobj=packed))
     elif found == "text":
         data = read_bounded(path)
     else:

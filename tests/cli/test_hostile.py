@@ -126,7 +126,7 @@ def small_files():
 
 
 WRITERS = {
-    "o": ["run", "s.npz", "--out", "o", "--plots"],
+    "o": ["run", "s.npz", "--out", "o"],
     "c.npz": ["convert", "s.npz", "c.npz"],
     "c.npy": ["convert", "s.npz", "c.npy"],
     "c.csv": ["convert", "s.npz", "c.csv"],

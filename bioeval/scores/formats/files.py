@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import BioevalError, DataError, nearest_name
 
@@ -129,7 +129,7 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
         ) from error
 
 
-def read_bounded(path: Path, most: int = MOST_TEXT, file: IO[bytes] | None = None) -> bytes:
+def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
     """Return the bytes of a file, or of an open one, read in pieces; more than `most` are refused.
 
     Every text is read by this function, so that no file can take all the memory.
