@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import signal
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,8 +21,10 @@ __all__ = ["main"]
 DONE, FAILED, WRONG, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 #: Errors of the machine while working; other OS errors are about the files that were named.
-_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
-_MACHINE = {*_FULL, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+_MACHINE = {
+    *(errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+}
 
 
 def main(args: Sequence[str] | None = None, *, command: click.Command | None = None) -> int:
@@ -91,7 +94,8 @@ def _os_error(error: OSError) -> int:
     output = error.filename == "standard output"
     machine = output or error.errno in _MACHINE or error.errno is None
     said = f"{file}{error.strerror or error}"
-    if not file and error.errno in _FULL:  # all files of results are named
+    frames = traceback.walk_tb(error.__traceback__)
+    if not file and any("numba" in frame.f_globals.get("__name__", "") for frame, _ in frames):
         said += "; compiled kernels go to the folder that NUMBA_CACHE_DIR names"
     return _say(said, FAILED if machine else WRONG)
 
