@@ -206,12 +206,6 @@ class LabelledMatrix:
         view.exclude = self._as_columns(columns)
         return view
 
-    def masked(self, mask: np.ndarray) -> Self:
-        """Return a view with another mask, uint8, of the shape of the base."""
-        view = self.select()
-        view._mask = as_mask(mask, self._base.shape)
-        return view
-
     def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Say which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
         found = np.zeros(len(i), dtype=bool)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from card_reference import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from bioeval.base.errors import BioevalError, CardError
 from bioeval.protocol import toml as toml_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, fields_of, matches_choice
-from bioeval.protocol.reference import reference
 from bioeval.protocol.shipping import unmet_rules, unmet_rules_of_draft
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -327,7 +327,7 @@ WRONG = {
     "unknown section, nearest": ("[report]", "[reports]", 18, "Did you mean 'report'?"),
     "unknown field": (
         'ties = "optimistic"', 'tie = "optimistic"', 14,
-        '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of impostors, ',
+        '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of rank_unit, ',
     ),
     "unknown field, nearest": ("far_targets", "far_target", 19, "Did you mean 'far_targets'?"),
     "field of another section": (
@@ -718,7 +718,7 @@ def test_the_page_on_cards_has_the_fields_of_the_table():
     page = (ROOT / "docs" / "protocol-cards.md").read_text(encoding="utf-8")
     assert reference() in page, (
         "docs/protocol-cards.md is not what the table says; put the output of "
-        "`python -m bioeval.protocol.reference` into its reference"
+        "`.venv/bin/python scripts/card_reference.py` into its reference"
     )
 
 
