@@ -8,6 +8,7 @@ and in any selection of one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Self
 
@@ -239,12 +240,10 @@ class LabelledMatrix:
         >>> scores.select(probes=[1, 3], gallery=[0, 1, 2]).shape
         (2, 3)
         """
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
+        view = copy(self)
         for found in ("fingerprint", "layout"):  # cached, of the whole
             view.__dict__.pop(found, None)
-        view.codes = object.__new__(Codes)
-        view.codes.__dict__.update(self.codes.__dict__)
+        view.codes = copy(self.codes)
         if probes is not None:
             index = as_index(probes, self.shape[0], "probes")
             view._rows = self.base_rows(index)
