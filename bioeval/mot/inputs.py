@@ -106,7 +106,7 @@ def _one_scene(
             f"{Argument('frames')} has nothing for {lacking}; expected a number for each camera"
         )
     truth, result = (
-        joined([side[name].rows(read).in_camera(name) for name in names])
+        joined({name: side[name].rows(read) for name in names})
         for side, read in ((truths, columns), (results, _of_result(columns)))
     )
     return Pair("", truth, result, lengths or None, known[names[0]][1])
