@@ -21,10 +21,7 @@ def unmet_rules(card: Protocol) -> list[str]:
     >>> unmet_rules(protocol.load("market1501"))
     []
     """
-    source = {
-        "text": card.source.text, "section": card.source.section, "year": card.source.year,
-    }  # fmt: skip
-    head = {"name": card.name, "source": source, "not_said": card.not_said}
+    head = {"name": card.name, "source": dict(card.source), "not_said": card.not_said}
     return _unmet(head, "" if card.path is None else PurePath(card.path).name)
 
 
