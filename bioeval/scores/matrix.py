@@ -222,8 +222,8 @@ class Scores(LabelledMatrix):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 raise DataError(
-                    f"{int(wrong.sum())} pairs {what}, the first is pair {first} (templates "
-                    f"{i[first]} and {j[first]})"
+                    f"{int(wrong.sum())} pairs {what}, the first is pair {first} (row "
+                    f"{i[first]}, column {j[first]})"
                 )
 
         refuse(self.probe_ids[i] == self.gallery_ids[j], "compare a template with itself")
