@@ -80,15 +80,7 @@ class Rows:
 
 
 def parse_columns(columns: Any) -> tuple[str, ...]:
-    """Return the names of the columns, given as a name of a format or as the names themselves.
-
-    Examples
-    --------
-    >>> parse_columns("cityflow")
-    ('camera', 'id', 'frame', 'left', 'top', 'width', 'height')
-    >>> parse_columns("id,frame,left,top,width,height")
-    ('id', 'frame', 'left', 'top', 'width', 'height')
-    """
+    """Return the names of the columns, given as a name of a format or as the names themselves."""
     if not isinstance(columns, str):
         raise DataError(bad_choice("columns", columns, LAYOUTS))
     if columns in LAYOUTS:

@@ -10,22 +10,9 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 def most_in_common(target: np.ndarray, identity: np.ndarray) -> int:
     """Return the largest number of overlaps under a one-to-one assignment (IDTP).
 
-    Each target gets at most one identity, and each identity at most one target. The number of
-    their overlaps that belong to such pairs is IDTP; since every other box is an error, a match
-    of least cost has the most of them.
-
-    Parameters
-    ----------
-    target, identity : int64 arrays, shape (k,)
-        Target and identity of each overlap.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> most_in_common(np.array([0, 0, 0, 1]), np.array([5, 5, 6, 5]))
-    2
-    >>> most_in_common(np.array([0, 0, 0, 1, 1]), np.array([5, 5, 6, 5, 5]))
-    3
+    `target` and `identity` are those of each overlap. Each target gets at most one identity, and
+    each identity at most one target. The number of their overlaps that belong to such pairs is
+    IDTP; since every other box is an error, a match of least cost has the most of them.
     """
     if not len(target):
         return 0

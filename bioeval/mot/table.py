@@ -60,21 +60,7 @@ _ROOM = 10_000
 
 
 class TrackingTable:
-    """A result of :func:`bioeval.tracking` that rich can print.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-    targets : bool
-        Whether to list every target.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> from rich.console import Console
-    >>> rows = [(1, 1, 0, 0, 10, 10), (2, 1, 5, 0, 10, 10)]
-    >>> Console().print(TrackingTable(be.tracking(rows, rows)))  # doctest: +SKIP
-    """
+    """A result of :func:`bioeval.tracking` that rich can print; with `targets`, each of them."""
 
     def __init__(self, dataset: xr.Dataset, targets: bool = False):
         self.dataset = dataset

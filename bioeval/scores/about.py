@@ -101,13 +101,7 @@ class About:
     sites: tuple[str, ...] = ()
 
     def merge(self, other: About) -> About:
-        """Return the provenance of the counts of both.
-
-        Raises
-        ------
-        MergeError
-            If they were counted otherwise, or with the labels of another gallery.
-        """
+        """Return the provenance of the counts of both; the options and the gallery must be one."""
         for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:

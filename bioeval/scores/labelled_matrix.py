@@ -33,6 +33,14 @@ _ROWS_BOTH_WAYS = 64
 class LabelledMatrix:
     """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
 
+    origin = ""
+    memory_limit = MEMORY_LIMIT
+    labelled = True
+    exclude: tuple[str, ...] = ()
+    _mask: Any = None
+    _rows: np.ndarray | None = None
+    _columns: np.ndarray | None = None
+
     def __init__(
         self,
         values: Any,
@@ -51,10 +59,6 @@ class LabelledMatrix:
         require_choice("nan", nan, NAN_POLICIES)
         self.kind, self.nan, self.name = kind, nan, name
         self._base = as_values(values)
-        self.origin = ""
-        self.memory_limit = MEMORY_LIMIT
-        self._rows: np.ndarray | None = None
-        self._columns: np.ndarray | None = None
         m, n = self._base.shape
         self._mask = None if mask is None else as_mask(mask, (m, n))
         self.labelled = probe_labels is not None
@@ -150,9 +154,9 @@ class LabelledMatrix:
 
     @cached_property
     def layout(self) -> str:
-        """Either ``"all-against-all"`` or ``"probe-against-gallery"``.
+        """``"all-against-all"``, ``"probe-against-gallery"``, ``"pairs"`` or ``"top-k"``.
 
-        It is all-against-all where every probe is itself one of the gallery's templates.
+        A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"

@@ -273,6 +273,7 @@ class PairScores(Scores):
     """
 
     missing = 0
+    labelled = False
 
     def __init__(
         self,
@@ -299,7 +300,7 @@ class PairScores(Scores):
         if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
         self._base = array
-        self.origin = ""
+        self.layout = "pairs"
         self.pair_ids = np.arange(len(array), dtype=np.int64)[:, None]
         self.genuine = flags.astype(bool)
         self.pair_subjects = None
@@ -315,29 +316,11 @@ class PairScores(Scores):
             raise DataError(
                 f"folds has {len(self.pair_folds)} values; expected {len(array)}, one a pair"
             )
-        self.labelled = False
-        self.exclude = ()
-        self._mask = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of pairs."""
         return self._base.shape
-
-    @property
-    def values(self) -> np.ndarray:
-        """One score a pair."""
-        return self._base
-
-    @property
-    def mask(self) -> None:
-        """None: pairs have no mask."""
-        return None
-
-    @cached_property
-    def layout(self) -> str:
-        """Always ``"pairs"``."""
-        return "pairs"
 
     @property
     def subjects(self) -> np.ndarray:

@@ -78,10 +78,7 @@ class TopKScores(Scores):
     ):
         require_choice("kind", kind, ("distance", "similarity"))
         self.kind, self.nan, self.name = kind, "raise", name
-        self.origin = ""
-        self.labelled = True
-        self._mask = self._rows = self._columns = None
-        self.exclude = ()
+        self.layout = "top-k"
         self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
         n = len(self.gallery_labels)
         if n == 0:
@@ -125,11 +122,6 @@ class TopKScores(Scores):
         return values
 
     # ---------------------------------------------------------------- what it is
-
-    @property
-    def layout(self) -> str:
-        """Always ``"top-k"``."""
-        return "top-k"
 
     @property
     def shape(self) -> tuple[int, ...]:
