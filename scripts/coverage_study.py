@@ -53,7 +53,7 @@ def people(rng: np.random.Generator, subjects: int, templates: int, unequal: flo
 def population(
     rng: np.random.Generator, pairs: int, unequal: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return genuine and impostor distances of people none of whom is in two pairs."""
+    """Return genuine and impostor distances of disjoint pairs of people."""
     genuine, impostor = [], []
     for _ in range(max(1, pairs // 250_000)):
         drawn = people(rng, 250_000, 2, unequal)

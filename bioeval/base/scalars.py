@@ -40,41 +40,23 @@ class Scalar(Name):
     """A number of a result: its meaning, its computation and its presentation.
 
     It is computed in one of three ways: the attribute `name` of the operating points, a quotient
-    of counts (`quotient`), or a function of FAR and FRR (`of_rates`).
-
-    Attributes
-    ----------
-    name : str
-        Of the variable in datasets, JSON and CSV; `threshold` is that of its threshold.
-    quotient : tuple, optional
-        Names of the counts and of the attempts; for a rate at one threshold.
-    of_rates : callable, optional
-        Value at a threshold, from arrays of FAR and FRR. It must be monotone in each; `best` is
-        which value over all operating points is the scalar of a task.
-    label, also : str
-        Of its row in tables and of a measure in comparisons, where there is one, with a FAR target
-        in per cent as ``{target}``; and another name in use.
-    percent, decimals, bounds
-        How tables show it (of a class: as many decimals as make one of its attempts visible), and
-        its smallest and largest possible value.
-    undefined : str
-        Why it is not defined although there are attempts of both classes.
-    results : tuple of str
-        The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` at each
-        threshold of the grid, ``"task"`` and ``"comparison"`` at the operating points.
+    of counts (`quotient`), or a function of FAR and FRR (`of_rates`), which must be monotone in
+    each. The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` at each
+    threshold of the grid, ``"task"`` and ``"comparison"`` at the operating points.
     """
 
-    name: str
-    quotient: Quotient | None = None
+    name: str  # of the variable in datasets, JSON and CSV
+    quotient: Quotient | None = None  # of a rate at one threshold
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    best: Literal["", "max", "min"] = ""
-    threshold: str = ""
-    label: str = ""
-    also: str = ""
+    best: Literal["", "max", "min"] = ""  # which value over all operating points a task has
+    threshold: str = ""  # variable of its threshold
+    label: str = ""  # in tables and comparisons, with a FAR target in per cent as {target}
+    also: str = ""  # another name in use
     percent: bool = True
+    #: In tables; of a class: enough to make one of its attempts visible.
     decimals: int | Literal["genuine", "impostor"] = "genuine"
-    bounds: tuple[float, float] = (0.0, 1.0)
-    undefined: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
+    undefined: str = ""  # why it is not defined although there are attempts of both classes
     larger_is_better: bool = False
     results: tuple[str, ...] = ("task",)
 

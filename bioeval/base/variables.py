@@ -251,24 +251,6 @@ COMPARISON = {
 }
 
 
-TOP_K = {
-    "cmc": Name(
-        "cumulative match characteristic: proportion of the queries matched at rank R or better"
-    ),
-    "cmc_count": Name("queries whose first match is at rank R or better", "queries"),
-    "rank_k_mean_ap": Name("mean over the queries of the average precision of the list cut at K"),
-    "rank_k": Name("rank K at which lists are cut"),
-    "mean_ap": Name("mean average precision over the whole gallery"),
-    "mean_inp": Name("mean over the queries of matches over the rank of the last match"),
-    "queries": Name("queries in the means", "queries"),
-    "subjects": Name("identities of all queries: independent trials", "subjects"),
-    "skipped": Name("queries without a match in the gallery", "queries"),
-    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
-    "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
-    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
-}
-
-
 def _rates_of(result: str) -> dict[str, Name]:
     """Name the rates of folds or of repeated partitions, at their thresholds or ranks."""
     found: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF[result]}
@@ -385,6 +367,15 @@ REID = {
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
+}
+
+TOP_K = {
+    **{name: REID[name] for name in ("cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap")},
+    **{name: REID[name] for name in ("queries", "subjects", "skipped")},
+    "rank_k_average_precision": REID["rank_k_average_precision"],
+    "rank_k": Name("rank K at which lists are cut"),
+    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
+    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
 
 GOM = {

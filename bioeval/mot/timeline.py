@@ -68,27 +68,20 @@ class TimelineDisplay:
             raise DataError("be.plot.timeline needs a result of be.tracking(..., timeline=True)")
         targets = dataset["target"].values
         who = dataset["spell_target"].values
-        title = []
-        if "sequence" in dataset:
-            sequence = _one("sequence", sequence, dataset["sequence"].values.tolist())
-            title.append(f"sequence {sequence}")
+        sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else []
+        if sequence := _one("sequence", sequence, sequences):
             targets = targets[_of_sequence(targets, sequence)]
-        elif sequence is not None:
-            raise DataError(f"sequence is {sequence!r}; expected None: the result has only one")
         chosen = np.isin(who, targets)
-        if cameras := cameras_of(dataset, sequence):
-            camera = _one("camera", camera, cameras)
+        if camera := _one("camera", camera, cameras_of(dataset, sequence)):
             chosen &= dataset["spell_camera"].values == camera
-            title.append(f"camera {camera}")
-        elif camera is not None:
-            raise DataError(f"camera is {camera!r}; expected None: the result has only one")
+        over = [f"sequence {sequence}"] * bool(sequence) + [f"camera {camera}"] * bool(camera)
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
         first, last, identity = (
             dataset[name].values[chosen] for name in ("first_frame", "last_frame", "spell_identity")
         )
         names = [str(t).rpartition("/")[2] for t in targets.tolist()]
-        return cls(names, row, first, last, identity, [", ".join(title)] if title else [])
+        return cls(names, row, first, last, identity, [", ".join(over)] if over else [])
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Self:
         """Draw a bar for each track segment. See :func:`timeline`."""
@@ -161,9 +154,13 @@ def _of_sequence(targets: np.ndarray, sequence: str | None) -> np.ndarray:
     return np.array([str(t).rpartition("/")[0] == sequence for t in targets], dtype=bool)
 
 
-def _one(what: str, given: str | None, names: list[str]) -> str:
-    """Return the name to show, the only one by default."""
+def _one(what: str, given: str | None, names: list[str]) -> str | None:
+    """Return the name to show, the only one by default; None where there are no names."""
     listed = ", ".join(names[:12])
+    if not names and given is not None:
+        raise DataError(f"{what} is {given!r}; expected None: the result has only one")
+    if not names:
+        return None
     if given is None and len(names) == 1:
         return names[0]
     if given is None:

@@ -58,18 +58,18 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
     if not isinstance(name_or_path, str | os.PathLike):
         raise CardError(f"a protocol is the name or the path of a card, not {name_or_path!r}")
     path = os.fspath(name_or_path)
-    separators = [separator for separator in (os.sep, os.altsep) if separator]
-    if (
-        isinstance(name_or_path, os.PathLike)
-        or path.endswith(".toml")
-        or any(separator in path for separator in separators)
-    ):
+    if isinstance(name_or_path, os.PathLike) or is_path(path):
         return read_card(_read_file(path), path, path)
     if path not in available():
         raise CardError(
             f"{bad_choice('the protocol', path, available())} The path of a card ends in .toml."
         )
     return _load_shipped(path)
+
+
+def is_path(name: str) -> bool:
+    """Return whether a text is the path of a card: it ends in .toml or holds a separator."""
+    return name.endswith(".toml") or os.sep in name or bool(os.altsep and os.altsep in name)
 
 
 def for_layout(layout: str) -> Protocol:

@@ -170,7 +170,7 @@ def test_streams_and_codes_of_the_real_program(scores):
 
 
 def in_bash(command: str) -> subprocess.CompletedProcess[str]:
-    """Run a line in which BIOEVAL stands for the program."""
+    """Run a line in which BIOEVAL is the program."""
     line = command.replace("BIOEVAL", f"{sys.executable} -m bioeval")
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
 
@@ -246,9 +246,9 @@ def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
 
 def test_exit_codes_are_documented(capsys):
     assert run("--help") == 0
-    told = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(capsys.readouterr().out.split())
     for code in (0, 1, 2, 130, 141, 143):
-        assert f" {code} " in told.partition("Exit codes")[2]
+        assert f" {code} " in shown.partition("Exit codes")[2]
 
 
 # ------------------------------------------------------------------------ run
@@ -305,8 +305,8 @@ def test_json(scores, capsys):
     assert at_far["1"] == float(tree["open_set"].dir_at_far.isel(far_target=0).sel(rank=1))
     assert document["protocol"] == "course-all-vs-all"
     assert document["enrolled_subjects"] == 4
-    told = {w["message"] for w in document["warnings"] if "open_set" in w["tasks"]}
-    assert told == set(tree["open_set"].attrs["warnings"].splitlines())
+    shown = {w["message"] for w in document["warnings"] if "open_set" in w["tasks"]}
+    assert shown == set(tree["open_set"].attrs["warnings"].splitlines())
 
 
 def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):

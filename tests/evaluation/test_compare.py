@@ -187,7 +187,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     assert "FAR 0.001, 0.0001 (not one false accept" in " ".join(shown.split())
     assert main([*files, "--far", "0.1"]) == 0
     assert "†" not in capsys.readouterr().out
-    zero = be.compare(*systems, replicates=100, far_targets=[0])  # asked for, and what it says
+    zero = be.compare(*systems, replicates=100, far_targets=[0])  # given, and its message
     assert zero.supported.all() and ": too few for" not in zero.attrs["warnings"]
 
 
@@ -299,12 +299,12 @@ def test_the_command_reads_what_the_others_read(systems, files, capsys):
 def test_one_file_may_hold_scores_and_the_other_embeddings(crowd, systems, tmp_path, capsys):
     file = str(tmp_path / "mixed.npz")
     np.savez(file, d=systems[0].values, x=crowd.embeddings, who=crowd.labels)
-    asked = ["--labels", "who", "--replicates", "100", "--json"]
+    options = ["--labels", "who", "--replicates", "100", "--json"]
     for given in (
         ["--scores", "d", "--embeddings-b", "x", "--metric-b", "l2"],
         ["--embeddings", "x", "--metric", "l2", "--scores-b", "d"],
     ):
-        assert main(["compare", file, file, *given, *asked]) == 0
+        assert main(["compare", file, file, *given, *options]) == 0
         document = json.loads(capsys.readouterr().out)
         assert {document["system_a"], document["system_b"]} == {"d", "x"}
         assert document["measures"][0]["difference"] == pytest.approx(0, abs=1e-12)

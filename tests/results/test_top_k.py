@@ -313,10 +313,10 @@ def test_lists_under_other_names(tmp_path):
         top=[[3, 1], [2, 3]],
         far=[[0.1, 0.2], [0.3, 0.4]],
         who=["ann", "bob"],
-        whom=["ann", "bob", "ann"],
+        gallery=["ann", "bob", "ann"],
         scores=np.eye(2),
     )
-    keys = {"probe_labels_key": "who", "gallery_labels_key": "whom", "indices_key": "top"}
+    keys = {"probe_labels_key": "who", "gallery_labels_key": "gallery", "indices_key": "top"}
     found = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
     same(found, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
                               distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip

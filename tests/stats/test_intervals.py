@@ -422,8 +422,8 @@ def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     be.save(scores, "scores.npz")
-    asked = ["--interval", "subject-bootstrap", "--replicates", "200", "--seed", "4"]
-    assert main(["run", "scores.npz", *asked, "--json", "--out", "here"]) == 0
+    options = ["--interval", "subject-bootstrap", "--replicates", "200", "--seed", "4"]
+    assert main(["run", "scores.npz", *options, "--json", "--out", "here"]) == 0
     document = json.loads(capsys.readouterr().out)
     expected = be.evaluate(scores, interval="subject-bootstrap", replicates=200, random_state=4)[
         "verification/single"

@@ -97,7 +97,7 @@ def test_tables_give_the_bounds_of_operating_points(scores):
         for i, target in enumerate(("10 %", "1 %")):
             rate = 100 * ds[f"dir_at_far_{name}"][i, 0].item()
             assert f"{rate:.1f} %" in rows[f"DIR at FAR <= {target}, rank 1, {end}"]
-    assert "DIR, rank 1" not in rows  # at thresholds that nobody asked for
+    assert "DIR, rank 1" not in rows  # at thresholds that were not given
     few = be.open_set(scores, gallery="single", thresholds=[3.0], far_targets=[0.1])
     assert "DIR, rank 1 " in as_text(few, 200) and "EER, rank 1, at least" in as_text(few, 200)
 

@@ -133,10 +133,10 @@ def test_rows_of_open_set():
     assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
     many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)
     assert "N = 2,000 subjects (1,999 for impostors), ranks" in as_text(many)
-    nobody = open_set().assign_attrs(
+    unknown = open_set().assign_attrs(
         genuine_gallery_subjects=0, impostor_gallery_subjects=0, gallery_templates=20
     )
-    assert "gallery of 20 templates, subjects unknown, ranks" in as_text(nobody)
+    assert "gallery of 20 templates, subjects unknown, ranks" in as_text(unknown)
     assert "n/a: FAR and 1 - DIR do not cross" in text
 
 
@@ -160,7 +160,7 @@ def test_ranks_that_the_card_asks_for():
 
 
 def test_subjects_are_those_who_made_the_attempts():
-    """Three probe subjects, of whom one is not in the gallery."""
+    """Three probe subjects, one of them not in the gallery."""
     d = [[1.0, 4, 6], [5, 1, 2], [3, 3, 3]]
     scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
@@ -272,8 +272,8 @@ def test_warnings_are_told_once():
     )
     text = as_text(tree, 200)
     assert text.count(both) == 1
-    told = text.partition("Warnings\n")[2]
-    assert told == f"  - {both}\n  Open-set identification\n  - only here\n"
+    warnings = text.partition("Warnings\n")[2]
+    assert warnings == f"  - {both}\n  Open-set identification\n  - only here\n"
 
 
 def test_a_reason_is_said_once():

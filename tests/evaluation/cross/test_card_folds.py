@@ -21,7 +21,7 @@ title = "Mine"
 summary = "A card of a test."
 layout = "all-against-all"
 [source]
-text = "nobody"
+text = "a test"
 [verification]
 templates = ["single"]
 """
