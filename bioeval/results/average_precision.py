@@ -22,11 +22,6 @@ def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
     return np.where(lists.counts > 0, sums, np.nan)
 
 
-def mean_over(values: np.ndarray, found: np.ndarray, queries: int) -> float:
-    """Return the mean over a number of queries; those without a match add nothing."""
-    return float(values[found].sum() / queries) if queries else float("nan")
-
-
 def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
     """Return the average precision of each query; NaN where it has no match.
 
