@@ -437,3 +437,12 @@ VERIFICATION |= _ends(
 )
 OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))
+REID |= _ends(REID, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
+TOP_K |= _ends(TOP_K, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
+GOM |= _ends(
+    GOM,
+    (
+        *("mrp", "mvp", "mrep", "precision", "recall", "mfr", "far", "ttr", "ttr_identity", "ftr"),
+        *("mrep_area", "mfr_area", "max_mrep", "max_mvp", "mean_ap", "mean_inp", "cmc"),
+    ),
+)
