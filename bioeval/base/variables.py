@@ -357,17 +357,11 @@ for _rate in ("far", "frr", "hter"):
     STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in _OVER_FOLDS}
 
 REID = {
-    "cmc": Name(
-        "cumulative match characteristic: proportion of the queries whose first counted match is "
-        "at rank R or better",
-        iso="TPIR(N, R, no threshold)",
-    ),
+    "cmc": scalars.CMC,
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
-    "mean_ap": Name("mean average precision (mAP)"),
-    "mean_inp": Name("mean inverse negative penalty (mINP): matches over the last one's rank"),
-    "rank_k_mean_ap": Name("mean average precision of lists cut at rank K"),
+    **_by_name(scalars.QUERY_MEANS),
     "queries": Name("queries that the means are over", "queries"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,11 @@ _MANY_SUBJECTS = 100
 class ComparisonOptions:
     """What is compared: the attempts of each task."""
 
-    templates: str
-    fusion: str
-    rank_unit: str
-    ties: str
-    impostors: str
+    templates: str = "single"
+    fusion: str = "min"
+    rank_unit: str = "template"
+    ties: str = "pessimistic"
+    impostors: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,17 @@ class ComparedSystem:
                     check_costs(()),
                     symmetric=False,
                 )
+
+    @property
+    def details(self) -> dict[str, str]:
+        """How the attempts are evaluated, as attributes."""
+        return {
+            **asdict(self.options),
+            "jackknifed": (
+                "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the "
+                "wider of these and percentiles"
+            ),
+        }
 
     @property
     def points(self) -> VerificationPoints:

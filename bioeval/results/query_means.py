@@ -63,6 +63,13 @@ class MatchCurve:
         kept = self.rank <= max_rank
         return np.cumsum(np.bincount(self.rank[kept] - 1, self.weight[kept], minlength=max_rank))
 
+    def within(self, rank: int) -> QueryMean:
+        """Return the weight, or decision, of each query at one rank or better."""
+        kept = self.rank <= rank
+        weights = np.bincount(self.query[kept], self.weight[kept], minlength=len(self.counted))
+        query = np.unique(self.query)
+        return QueryMean(self.counted, query, weights[query])
+
 
 @dataclass(frozen=True)
 class QueryMeasures:
