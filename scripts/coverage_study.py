@@ -14,6 +14,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -212,14 +213,17 @@ def equal_systems(
 
 
 def declared(
-    rng: np.random.Generator, subjects: int, few: bool, gallery: bool, runs: int
+    rng: np.random.Generator, subjects: int, few: bool, gallery: bool, runs: int, **options: Any
 ) -> dict[str, float]:
-    """Return how often a winner is declared of two systems that are equally good."""
+    """Return how often a winner is declared of two systems that are equally good.
+
+    With the `options` of the comparison.
+    """
     found: dict[str, float] = {}
     for run in range(runs):
         compared = be.compare(
-            *equal_systems(rng, subjects, few, gallery), far_targets=NULL_TARGETS,
-            replicates=NULL_REPLICATES, random_state=run,
+            *equal_systems(rng, subjects, few, gallery), replicates=NULL_REPLICATES,
+            random_state=run, **options,
         )  # fmt: skip
         holm = compared.p_adjusted.values <= 0.05
         better = compared.better.values != 0
@@ -327,13 +331,13 @@ def _print_searched(rng: np.random.Generator, runs: int) -> None:
             _print_line(f"{others} | {subjects}", found)
 
 
-def _print_nulls(rng: np.random.Generator, runs: int) -> None:
+def _print_nulls(rng: np.random.Generator, runs: int, **options: Any) -> None:
     heads: list[str] = []
     for words, few, gallery in (
         ("everybody", False, False), ("everybody, the same gallery", False, True),
         ("one to five people", True, False),
     ):  # fmt: skip
-        found = declared(rng, 40, few, gallery, runs)
+        found = declared(rng, 40, few, gallery, runs, **options)
         if not heads:
             heads = list(found)
             print(f"\n| seen differently | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
@@ -351,7 +355,9 @@ def main() -> None:
     parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
     parser.add_argument("--crossed", type=int, default=400, help="of each line of the third")
     parser.add_argument("--nulls", type=int, default=600, help="of each line of the last")
-    parser.add_argument("--searched", type=int, default=1000, help="of re-identification")
+    parser.add_argument(
+        "--searched", type=int, default=1000, help="of each line on re-identification"
+    )
     given = parser.parse_args()
     rng = np.random.default_rng(20240229)
     if given.runs:
@@ -361,9 +367,10 @@ def main() -> None:
     if given.crossed:
         _print_crossed(rng, given.crossed)
     if given.nulls:
-        _print_nulls(rng, given.nulls)
+        _print_nulls(rng, given.nulls, far_targets=NULL_TARGETS)
     if given.searched:
         _print_searched(rng, given.searched)
+        _print_nulls(rng, given.searched, protocol="vehicleid")
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 

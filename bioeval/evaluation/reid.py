@@ -18,8 +18,14 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
 from bioeval.results.gom import GomOptions, gom_dataset, gom_measures
 from bioeval.results.query_means import QueryMeasures
-from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures, require_matches
-from bioeval.results.top_k import reid_of_lists, warn_of_short_lists
+from bioeval.results.reid import (
+    ReidOptions,
+    reid_dataset,
+    reid_measures,
+    require_matches,
+    warn_of_cut_lists,
+)
+from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
@@ -136,6 +142,12 @@ def reid(
     ProtocolError
         If cameras are needed and not given, or no query has a match left.
 
+    Warns
+    -----
+    BioevalWarning
+        If a query has more matches than `rank_k`, over ``"positives"``: then even a perfect list
+        has a rank-K average precision below 1.
+
     Notes
     -----
     Two further questions take one line each: the ROC of the pairs that a convention keeps, with
@@ -186,7 +198,7 @@ def reid(
     limits = IntervalOptions.parse(interval, confidence, replicates, seed)
     if isinstance(scores, TopKScores):
         result, measures = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
-        warn_of_short_lists(result)
+        warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, TOP_K, limits)
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
@@ -196,6 +208,7 @@ def reid(
         require_matches(result)
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
+    warn_of_cut_lists(result)
     return _with_limits(result, reid_measures(tally, options), scores, REID, limits)
 
 

@@ -68,6 +68,17 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
         return per_query(lists, inside) / counts
 
 
+def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
+    """Return a warning if a query has more `matches` than fit into a list cut at a rank."""
+    beyond = int((matches > rank_k).sum())
+    if over == "smaller" or not beyond:
+        return []
+    return [
+        f"{beyond} of {len(matches)} queries have more matches in the gallery than the {rank_k} "
+        "places of a cut list: even a perfect list has a rank-K average precision below 1"
+    ]
+
+
 def inverse_negative_penalty(lists: MatchLists, ties: str) -> np.ndarray:
     """Return the INP of each query, matches over the rank of the last one; NaN without one."""
     rank = ranks_of(lists, ties)

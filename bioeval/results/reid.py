@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import MergeError, ProtocolError, require_choice
+from bioeval.base.errors import BioevalWarning, MergeError, ProtocolError, require_choice
 from bioeval.base.variables import REID
 from bioeval.results.average_precision import (
     AP_FORMS,
     average_precision,
     counted_places,
     cut_average_precision,
+    cut_warnings,
     first_places,
     inverse_negative_penalty,
 )
@@ -92,6 +94,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
             f"{ambiguous} queries have ties: AP and INP under expected ties are "
             "not offered (NaN); choose stable, pessimistic or optimistic ties"
         )
+    if options.rank_k is not None:
+        warnings += cut_warnings(tally.matches.counts, options.rank_k, options.rank_k_over)
     warnings += _unmatched(total, valid, absent, options.unmatched)
     attrs = about_attrs(tally.about, "re-identification", warnings)
     attrs |= {
@@ -149,6 +153,13 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
         )
     query = np.flatnonzero(matches.counts)
     return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+
+
+def warn_of_cut_lists(result: xr.Dataset) -> None:
+    """Warn where a query has more matches than fit into a list cut at rank K."""
+    for message in str(result.attrs["warnings"]).splitlines():
+        if "places of a cut list" in message:
+            warn(message, BioevalWarning, stacklevel=3)
 
 
 def require_matches(dataset: xr.Dataset) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, require_choice, subject
+from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.base.variables import TOP_K
 from bioeval.protocol.reid import Convention, cameras_of
+from bioeval.results.average_precision import cut_warnings
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.reid import warn_of_cut_lists
 from bioeval.scores.about import describe
 from bioeval.scores.labels import Codes
 from bioeval.scores.top_k import TopKScores
@@ -101,8 +102,8 @@ def top_k(
     Warns
     -----
     BioevalWarning
-        If a query has more matches than its list has places: then even a perfect list has an
-        average precision below 1.
+        If a query has more matches than fit into a list cut at `rank_k`: then even a perfect list
+        has an average precision below 1, unless `rank_k_over` is ``"smaller"``.
 
     Notes
     -----
@@ -124,7 +125,7 @@ def top_k(
         removed, junk, junk_ids, unmatched, rank_k, rank_k_over, max_rank, per_query
     )
     result, _ = _lists_dataset(scores, options)
-    warn_of_short_lists(result)
+    warn_of_cut_lists(result)
     return result
 
 
@@ -176,12 +177,6 @@ def reid_of_lists(
     return result, measures
 
 
-def warn_of_short_lists(result: xr.Dataset) -> None:
-    """Warn where a query has more matches than its list has places."""
-    if int(result["beyond_lists"]):
-        warnings.warn(result.attrs["warnings"].splitlines()[0], BioevalWarning, stacklevel=3)
-
-
 def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset, QueryMeasures]:
     """Return the measures of top-K lists, see :func:`top_k`, and what each query adds to them."""
     if options.max_rank is not None:
@@ -212,12 +207,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
-    notes = []
-    if beyond:
-        notes.append(
-            f"{beyond} of {len(valid)} queries have more matches in the gallery than the "
-            f"{scores.depth} places of a list: even a perfect list has an average precision below 1"
-        )
+    notes = cut_warnings(found.positives, cut, options.rank_k_over)
     if skipped:
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
