@@ -303,7 +303,7 @@ QUERY_MEANS = (
     Scalar(
         "mean average precision of lists cut at rank K",
         name="rank_k_mean_ap",
-        label="mAP, lists cut at rank {rank}",
+        label="rank-{rank} mAP",
         larger_is_better=True,
         results=("task", "comparison"),
     ),

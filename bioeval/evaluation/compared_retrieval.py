@@ -38,7 +38,8 @@ class ComparedRetrieval:
             tally = RetrievalJob(scores, rules).run(progress)
             options = ReidOptions(**rules.result_options())
             found, measures = reid_dataset(tally, options), reid_measures(tally, options)
-        self.people = len(np.unique(scores.codes.probe))
+        self.counted = measures.counted
+        self.people = len(np.unique(scores.codes.probe[self.counted]))
         self.attempts = (int(found["queries"]),)
         self.remarks = str(found.attrs["warnings"]).splitlines()
         self.details = {
@@ -61,7 +62,7 @@ def retrieval_measures(
     a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
     """Yield the measures that both systems have, with the subjects of the queries resampled."""
-    owners = QuerySubjects(a.scores.codes.probe, interval)
+    owners = QuerySubjects(a.scores.codes.probe, a.counted | b.counted, interval)
     for key, first in a.measures.items():
         if key not in b.measures:
             continue

@@ -77,3 +77,8 @@ class QueryMeasures:
 
     cmc: MatchCurve
     means: dict[str, QueryMean]
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Whether any measure counts each query."""
+        return np.any([self.cmc.counted, *(mean.counted for mean in self.means.values())], axis=0)

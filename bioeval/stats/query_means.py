@@ -31,13 +31,16 @@ class QuerySubjects:
     Attributes
     ----------
     person : int64 array, shape (queries,)
+        Of a query that no mean counts, without meaning.
     people : int
+        Subjects with a query that counts.
     weights : float32 array, shape (people, columns)
     """
 
-    def __init__(self, subjects: np.ndarray, options: IntervalOptions):
-        who, person = np.unique(subjects, return_inverse=True)
-        self.person, self.people, self.options = person.reshape(-1), len(who), options
+    def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
+        who = np.unique(subjects[counted])
+        self.person = np.minimum(np.searchsorted(who, subjects), max(len(who) - 1, 0))
+        self.people, self.options = len(who), options
         self.weights = subject_columns(self.people, options)
 
     def means_over(self, counted: np.ndarray) -> SubjectMeans:
@@ -82,7 +85,7 @@ def query_mean_intervals(
     if options.by_subject:
         if subjects is None:
             raise TypeError(f"{options.method} intervals need the subjects of the queries")
-        owners = QuerySubjects(subjects, options)
+        owners = QuerySubjects(subjects, measures.counted, options)
         found, remarks = _by_subject(dataset, measures, owners)
     else:
         found, remarks = _independent(dataset, measures, options)

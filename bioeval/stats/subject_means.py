@@ -82,7 +82,9 @@ class SubjectMeans:
         weight : float64 array, shape (n,)
             Of each match: the subject, the rank, and the weight or probability.
         """
-        step = max(1, ROOM // len(self.attempts))  # bounds memory; ranks before are one layer
+        step = max(
+            1, ROOM // max(len(self.attempts), 1)
+        )  # bounds memory; ranks before are one layer
         lows, highs = [], []
         for first in range(0, count, step):
             last = min(first + step, count)

@@ -107,7 +107,7 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
     ]
     found = be.compare(*lists, protocol="vehicleid", replicates=100)
     whole = be.compare(*pair, protocol="vehicleid", replicates=100)
-    assert found.measure.values[0] == "mAP, lists cut at rank 40"
+    assert found.measure.values[0] == "rank-40 mAP"
     for name in ("CMC(1)", "CMC(5)"):
         for part in ("value_a", "difference_low", "better"):
             assert found[part].sel(measure=name) == whole[part].sel(measure=name)

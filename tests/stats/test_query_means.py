@@ -48,11 +48,14 @@ def scores_of(case, cameras) -> be.Scores:
     return be.Scores(**case.scores(), **meta)
 
 
-def replicates(scores, cameras, case, evaluate):
-    """Evaluate the queries of the people of each replicate, as often as they were drawn."""
-    people = scores.codes.values[np.unique(scores.codes.probe)].tolist()
+def replicates(scores, cameras, case, counted, evaluate):
+    """Evaluate the queries of the people of each replicate, as often as they were drawn.
+
+    People none of whose queries is counted are not drawn.
+    """
+    people = np.unique(scores.codes.probe[counted]).tolist()
     weights = subject_weights(len(people), REPLICATES, seed_sequence(3))
-    owners = [people.index(x) for x in scores.probe_labels.tolist()]
+    owners = [people.index(x) if x in people else None for x in scores.codes.probe.tolist()]
     every = naive_reid.queries
     for column in weights.T.astype(int):
         with pytest.MonkeyPatch.context() as patch:
@@ -61,7 +64,7 @@ def replicates(scores, cameras, case, evaluate):
                 lambda *given, column=column: [
                     query
                     for query, owner in zip(every(*given), owners, strict=True)
-                    for _ in range(column[owner])
+                    for _ in range(0 if owner is None else column[owner])
                 ],
             )  # fmt: skip
             yield evaluate(case.naive(), cameras)
@@ -97,15 +100,16 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
         reid_dataset(tally, options), reid_measures(tally, options), scores.codes.probe, REID,
         OPTIONS,
     )  # fmt: skip
+    included = (tally.matches.counts > 0) | (unmatched == "zero")
     expected = list(
         replicates(
-            scores, cameras, case,
+            scores, cameras, case, included,
             lambda data, cameras: naive_reid.reid(
                 data, cameras, removed="same-id-same-camera", counts=cmc, unmatched=unmatched
             ),
         )
     )  # fmt: skip
-    counted = scores.codes.probe[(tally.matches.counts > 0) | (unmatched == "zero")].tolist()
+    counted = scores.codes.probe[included].tolist()
     for name in ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"):
         assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
 
@@ -123,7 +127,7 @@ def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
     )
     expected = list(
         replicates(
-            scores, cameras, case,
+            scores, cameras, case, (tally.matches.counts > 0) | ~tally.enrolled,
             lambda data, cameras: naive_reid.gom(
                 data, cameras, taus.tolist(), removed="same-id-same-camera", budget=budget
             ),
