@@ -128,8 +128,7 @@ def compare(
     those of the studentised jackknife (DIR: the wider of both), as all of re-identification. Where
     every decision is the same in both systems, the difference is exactly 0. A difference of others
     that is the same in every replicate has a bound by subjects. With several measures, one in
-    twenty differs at 95 % by
-    chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
+    twenty differs at 95 % by chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
 
     Examples
     --------
@@ -154,7 +153,7 @@ def compare(
     if protocol is not None:
         rules = convention_of(protocol)
         _refuse_unused(options, targets, rules.name)
-        if rules.needs_cameras:
+        if rules.needs_cameras and not isinstance(a, PairScores):
             _require_same_cameras(a, b)
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)

@@ -10,7 +10,7 @@ from bioeval.base.scalars import COMPARED
 from bioeval.evaluation.compared_measures import PairedMeasure
 from bioeval.protocol.reid import Convention
 from bioeval.results.query_means import QueryMean
-from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures
+from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
@@ -38,6 +38,8 @@ class ComparedRetrieval:
             tally = RetrievalJob(scores, rules).run(progress)
             options = ReidOptions(**rules.result_options())
             found, measures = reid_dataset(tally, options), reid_measures(tally, options)
+            if rules.unmatched == "skip":
+                require_matches(found)
         self.counted = measures.counted
         self.people = len(np.unique(scores.codes.probe[self.counted]))
         self.attempts = (int(found["queries"]),)
