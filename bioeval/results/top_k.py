@@ -207,7 +207,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
-    notes = cut_warnings(found.positives, cut, options.rank_k_over)
+    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), describe(scores)
     if skipped:
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
@@ -220,6 +220,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         "rank_k": ((), np.int64(cut)),
         **{k: ((), means[k].mean if complete else np.nan) for k in ("mean_ap", "mean_inp")},
         "queries": ((), np.int64(queries)),
+        "subjects": ((), np.int64(len(about.probe_subjects))),
         "skipped": ((), np.int64(skipped)),
         "beyond_lists": ((), np.int64(beyond)),
     }
@@ -229,7 +230,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
         coordinates["probe"] = np.arange(len(valid))
-    attrs = about_attrs(describe(scores), "top-K lists", notes)
+    attrs = about_attrs(about, "top-K lists", notes)
     attrs |= {
         "depth": scores.depth,
         "removed": options.removed,
