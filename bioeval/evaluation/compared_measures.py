@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -190,6 +190,11 @@ class ComparedSystem:
         if self.identifies:
             found = *found, int((self.tallies[-1].mates > 0).sum())
         return found
+
+    @property
+    def sentinels(self) -> Sequence[str]:
+        """Warnings of scores that may be failed comparisons."""
+        return self.reader.sentinels
 
     @property
     def remarks(self) -> list[str]:
