@@ -262,6 +262,42 @@ OPEN_SET_EER = replace(
     EQUAL_ERROR[0], label="EER, rank 1", undefined="FAR and 1 - DIR do not cross"
 )
 
+# ---------------------------------------------------------------------------- re-identification
+
+CMC = Scalar(
+    "cumulative match characteristic: proportion of the queries whose first counted match is "
+    "at rank R or better",
+    iso="TPIR(N, R, no threshold)",
+    name="cmc",
+    label="CMC({rank})",
+    larger_is_better=True,
+    results=("task", "comparison"),
+)
+
+QUERY_MEANS = (
+    Scalar(
+        "mean average precision (mAP)",
+        name="mean_ap",
+        label="mAP",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "mean average precision of lists cut at rank K",
+        name="rank_k_mean_ap",
+        label="rank-{rank} mAP",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "mean inverse negative penalty (mINP): matches over the last one's rank",
+        name="mean_inp",
+        label="mINP",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+)
+
 # ------------------------------------------------------------------------------------ selections
 
 VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *_OTHER_POINTS)
@@ -291,6 +327,13 @@ RATES_OF = {
 #: What two systems are compared by, by name.
 COMPARED = {
     scalar.name: scalar
-    for scalar in (*VERIFICATION_SCALARS, FRR_AT_FAR, RECOGNITION_RATE, DIR_AT_FAR)
+    for scalar in (
+        *VERIFICATION_SCALARS,
+        FRR_AT_FAR,
+        RECOGNITION_RATE,
+        DIR_AT_FAR,
+        CMC,
+        *QUERY_MEANS,
+    )
     if "comparison" in scalar.results
 }

@@ -343,17 +343,11 @@ for _rate in ("far", "frr", "hter"):
     STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in _OVER_FOLDS}
 
 REID = {
-    "cmc": Name(
-        "cumulative match characteristic: proportion of the queries whose first counted match is "
-        "at rank R or better",
-        iso="TPIR(N, R, no threshold)",
-    ),
+    "cmc": scalars.CMC,
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
-    "mean_ap": Name("mean average precision (mAP)"),
-    "mean_inp": Name("mean inverse negative penalty (mINP): matches over the last one's rank"),
-    "rank_k_mean_ap": Name("mean average precision of lists cut at rank K"),
+    **_by_name(scalars.QUERY_MEANS),
     "queries": Name("queries that the means are over", "queries"),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
@@ -433,3 +427,12 @@ VERIFICATION |= _ends(
 )
 OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))
+REID |= _ends(REID, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
+TOP_K |= _ends(TOP_K, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
+GOM |= _ends(
+    GOM,
+    (
+        *("mrp", "mvp", "mrep", "precision", "recall", "mfr", "far", "ttr", "ttr_identity", "ftr"),
+        *("mrep_area", "mfr_area", "max_mrep", "max_mvp", "mean_ap", "mean_inp", "cmc"),
+    ),
+)

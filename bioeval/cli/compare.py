@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.cli.arguments import card
 from bioeval.cli.options import (
     Command,
     Output,
@@ -47,6 +48,11 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     "--gallery-embeddings-b", metavar="KEY|NPY", help="The gallery's embeddings of B.  [as for A]"
 )
 @click.option("--metric-b", metavar="M", help="How to compare embeddings of B.  [as for A]")
+@click.option(
+    "--protocol",
+    metavar="CARD",
+    help="Compare re-identification by this convention (name or path of a card): mAP, mINP, CMC.",
+)
 @templates_option
 @far_option
 @interval_options
@@ -72,6 +78,7 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
       bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
       bioeval compare old.npz new.npz --meta session=visit --exclude session
       bioeval compare old.npz new.npz --far 0.001 --json
+      bioeval compare old.npz new.npz --protocol market1501
     """
     output = Output.take(options)
     of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}
@@ -87,6 +94,8 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
     from bioeval.tallies.points import FAR_TARGETS
     from bioeval.views.tables.comparison import ComparisonTable
 
+    if options["protocol"] is not None:
+        options["protocol"] = card(options["protocol"])
     options["far_targets"] = options["far_targets"] or FAR_TARGETS
     read = []
     with Stages("bootstrap") as stages:

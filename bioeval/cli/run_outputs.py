@@ -146,7 +146,8 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = _along(dataset, str(dim))
-    names = ("cms", "cms_count", "cms_low", "cms_high", "cmc", "cmc_count")
+    ends = ("", "_count", "_low", "_high")
+    names = [f"{curve}{end}" for curve in ("cms", "cmc") for end in ends]
     if "cms" in dataset or "cmc" in dataset:
         shown = [name for name in names if name in dataset]
         document["ranks"] = [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import COMPARISON
 from bioeval.base.version import __version__
@@ -19,9 +19,13 @@ from bioeval.evaluation.compared_measures import (
     identification_measures,
     verification_measures,
 )
+from bioeval.evaluation.compared_retrieval import ComparedRetrieval, retrieval_measures
+from bioeval.evaluation.reid import Named
+from bioeval.protocol.reid import cameras_of, convention_of
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.top_k import TopKScores
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.differences import (
     LEAST_DISCORDANT,
@@ -43,7 +47,10 @@ ADJUSTMENTS = ("none", "holm")
 
 # Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
 # DIR at a FAR, whose threshold jumps, has the wider of both.
-_JACKKNIFED = ("auc", "recognition_rate", "dir_at_far")
+_JACKKNIFED = (
+    *("auc", "recognition_rate", "dir_at_far"),
+    *("mean_ap", "rank_k_mean_ap", "mean_inp", "cmc"),
+)
 
 
 def compare(
@@ -60,6 +67,7 @@ def compare(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     adjust: str = "none",
+    protocol: Named | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Compare two systems that scored the same templates of the same people.
@@ -82,6 +90,9 @@ def compare(
         As for :func:`verification`.
     adjust : {"none", "holm"}
         Whether ``better`` allows for the number of measures, by Holm's method.
+    protocol : str, path or Protocol, optional
+        A card with a ``[reid]`` section: compare re-identification by its convention, in place of
+        verification and identification. Top-K lists are accepted as :func:`reid` does.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, for one system after the other.
 
@@ -89,7 +100,8 @@ def compare(
     -------
     xarray.Dataset
         Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
-        target at rank 1; as far as the scores support them): ``value_a value_b difference``
+        target at rank 1; as far as the scores support them; with a protocol mAP, mINP, CMC(1) and
+        CMC(5), and the mAP of cut lists): ``value_a value_b difference``
         (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and ``better``: 1
         where a is better, -1 where b is, 0 where there is no significant difference.
         ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
@@ -105,16 +117,18 @@ def compare(
     DataError
         If the two are not over the same data.
     ProtocolError
-        If the subjects are not known.
+        If the subjects are not known, or an option has no effect under the protocol.
+    CardError
+        If the protocol has no ``[reid]`` section.
 
     Notes
     -----
     Paired resampling by subject; operating points are chosen anew for each system in each
     replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
-    those of the studentised jackknife (DIR: the wider of both). Where every decision is the same
-    in both systems, the difference is exactly 0. A difference of others that is the same in every
-    replicate has a bound by subjects. With several measures, one in twenty differs at 95 % by
-    chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
+    those of the studentised jackknife (DIR: the wider of both), as all of re-identification. Where
+    every decision is the same in both systems, the difference is exactly 0. A difference of others
+    that is the same in every replicate has a bound by subjects. With several measures, one in
+    twenty differs at 95 % by chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
 
     Examples
     --------
@@ -134,9 +148,17 @@ def compare(
         require_people(scores)
     targets = check_far_targets(far_targets)
     options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
-    first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
     columns = with_jackknife(interval)
     measures: list[PairedMeasure] = []
+    if protocol is not None:
+        rules = convention_of(protocol)
+        _refuse_unused(options, targets, rules.name)
+        if rules.needs_cameras and not isinstance(a, PairScores):
+            _require_same_cameras(a, b)
+        pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
+        measures += retrieval_measures(*pair, columns)
+        return _dataset(pair, measures, _conclusions(measures, interval, adjust), interval, adjust)
+    first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:
@@ -164,8 +186,31 @@ def require_same(a: Any, b: Any) -> None:
         return
     _require_equal(a.probe_labels, b.probe_labels, "labels", "probe")
     _require_equal(a.gallery_labels, b.gallery_labels, "labels", "gallery template")
+    if isinstance(a, TopKScores):
+        return
     own = BlockReader(a).gallery.self_position, BlockReader(b).gallery.self_position
     _require_equal(*own, "templates compared with themselves", "probe")
+
+
+def _require_same_cameras(a: Scores, b: Scores) -> None:
+    """Raise :class:`DataError` unless the templates of both systems are from the same cameras."""
+    for first, second, where in zip(
+        cameras_of(a), cameras_of(b), ("probe", "gallery template"), strict=True
+    ):
+        _require_equal(first, second, "cameras", where)
+
+
+def _refuse_unused(options: ComparisonOptions, targets: np.ndarray, convention: str) -> None:
+    """Raise :class:`ProtocolError` for options without effect on re-identification."""
+    default = asdict(ComparisonOptions())
+    unused = [name for name, value in asdict(options).items() if value != default[name]]
+    unused += [] if np.array_equal(targets, FAR_TARGETS) else ["far_targets"]
+    if unused:
+        raise ProtocolError(
+            f"a comparison under {convention} is of re-identification, on which "
+            f"{' and '.join(str(Argument(name)) for name in unused)} have no effect; leave that "
+            "out, or change the card"
+        )
 
 
 def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
@@ -247,7 +292,7 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
 
 
 def _dataset(
-    systems: tuple[ComparedSystem, ComparedSystem],
+    systems: tuple[ComparedSystem, ComparedSystem] | tuple[ComparedRetrieval, ComparedRetrieval],
     measures: list[PairedMeasure],
     found: _Conclusions,
     interval: IntervalOptions,
@@ -256,7 +301,6 @@ def _dataset(
     first, second = systems
     a, b = first.scores, second.scores
     names = _names(a, b)
-    options = first.options
     people = first.people
     said = [
         _conclusion(measure, found, i, names, people, interval)
@@ -285,7 +329,7 @@ def _dataset(
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     warnings = [*few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
-        warnings += [f"{name}: {note}" for note in system.reader.sentinels]
+        warnings += [f"{name}: {note}" for note in system.sentinels]
     if alone := _made_by_one(a, b):
         warnings.append(
             "the systems did not make the same attempts: one of them alone made "
@@ -301,16 +345,8 @@ def _dataset(
         "kind_a": a.kind,
         "kind_b": b.kind,
         "subjects": people,
-        "templates": options.templates,
-        "fusion": options.fusion,
-        "rank_unit": options.rank_unit,
-        "ties": options.ties,
-        "impostors": options.impostors,
+        **first.details,
         **interval.attrs(),
-        "jackknifed": (
-            "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the wider "
-            "of these and percentiles"
-        ),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),
@@ -323,6 +359,8 @@ def _dataset(
 
 def _made_by_one(a: Scores, b: Scores) -> int:
     """Return how many comparisons one of two systems made and the other did not."""
+    if isinstance(a, TopKScores):
+        return 0
     if not any(s.nan == "exclude" or s.has_mask or s.exclude for s in (a, b)):
         return 0
     if isinstance(a, PairScores):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -38,11 +38,11 @@ _MANY_SUBJECTS = 100
 class ComparisonOptions:
     """What is compared: the attempts of each task."""
 
-    templates: str
-    fusion: str
-    rank_unit: str
-    ties: str
-    impostors: str
+    templates: str = "single"
+    fusion: str = "min"
+    rank_unit: str = "template"
+    ties: str = "pessimistic"
+    impostors: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,17 @@ class ComparedSystem:
                 )
 
     @property
+    def details(self) -> dict[str, str]:
+        """How the attempts are evaluated, as attributes."""
+        return {
+            **asdict(self.options),
+            "jackknifed": (
+                "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the "
+                "wider of these and percentiles"
+            ),
+        }
+
+    @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
         found: VerificationPoints = self.tallies[0].points
@@ -179,6 +190,11 @@ class ComparedSystem:
         if self.identifies:
             found = *found, int((self.tallies[-1].mates > 0).sum())
         return found
+
+    @property
+    def sentinels(self) -> Sequence[str]:
+        """Warnings of scores that may be failed comparisons."""
+        return self.reader.sentinels
 
     @property
     def remarks(self) -> list[str]:

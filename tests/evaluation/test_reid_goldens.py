@@ -213,6 +213,7 @@ def test_single_shots_of_torchreid(folder, name):
             assert (np.abs(exact - reference[:length]) <= allowed).all(), key
 
 
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_cut_lists(folder, name):
     scores, found = load(folder, name)
@@ -357,6 +358,7 @@ def test_distinct_identities_of_the_lecture(shared):
     assert ds.first_match_rank[0] == lesson["template_rank"]
 
 
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 def test_the_numbers_of_the_page(folder):
     """What docs/reid.md says of the disagreements."""
     ap = {form: "mean_ap" for form in ("sum", "trapezoid")}

@@ -39,7 +39,9 @@ class ComparisonTable:
         attrs = self.dataset.attrs
         yield Text("Comparison of two systems", style="bold")
         people = counted(int(attrs["subjects"]), "subjects")
-        details = f"{attrs['layout']}, {attrs['templates']}-template, {people}; DIR at rank 1"
+        searched = "convention" in attrs
+        what = attrs["convention"] if searched else f"{attrs['templates']}-template"
+        details = f"{attrs['layout']}, {what}, {people}" + "; DIR at rank 1" * (not searched)
         yield Text(f"  {details}", style="dim")
         yield Text("")
         table = self._table()
@@ -54,11 +56,12 @@ class ComparisonTable:
                     "warnings): no conclusion from it.",
                     style="dim",
                 )
+            jackknifed = "" if searched else "AUC, recognition rate and DIR "
             yield Text(
                 f"Difference: {attrs['system_a']} - {attrs['system_b']}; in brackets: "
                 f"{100 * float(attrs['confidence']):g} % interval of each by itself, both systems "
-                f"resampled together by subject ({int(attrs['replicates']):,} replicates; AUC, "
-                "recognition rate and DIR by the jackknife)."
+                f"resampled together by subject ({int(attrs['replicates']):,} replicates; "
+                f"{jackknifed}by the jackknife)."
                 + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else ""),
                 style="dim",
             )

@@ -101,11 +101,15 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
     ):
         if (value := value_of(dataset, name)) is not None:
-            yield Row(measure, value, over, decimals=decimals, undefined=why)
+            ends = _ends(dataset, name)
+            yield Row(measure, value, over, decimals=decimals, undefined=why, ends=ends)
     for rank in report_ranks(dataset):
-        yield Row(f"Rank {rank:,}", float(dataset["cmc"].sel(rank=rank)), over, decimals=decimals)
+        ends = _ends(dataset, "cmc", rank=dataset["rank"].values.tolist().index(rank))
+        value = float(dataset["cmc"].sel(rank=rank))
+        yield Row(f"Rank {rank:,}", value, over, decimals=decimals, ends=ends)
     if (value := value_of(dataset, "mean_inp")) is not None:
-        yield Row("mINP", value, over, decimals=decimals, undefined=why)
+        ends = _ends(dataset, "mean_inp")
+        yield Row("mINP", value, over, decimals=decimals, undefined=why, ends=ends)
 
 
 def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
