@@ -89,7 +89,7 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
 
     options["far_targets"] = options["far_targets"] or FAR_TARGETS
     read = []
-    with Stages("bootstrap") as stages:
+    with Stages() as stages:
         for file, called, reading in systems:
             stages(f"reading {file}")
             scores = load(file, **reading)

@@ -97,8 +97,7 @@ def command(data: str, protocol: str, plot_formats: tuple[str, ...], **options: 
     from bioeval.evaluation.evaluate import evaluate
     from bioeval.scores.formats import load
 
-    bootstrap = str(options["interval"]).endswith("bootstrap")
-    with Stages("finding operating points" + bootstrap * ", bootstrap") as stages:
+    with Stages() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)

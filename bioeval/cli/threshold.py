@@ -65,7 +65,7 @@ def command(data: str, target: str, **options: Any) -> None:
     from bioeval.scores.formats import load
     from bioeval.views.tables.threshold_study import StudyTable
 
-    with Stages("bootstrap") as stages:
+    with Stages() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.stats.analytic import ratio_variances
@@ -309,6 +310,7 @@ class _ProbeSubjects:
         lows, highs = self._limits(layers, self.genuine_of, self.all_genuine, self.trials[0])
         return lows[1:], highs[1:]
 
+    @stage("intervals of the curves")
     def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
         """Return the limits of FAR, FRR and DIR at increasing distances."""
         impostor = by_subject(self.impostor.distance, self.impostor.person, grid, self.people)
@@ -318,6 +320,7 @@ class _ProbeSubjects:
             of = self.genuine.up_to(k)
             layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
             rates.append(self._limits(layers, self.genuine_of, self.all_genuine, self.trials[0]))
+            report(k, ranks)
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
         return {
             "far": far,
@@ -343,6 +346,7 @@ class _ProbeSubjects:
         )
         return {"dir_at_far": both, "eer": of_eer}
 
+    @stage("bootstrap")
     def drawn_points(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
         """Return DIR at FAR (targets, ranks, columns) and the EER (columns) of all weightings."""
         columns = self.weights.shape[1]
@@ -378,6 +382,7 @@ class _ProbeSubjects:
                     )
                     share = np.cumsum(at) / genuine[c]
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
+            report(low + weights.shape[1], columns)
         return at_far, eer
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError
+from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
 from bioeval.evaluation.cross.evaluation import cross_evaluate
@@ -206,6 +207,7 @@ def study_threshold(
     return build(variables, STUDY, coordinates, attrs)
 
 
+@stage("choosing the threshold")
 def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
     """Choose the threshold on all data, and count them at it."""
     rule = rule.as_distance(scores.kind)
@@ -215,6 +217,7 @@ def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> J
     return judge_two(scores, scores, rule, templates, fusion)
 
 
+@stage("bootstrap")
 def _by_subject(
     scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
 ) -> tuple[dict[str, tuple[float, float, float]], list[str]]:

@@ -13,6 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.progress import stage
 from bioeval.views.plots.registry import PLOTS, Plot
 from bioeval.views.plots.save import FORMATS, save
 from bioeval.views.plots.select_datasets import drawable, pick
@@ -46,8 +47,9 @@ def save_all(
         display = getattr(importlib.import_module(plot.home), plot.display)
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
-        display.from_results(data).plot(figure, **options)
-        written += [save(figure, folder / f"{stem}.{kind}") for kind in formats]
+        with stage(f"drawing {stem}"):
+            display.from_results(data).plot(figure, **options)
+            written += [save(figure, folder / f"{stem}.{kind}") for kind in formats]
     return written
 
 
