@@ -22,9 +22,9 @@ Quotient = tuple[tuple[str, ...], tuple[str, ...]]
 ISO_NAMES = {
     "FMR": "false match rate",
     "FNMR": "false non-match rate",
-    "FPIR": "false positive identification rate",
-    "FNIR": "false negative identification rate",
-    "TPIR": "true positive identification rate",
+    "FPIR": "false-positive identification rate",
+    "FNIR": "false-negative identification rate",
+    "TPIR": "true-positive identification rate",
 }
 
 #: The results that may have a scalar.
