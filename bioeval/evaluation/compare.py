@@ -365,6 +365,8 @@ def _verdict(
     """Return what follows for a measure, in plain words."""
     if np.isnan(measure.values[:, 0]).any():
         return "not defined"
+    if np.isnan(found.low[i]):
+        return f"no conclusion with {counted(people, 'subjects')}"
     weak = "" if measure.supported else "too few impostor attempts for this FAR"
     if found.same[i]:
         return "; ".join(filter(None, ["every decision is the same", weak]))
@@ -372,8 +374,6 @@ def _verdict(
         return f"{names[0] if found.better[i] > 0 else names[1]} is better"
     if weak:
         return f"no conclusion: {weak}"
-    if np.isnan(found.low[i]):
-        return f"no conclusion with {counted(people, 'subjects')}"
     if measure.evidence < LEAST_DISCORDANT:
         number = counted(measure.evidence, "independent discordant subjects")
         return f"too few to decide: {number}, {LEAST_DISCORDANT} needed"
@@ -395,14 +395,16 @@ def _conclusion(
     scalar, width = measure.scalar, float(found.high[i] - found.low[i])
     both = (scalar.written_with_unit(float(x), width) for x in values)
     given = f"{measure.label}: " + ", ".join(map(" ".join, zip(names, both, strict=True)))
+    if np.isnan(found.low[i]):
+        return f"{given}: {verdict}."
     if found.same[i]:
         bound = float(zero_error_bound(measure.trials, interval.confidence))
-        return (
-            f"{given}: {verdict}; the difference is exactly 0 (at most {100 * bound:.2f} % of "
-            f"people would be decided differently, {100 * interval.confidence:g} %)."
+        same, *weak = verdict.split("; ")
+        exactly = (
+            f"the difference is exactly 0 (at most {100 * bound:.2f} % of people would be decided "
+            f"differently, {100 * interval.confidence:g} %)"
         )
-    if not np.isnan(found.low[i]):
-        low, high = (scalar.written(float(x[i]), width, "+") for x in (found.low, found.high))
-        change = scalar.written_with_unit(float(measure.change[0]), width, "+")
-        given = f"{given}, difference {change} [{low}, {high}]"
-    return f"{given}: {verdict}."
+        return f"{given}: {'; '.join([same, exactly, *weak])}."
+    low, high = (scalar.written(float(x[i]), width, "+") for x in (found.low, found.high))
+    change = scalar.written_with_unit(float(measure.change[0]), width, "+")
+    return f"{given}, difference {change} [{low}, {high}]: {verdict}."
