@@ -185,7 +185,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     shown = capsys.readouterr().out
     assert "is better" in shown
     assert shown.count("no conclusion: too few") == 4
-    assert "FAR 0.001, 0.0001 (not one false accept" in " ".join(shown.split())
+    assert "FAR 0.1 %, 0.01 % (not one false accept" in " ".join(shown.split())
     assert main([*files, "--far", "0.1"]) == 0
     assert "no conclusion" not in capsys.readouterr().out
     zero = be.compare(*systems, replicates=100, far_targets=[0])  # asked for, and what it says

@@ -26,6 +26,7 @@ from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
 from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.points import per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
@@ -306,14 +307,14 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, s
         return "", ""
     if variables["more_for_3"][1]:
         cannot = (
-            f"the data cannot show FAR {values[0]:g}: even without a false accept "
+            f"the data cannot show FAR {per_cent(values[0])}: even without a false accept "
             f"{variables['impostors_for_3'][1]:,} impostor pairs would be needed "
             "(rule of 3)"
         )
         return cannot, ""
     if variables["more_for_30"][1]:
         few = (
-            f"fewer than 30 false accepts are expected at FAR {values[0]:g} (rule of 30): the "
+            f"fewer than 30 false accepts are expected at FAR {per_cent(values[0])} (rule of 30): the "
             "threshold is uncertain"
         )
         return "", few

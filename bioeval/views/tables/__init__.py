@@ -277,7 +277,9 @@ def _in_words(rows: list[Row]) -> str:
         "genuine": largest(row.over.genuine for row in rows),
         "impostor": largest(row.over.impostor for row in rows),
     }
-    parts = [f"{n:,} {name}" for name, n in classes.items() if n is not None]
+    made = [(name, n) for name, n in classes.items() if n is not None]
+    parts = [f"{n:,} {name}" for name, n in made[:-1]]
+    parts += [counted(n, f"{name} attempts") for name, n in made[-1:]]
     subjects = largest(row.over.subjects for row in rows)
     who = f", {counted(subjects, 'subjects')}" if subjects else ""
-    return f"over {' and '.join(parts)} attempts{who}" if parts else ""
+    return f"over {' and '.join(parts)}{who}" if parts else ""

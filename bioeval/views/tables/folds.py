@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.errors import counted
 from bioeval.base.scalars import CMS, DIR, RATES_OF, Scalar
 from bioeval.views.one_template import once
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
@@ -119,8 +120,8 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         f"{_span(dataset[f'{part}_subjects'].values)} {words}"
         for part, words in (("train", "trained on"), ("test", "tested"))
     ]
-    counted = f"{repeats} x {folds} folds" if repeats > 1 else f"{folds} folds"
-    yield f"{counted}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
+    divided = f"{repeats} x {folds} folds" if repeats > 1 else counted(folds, "folds")
+    yield f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
     attempts = [f"{int(dataset['genuine_attempts'].sum()):,} genuine"]
     if "impostor_attempts" in dataset:
         attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")

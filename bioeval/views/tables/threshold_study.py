@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.errors import counted
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.terms import dictionary, speaker
 
@@ -27,6 +28,11 @@ class StudyTable:
         self._say = speaker(study)
         divided = str(study.attrs["divided"])
         self._new = f"new {'people' if divided == 'subjects' else divided}"
+        self._by_subject = any(
+            np.isfinite(study[f"optimistic_{rate}_{end}"])
+            for rate in _LABELS
+            for end in ("low", "high")
+        )
         self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -60,7 +66,8 @@ class StudyTable:
     def _rates(self, narrow: bool) -> Table:
         v, new = self._v, self._new
         heads = ["", "where chosen", "by subject", new, "over folds", "pooled", "sd"]
-        heads = [head for head in heads[:5] if head != "by subject"] if narrow else heads
+        left_out = set() if self._by_subject and not narrow else {"by subject"}
+        heads = [head for head in (heads[:5] if narrow else heads) if head not in left_out]
         table = plain_table(heads)
         for rate, label in _LABELS.items():
             cells = {
@@ -92,13 +99,13 @@ class StudyTable:
         )
         lines = [
             "Where chosen: on the data the threshold comes from, which is optimistic"
-            f"{'' if narrow else by_subject}. {self._new.capitalize()}: mean over folds whose "
-            f"{study.attrs['divided']} the threshold had not seen; its interval over folds "
-            "(Nadeau and Bengio) is a heuristic."
+            + (by_subject if self._by_subject and not narrow else "")
+            + f". {self._new.capitalize()}: mean over folds whose {study.attrs['divided']} the "
+            "threshold had not seen; its interval over folds (Nadeau and Bengio) is a heuristic."
         ]
         if len(t):
             lines.append(
-                f"Threshold over the {len(t)} folds: {t.min():.4g} to {t.max():.4g}, "
+                f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
                 f"sd {t.std(ddof=1) if len(t) > 1 else float('nan'):.3g}."
             )
         for line in lines:

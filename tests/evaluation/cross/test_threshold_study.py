@@ -232,9 +232,9 @@ def test_a_missed_target_is_said_after_the_table():
 def test_a_target_out_of_reach_is_said_at_the_top():
     rare = be.study_threshold(be.simulate(8, 3, random_state=3), ("far", 1e-4), folds=4, repeats=1)
     text = plain(StudyTable(rare), 200)
-    assert text.count("he data cannot show FAR 0.0001") == 1
+    assert text.count("he data cannot show FAR 0.01 %") == 1
     assert text.index("Install") < text.index("The data cannot show") < text.index("where chosen")
-    assert "the data cannot show FAR 0.0001" in rare.attrs["warnings"]
+    assert "the data cannot show FAR 0.01 %" in rare.attrs["warnings"]
 
 
 def test_folds_at_one_place_are_drawn_by_their_number():
