@@ -89,15 +89,17 @@ def command(
         for file, given, own in ((a, name, options), (b, name_b, all_of_b))
     ]
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.compare import compare
-    from bioeval.scores.formats import load
-    from bioeval.tallies.points import FAR_TARGETS
-    from bioeval.views.tables.comparison import ComparisonTable
-    from bioeval.views.terms import in_terms
 
-    options["far_targets"] = options["far_targets"] or FAR_TARGETS
-    read = []
     with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.compare import compare
+        from bioeval.scores.formats import load
+        from bioeval.tallies.points import FAR_TARGETS
+        from bioeval.views.tables.comparison import ComparisonTable
+        from bioeval.views.terms import in_terms
+
+        options["far_targets"] = options["far_targets"] or FAR_TARGETS
+        read = []
         for file, called, reading in systems:
             stages(f"reading {file}")
             scores = load(file, **reading)

@@ -88,11 +88,13 @@ def command(data: str, sizes: list[int] | None, terms: str, **options: Any) -> N
     if options["unenrolled_shares"] is None:
         del options["unenrolled_shares"]
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.gallery_size import gallery_size
-    from bioeval.scores.formats import load
-    from bioeval.views.terms import in_terms
 
     with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.gallery_size import gallery_size
+        from bioeval.scores.formats import load
+        from bioeval.views.terms import in_terms
+
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)

@@ -105,11 +105,13 @@ def command(
     reading = take_reading(data, options)
     protocol = card(protocol)
     from bioeval.cli.progress import Stages
-    from bioeval.cli.run_outputs import Evaluation
-    from bioeval.evaluation.evaluate import evaluate
-    from bioeval.scores.formats import load
 
     with Stages() as stages:
+        stages("starting")
+        from bioeval.cli.run_outputs import Evaluation
+        from bioeval.evaluation.evaluate import evaluate
+        from bioeval.scores.formats import load
+
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)

@@ -66,12 +66,14 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     output = Output.take(options)
     reading = take_reading(data, options)
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.cross import study_threshold
-    from bioeval.scores.formats import load
-    from bioeval.views.tables.threshold_study import StudyTable
-    from bioeval.views.terms import in_terms
 
     with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.cross import study_threshold
+        from bioeval.scores.formats import load
+        from bioeval.views.tables.threshold_study import StudyTable
+        from bioeval.views.terms import in_terms
+
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)

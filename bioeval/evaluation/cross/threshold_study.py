@@ -314,8 +314,8 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, s
         return cannot, ""
     if variables["more_for_30"][1]:
         few = (
-            f"fewer than 30 false accepts are expected at FAR {per_cent(values[0])} (rule of 30): the "
-            "threshold is uncertain"
+            f"fewer than 30 false accepts are expected at FAR {per_cent(values[0])} (rule of 30): "
+            "the threshold is uncertain"
         )
         return "", few
     return "", ""
