@@ -80,6 +80,7 @@ class ThresholdStudyDisplay:
         say = speaker(ds)
         names = say("False accept rate, FAR"), say("False reject rate, FRR")
         look.labelled(ax, *names, say.other("far"), say.other("frr"))
+        name = name or str(ds.attrs.get("system", ""))
         title = f"Threshold study: {name}" if name else "Threshold study"
         look.titled(ax, title, map(say, self._over()))
         ax.legend(
