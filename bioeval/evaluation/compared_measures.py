@@ -13,9 +13,10 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
+from bioeval.scores.about import disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import ROUNDING
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions

@@ -107,6 +107,13 @@ class About:
     exclude: str = ""
     sites: tuple[str, ...] = ()
 
+    @property
+    def people(self) -> tuple[int, int, int] | None:
+        """Subjects of the probes, of the gallery and of both; None where they are unknown."""
+        probes, gallery = len(self.probe_subjects), self.gallery_subjects
+        both = probes + gallery - len(self.enrolled_subjects)
+        return (probes, gallery, both) if both else None
+
     def merge(self, other: About) -> About:
         """Return the provenance of the counts of both.
 
@@ -138,6 +145,14 @@ class About:
             notes=_joined(notes, other.notes),
             sites=_joined(self.sites, other.sites),
         )
+
+
+def disjoint_pairs(left: int, right: int, people: int) -> int:
+    """Return the largest number of disjoint pairs of subjects, which are independent trials.
+
+    Each pair has one of the `left` and one of the `right`, who are `people` in all.
+    """
+    return min(left, right, people // 2)
 
 
 def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

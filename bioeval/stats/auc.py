@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.scores.about import disjoint_pairs
 from bioeval.scores.labels import Codes, as_labels
-from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bioeval.base.scalars import RATES_OF
-from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.scores.about import disjoint_pairs
+from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import IntervalOptions

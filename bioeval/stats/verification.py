@@ -11,9 +11,10 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
+from bioeval.scores.about import disjoint_pairs
 from bioeval.stats.analytic import ratio_variances, variance
 from bioeval.stats.binomial import clopper_pearson, wilson
-from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval_variables import (
     Limits,
@@ -284,7 +285,7 @@ def _resampled(
     if tally.about.kind == "similarity":
         for name in ("far", "frr"):
             found[name] = found[name][0][::-1], found[name][1][::-1]
-    units = {"genuine_subjects": drawn.subjects, "disjoint_pairs": drawn.pairs}
+    units = {"genuine_subjects": drawn.subjects}
     return found, few_people(drawn.people, options), units
 
 
@@ -392,5 +393,5 @@ def _analytic(
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)
     found["frr_at_far"] = undefined, undefined
-    units = {"genuine_subjects": sample_of(len(np.unique(people))), "disjoint_pairs": pairs}
+    units = {"genuine_subjects": sample_of(len(np.unique(people)))}
     return found, [*few_people(attempts.people, options), CHOSEN.format("FRR")], units

@@ -62,7 +62,7 @@ class VerificationJob:
         if templates == "multi" or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
-        self.about = reader.about
+        self.reader = reader
         self.claims = None
         self.skipped = 0
         if claims is not None:
@@ -149,7 +149,7 @@ class VerificationJob:
         """Return the tally."""
         genuine = np.concatenate(self.genuine) if self.genuine else np.empty(0)
         return VerificationTally(
-            about=self.about,
+            about=self.reader.about,
             templates=self.templates,
             fusion=self.fusion if self.templates == "multi" else "none",
             claims="all" if self.claims is None else "explicit",
@@ -158,7 +158,22 @@ class VerificationJob:
             given=None if self.given is None else self.given.result(),
             skipped_claims=self.skipped,
             requested=self.requested,
+            people=self._people(),
         )
+
+    def _people(self) -> tuple[int, ...] | None:
+        """Return the subjects of either side of pairs or claims, and of both; None if unknown."""
+        if isinstance(self.scores, PairScores):
+            if self.scores.pair_subjects is None:
+                return None
+            left, right = (set(side) for side in self.scores.pair_subjects.T.tolist())
+        elif self.claims is not None:
+            probes, groups = self.claims
+            left = set(self.scores.codes.probe[probes].tolist())
+            right = set(self.reader.gallery.subjects[groups].tolist())
+        else:
+            return None
+        return len(left), len(right), len(left | right)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

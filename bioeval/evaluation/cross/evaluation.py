@@ -164,7 +164,6 @@ def cross_evaluate(
         _check_task(scores, options)
         plan, sides = plan_of_scores(scores, splitter)
         reader = BlockReader(scores)
-        about = reader.about
         if sides is None:
             assert isinstance(scores, PairScores)
             found = verify_pairs(scores, plan, options)
@@ -173,6 +172,8 @@ def cross_evaluate(
         else:
             options = options.with_role(scores)
             found = identify_folds(plan, sides, options, progress)
+        reader.note_sentinels()
+        about = reader.about
         if resampling is not None:
             resampled = PooledRates(scores.subjects.tolist(), resampling)
             with threads_for(scores):

@@ -19,9 +19,9 @@ from bioeval.evaluation.cross.verification_folds import attempts_by_subject, lis
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
+from bioeval.scores.about import disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.stats.bootstrap import disjoint_pairs
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
