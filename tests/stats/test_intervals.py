@@ -412,7 +412,7 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     assert "rule of 3" in text  # what the data cannot support is still said
     assert max(map(len, text.splitlines())) <= 100
     assert "[" not in as_text(be.evaluate(scores), 100)
-    assert f"[{low:.1f}, {high:.1f}]" in as_text(tree, 46)
+    assert f"[{low:.2f}, {high:.2f}]" in as_text(tree, 46)
 
 
 def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
