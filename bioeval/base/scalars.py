@@ -7,6 +7,7 @@ partitions read it here: a new scalar is one entry in this file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,6 +17,15 @@ import numpy as np
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
 
+
+#: The abbreviations of ISO/IEC 19795-1 in full.
+ISO_NAMES = {
+    "FMR": "false match rate",
+    "FNMR": "false non-match rate",
+    "FPIR": "false-positive identification rate",
+    "FNIR": "false-negative identification rate",
+    "TPIR": "true-positive identification rate",
+}
 
 #: The results that may have a scalar.
 RESULTS = ("task", "comparison", "folds", "repeats")
@@ -33,6 +43,11 @@ class Name:
         """Return the attributes of a variable of this name."""
         given = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         return {k: v for k, v in given.items() if v}
+
+    @property
+    def symbol(self) -> str:
+        """The ISO term without its arguments: ``TPIR`` of ``TPIR(N, R, T)``."""
+        return self.iso.partition("(")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +91,25 @@ class Scalar(Name):
         """Return the values of such proportions."""
         low, high = self.bounds
         return low + proportions * (high - low)
+
+    def written(self, value: float, width: float, sign: str = "") -> str:
+        """Return a value as text; with the `sign` ``"+"`` it is a difference.
+
+        Rates are in per cent and their differences in percentage points, with two decimals, or up
+        to four where the `width` of the interval has less than two digits there.
+        """
+        if math.isnan(value):
+            return "n/a"
+        sign = sign if value else ""
+        if not self.percent:
+            return f"{value:{sign}.{self.decimals}f}"
+        digits = 1 - math.floor(math.log10(100 * width)) if width > 0 else 2
+        return f"{100 * value:{sign}.{min(4, max(2, digits))}f}"
+
+    def written_with_unit(self, value: float, width: float, sign: str = "") -> str:
+        """Return a value as text, with ``%`` or, of a difference, ``pp``."""
+        unit = "" if not self.percent or math.isnan(value) else " pp" if sign else " %"
+        return self.written(value, width, sign) + unit
 
 
 _GENUINE, _IMPOSTOR = ("genuine_attempts",), ("impostor_attempts",)

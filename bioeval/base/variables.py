@@ -267,6 +267,8 @@ _FOLD_COUNTS = {
 _OVER_FOLDS = {
     "mean": "mean over folds",
     "sd": "standard deviation over folds",
+    "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
+    "small, for folds share their training parts",
     "pooled": "counts of all folds summed",
     "low": "lower end of the interval over folds",
     "high": "upper end of the interval over folds",

@@ -26,6 +26,7 @@ from bioeval.views.tables import (
 )
 from bioeval.views.tables.folds import FoldTable, has_folds
 from bioeval.views.tables.rows import precision_of_queries
+from bioeval.views.terms import in_terms
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,8 +71,10 @@ class Evaluation:
         file: str,  # what was read
         per_query: bool,  # whether the queries of a re-identification are listed
         naming: Naming,  # writes arguments in warnings as options
+        terms: str,  # of the table and the plots
     ):
         self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
+        self.shown = in_terms(tree, terms)
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
         self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
@@ -82,7 +85,7 @@ class Evaluation:
 
     def table(self) -> ResultTable | FoldTable:
         """Return what is shown."""
-        return FoldTable(self.tree) if self.in_folds else ResultTable(self.tree, self._renamed)
+        return FoldTable(self.shown) if self.in_folds else ResultTable(self.shown, self._renamed)
 
     def document(self) -> dict[str, Any]:
         """Return all results but the curves.
@@ -129,7 +132,7 @@ class Evaluation:
             compared = self.scores
             if "reid" in self.datasets and compared.layout != "top-k":
                 compared = apply_convention(compared, self.protocol)  # what the results are over
-            save_all(self.tree, plotted(compared), folder, formats)
+            save_all(self.shown, plotted(compared), folder, formats)
 
 
 # ------------------------------------------------------------------------- the document

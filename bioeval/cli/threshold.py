@@ -11,11 +11,14 @@ from bioeval.cli.options import (
     Command,
     Output,
     interval_options,
+    name_option,
     output_options,
     reading_options,
     require_mates,
+    system_name,
     take_reading,
     templates_option,
+    terms_option,
 )
 
 if TYPE_CHECKING:
@@ -37,9 +40,11 @@ if TYPE_CHECKING:
 @templates_option
 @click.option("--fusion", default="min", help="How a subject's templates are fused.")
 @interval_options
+@name_option
 @output_options("results.nc, summary.json, table.txt and a plot")
+@terms_option
 @reading_options
-def command(data: str, target: str, **options: Any) -> None:
+def command(data: str, target: str, name: str | None, terms: str, **options: Any) -> None:
     """Find the threshold to install for DATA, and the FAR and FRR to expect of new subjects.
 
     The threshold is chosen on all data. What to expect of it is estimated by choosing it on some of
@@ -61,19 +66,24 @@ def command(data: str, target: str, **options: Any) -> None:
     output = Output.take(options)
     reading = take_reading(data, options)
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.cross import study_threshold
-    from bioeval.scores.formats import load
-    from bioeval.views.tables.threshold_study import StudyTable
 
-    with Stages("bootstrap") as stages:
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.cross import study_threshold
+        from bioeval.scores.formats import load
+        from bioeval.views.tables.threshold_study import StudyTable
+        from bioeval.views.terms import in_terms
+
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)
+        scores.name = system_name(data, name, reading)
         stages("counting")
         study = study_threshold(scores, target, **options, progress=stages.counting)
         document = _document(study, data)
-        files = output.write(document, lambda folder: _write(study, folder), stages)
-    output.show(StudyTable(study), document, files)
+        shown = in_terms(study, terms)
+        files = output.write(document, lambda folder: _write(study, shown, folder), stages)
+    output.show(StudyTable(shown), document, files)
 
 
 def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
@@ -92,13 +102,13 @@ def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
     return {"bioeval": __version__, "file": file, **attrs, **scalars, "folds": folds}
 
 
-def _write(study: xr.Dataset, folder: Path) -> None:
-    """Write the study, its table and its plot into a folder."""
+def _write(study: xr.Dataset, shown: xr.Dataset, folder: Path) -> None:
+    """Write the study into a folder; its table and its plot as they are shown."""
     from bioeval.cli.console import WIDTH
     from bioeval.views.plots.save_all import save_all
     from bioeval.views.tables import plain
     from bioeval.views.tables.threshold_study import StudyTable
 
     study.to_netcdf(folder / "results.nc", engine="h5netcdf")
-    (folder / "table.txt").write_text(plain(StudyTable(study), WIDTH), encoding="utf-8")
-    save_all(study, (), folder)
+    (folder / "table.txt").write_text(plain(StudyTable(shown), WIDTH), encoding="utf-8")
+    save_all(shown, (), folder)

@@ -110,7 +110,8 @@ def compare(
         scores are in another order, ``better`` is 0. ``discordant_at_most``: where there
         are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
         where the impostor attempts are too few for the FAR target (rule of 3), and ``better`` is
-        0 there. The attribute ``conclusions`` has a sentence for each measure.
+        0 there. The attribute ``conclusions`` has a sentence for each measure, and ``verdicts``
+        what follows from it.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def compare(
     >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
     >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
     >>> print(found.attrs["conclusions"].splitlines()[2].partition(", difference ")[2])
-    -0.04667 [-0.08667, -0.003333]: simulated (a) is better (95 %, 50 subjects).
+    -4.67 pp [-8.67, -0.33]: simulated (a) is better.
     >>> found.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
     2
     """
@@ -302,8 +303,11 @@ def _dataset(
     a, b = first.scores, second.scores
     names = _names(a, b)
     people = first.people
+    verdicts = [
+        _verdict(measure, found, i, names, people, interval) for i, measure in enumerate(measures)
+    ]
     said = [
-        _conclusion(measure, found, i, names, people, interval)
+        _conclusion(measure, found, i, names, verdicts[i], interval)
         for i, measure in enumerate(measures)
     ]
     trials = np.array([max(x.trials, 1) for x in measures])
@@ -350,6 +354,7 @@ def _dataset(
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),
+        "verdicts": "\n".join(verdicts),
         "bioeval_version": __version__,
         "warnings": "\n".join(warnings),
     }
@@ -389,7 +394,7 @@ def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
 
 
-def _conclusion(
+def _verdict(
     measure: PairedMeasure,
     found: _Conclusions,
     i: int,
@@ -397,29 +402,49 @@ def _conclusion(
     people: int,
     interval: IntervalOptions,
 ) -> str:
+    """Return what follows for a measure, in plain words."""
+    if np.isnan(measure.values[:, 0]).any():
+        return "not defined"
+    if np.isnan(found.low[i]):
+        return f"no conclusion with {counted(people, 'subjects')}"
+    weak = "" if measure.supported else "too few impostor attempts for this FAR"
+    if found.same[i]:
+        return "; ".join(filter(None, ["every decision is the same", weak]))
+    if found.better[i]:
+        return f"{names[0] if found.better[i] > 0 else names[1]} is better"
+    if weak:
+        return f"no conclusion: {weak}"
+    if measure.evidence < LEAST_DISCORDANT:
+        number = counted(measure.evidence, "independent discordant subjects")
+        return f"too few to decide: {number}, {LEAST_DISCORDANT} needed"
+    return f"no significant difference at {100 * interval.confidence:g} %"
+
+
+def _conclusion(
+    measure: PairedMeasure,
+    found: _Conclusions,
+    i: int,
+    names: tuple[str, str],
+    verdict: str,
+    interval: IntervalOptions,
+) -> str:
     """Return the conclusion about a measure as a sentence."""
     values = measure.values[:, 0]
     if np.isnan(values).any():
-        return f"{measure.label}: not defined."
-    who = counted(people, "subjects")
-    given = f"{measure.label}: {names[0]} {values[0]:.4g}, {names[1]} {values[1]:.4g}"
-    level = f"{100 * interval.confidence:g} %"
-    weak = "" if measure.supported else " The impostor attempts are too few for this FAR."
+        return f"{measure.label}: {verdict}."
+    scalar, width = measure.scalar, float(found.high[i] - found.low[i])
+    both = (scalar.written_with_unit(float(x), width) for x in values)
+    given = f"{measure.label}: " + ", ".join(map(" ".join, zip(names, both, strict=True)))
     if np.isnan(found.low[i]):
-        return f"{given}; no conclusion with {who}.{weak}"
+        return f"{given}: {verdict}."
     if found.same[i]:
         bound = float(zero_error_bound(measure.trials, interval.confidence))
-        return (
-            f"{given}: every decision is the same; the difference is exactly 0 (with {who}, at "
-            f"most {100 * bound:.3g} % of people would be decided differently, {level}).{weak}"
+        same, *weak = verdict.split("; ")
+        exactly = (
+            f"the difference is exactly 0 (at most {100 * bound:.2f} % of people would be decided "
+            f"differently, {100 * interval.confidence:g} %)"
         )
-    gap = f"difference {measure.change[0]:+.4g} [{found.low[i]:+.4g}, {found.high[i]:+.4g}]"
-    if found.better[i]:
-        better = names[0] if found.better[i] > 0 else names[1]
-        return f"{given}, {gap}: {better} is better ({level}, {who})."
-    if weak:
-        return f"{given}, {gap}: no conclusion with {who}.{weak}"
-    few = ""
-    if measure.evidence < LEAST_DISCORDANT:
-        few = f"; {measure.evidence} independent discordant subjects, {LEAST_DISCORDANT} needed"
-    return f"{given}, {gap}: no significant difference with {who} ({level}{few})."
+        return f"{given}: {'; '.join([same, exactly, *weak])}."
+    low, high = (scalar.written(float(x[i]), width, "+") for x in (found.low, found.high))
+    change = scalar.written_with_unit(float(measure.change[0]), width, "+")
+    return f"{given}, difference {change} [{low}, {high}]: {verdict}."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import ProtocolError
+from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
@@ -253,6 +254,7 @@ def verification_measures(
                 yield PairedMeasure(scalar.label, scalar, values, mixed, attempt, order, order)
 
 
+@stage("bootstrap")
 def _drawn(
     a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
 ) -> tuple[list[dict[str, np.ndarray]], PairedAttempts, int, int]:

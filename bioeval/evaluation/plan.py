@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.progress import stage
 from bioeval.evaluation.reid import require_scores
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
@@ -147,6 +148,7 @@ class Plan:
             found["reid"] = TaskCounts(self.retrieval.run(progress), options)
         return found
 
+    @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
         """Find the operating points of verification, in one sweep for all."""
         both_ways = bool(self.tasks) and is_symmetric(self.scores)

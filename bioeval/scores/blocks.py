@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.progress import report
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
@@ -218,8 +219,7 @@ class BlockReader:
         step = self.rows_per_block()
         for low in range(0, m, step):
             yield self.block(low, min(low + step, m))
-            if progress is not None:
-                progress(min(low + step, m), m)
+            (progress or report)(min(low + step, m), m)
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.stats.binomial import clopper_pearson, wilson
@@ -251,6 +252,7 @@ class _ProbeSubjects:
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options)
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options)
 
+    @stage("intervals of the curves")
     def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
         """Return the limits of FAR, FRR and DIR at increasing distances."""
         impostor = by_subject(self.impostor.distance, self.impostor.person, grid, self.people)
@@ -260,6 +262,7 @@ class _ProbeSubjects:
             of = self.genuine.up_to(k)
             layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
             rates.append(self.of_genuine.limits(layers))
+            report(k, ranks)
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
         return {
             "far": far,
@@ -277,6 +280,7 @@ class _ProbeSubjects:
         fewer = min(self.of_genuine, self.of_impostor, key=lambda means: means.trials)
         return {"dir_at_far": self.of_genuine.drawn_limits(at_far), "eer": fewer.drawn_limits(eer)}
 
+    @stage("bootstrap")
     def drawn_points(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
         """Return DIR at FAR (targets, ranks, columns) and the EER (columns) of all weightings."""
         columns = self.weights.shape[1]
@@ -312,6 +316,7 @@ class _ProbeSubjects:
                     )
                     share = np.cumsum(at) / genuine[c]
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
+            report(low + weights.shape[1], columns)
         return at_far, eer
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.scores.about import disjoint_pairs
@@ -135,6 +136,7 @@ class Replicates:
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
 
+@stage("bootstrap")
 def replicates(
     tally: VerificationTally,
     attempts: SubjectAttempts,
@@ -340,6 +342,7 @@ class _Dense:
         np.add.at(self.counts[layer], (a, b), counts)
 
 
+@stage("intervals")
 def _analytic(
     dataset: xr.Dataset,
     tally: VerificationTally,

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
@@ -240,6 +241,7 @@ class SubjectAttempts:
             )  # fmt: skip
             layers = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
             sink.add(layers, who[ends[:-1]], enrolled)
+            report(block.low + int(ends[-1]), self.scores.shape[0])
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.job.claims is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.base.progress import report, stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import paired_bootstrap as kernel
 from bioeval.tallies.by_subject import SubjectAttempts
@@ -14,8 +15,9 @@ from bioeval.tallies.by_subject import SubjectAttempts
 #: Up to this many attempts, replicates of a comparison are exact.
 EXACT_ATTEMPTS = 1 << 23
 
-# Values of a temporary array.
+# Values of a temporary array, and replicates in one call of the kernel.
 _ROOM = 1 << 24
+_COLUMNS = 256
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class PairedAttempts:
     def _genuine(self) -> np.ndarray:
         return self.left == self.right
 
+    @stage("bootstrap")
     def points(
         self, system: int, weights: np.ndarray, targets: np.ndarray
     ) -> dict[str, np.ndarray]:
@@ -91,7 +94,7 @@ class PairedAttempts:
         ).astype(np.int32)
         columns = weights.shape[1]
         corners = len(distinct) + 1 if OPTIMA else 0
-        step = max(1, _ROOM // corners) if corners else columns
+        step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts = []
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
@@ -101,6 +104,7 @@ class PairedAttempts:
             kernel.replicate_points(impostor, genuine, whole, targets, eer, frr, auc, rates)
             best = {scalar.name: scalar.over_points(*rates) for scalar in OPTIMA}
             parts.append({"eer": eer, "frr_at_far": frr, "auc": auc, **best})
+            report(first + width, columns)
         return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
 
     def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
@@ -128,6 +132,7 @@ class PairedAttempts:
         edges = differ & ~self._genuine & alive[self.left] & alive[self.right]
         return len(subjects) + _matched(self.left[edges], self.right[edges], self.people)
 
+    @stage("discordant subjects")
     def discordant_order(self) -> int:
         """Return the number of disjoint units with a genuine-impostor pair in another order.
 

@@ -36,7 +36,7 @@ BOUND = '; interval="subject-bootstrap" has a bound'
 ALIKE = 0.1
 
 # Summaries of a rate over all folds, in the order of the variables.
-SUMMARIES = ("mean", "sd", "pooled", "low", "high", "folds")
+SUMMARIES = ("mean", "sd", "se", "pooled", "low", "high", "folds")
 
 
 @dataclass
@@ -229,6 +229,7 @@ def _summary(
     return {
         "mean": found.mean,
         "sd": found.sd,
+        "se": found.sd / max(found.folds, 1) ** 0.5,
         "low": max(found.low, bounds[0]) if known else np.nan,
         "high": min(found.high, bounds[1]) if known else np.nan,
         "folds": np.int64(found.folds),

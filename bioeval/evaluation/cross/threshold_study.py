@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError
+from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
 from bioeval.evaluation.cross.evaluation import cross_evaluate
@@ -25,6 +26,7 @@ from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
 from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.points import per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
@@ -206,6 +208,7 @@ def study_threshold(
     return build(variables, STUDY, coordinates, attrs)
 
 
+@stage("choosing the threshold")
 def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
     """Choose the threshold on all data, and count them at it."""
     rule = rule.as_distance(scores.kind)
@@ -215,6 +218,7 @@ def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> J
     return judge_two(scores, scores, rule, templates, fusion)
 
 
+@stage("bootstrap")
 def _by_subject(
     scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
 ) -> tuple[dict[str, tuple[float, float, float]], list[str]]:
@@ -303,15 +307,15 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, s
         return "", ""
     if variables["more_for_3"][1]:
         cannot = (
-            f"the data cannot show FAR {values[0]:g}: even without a false accept "
+            f"the data cannot show FAR {per_cent(values[0])}: even without a false accept "
             f"{variables['impostors_for_3'][1]:,} impostor pairs would be needed "
             "(rule of 3)"
         )
         return cannot, ""
     if variables["more_for_30"][1]:
         few = (
-            f"fewer than 30 false accepts are expected at FAR {values[0]:g} (rule of 30): the "
-            "threshold is uncertain"
+            f"fewer than 30 false accepts are expected at FAR {per_cent(values[0])} (rule of 30): "
+            "the threshold is uncertain"
         )
         return "", few
     return "", ""

@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import kind_of, threshold_label
+from bioeval.views.plots.captions import kind_of, other_term, threshold_label
 from bioeval.views.plots.cmc import LINEAR
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
 from bioeval.views.plots.select_datasets import pick
@@ -82,10 +82,14 @@ class RepeatedDisplay(CurvesDisplay):
             last = max(int(curve.x[-1]) for curve in self.curves.values())
             look.rank_axis(ax, "x", last, last > LINEAR)
             ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
-            words = ("Rank k", "Cumulative match score, CMS(k)", ("rank R", ""))
+            words = (
+                "Rank k",
+                "Cumulative match score, CMS(k)",
+                ("ISO: rank R", other_term(self.systems, "cms")),
+            )
         else:
             ax.set_ylim(-0.015, 1.015)
-            words = (threshold_label(kind), "Rate", ("", ""))
+            words = (threshold_label(kind), "Rate", ("", other_term(self.systems, "far", "frr")))
         return self._finish(Captions("Mean", *words, at=0.3 if ranks else 0.5))
 
     def _over(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError
+from bioeval.views.one_template import once
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 
 _WORDS = {
@@ -81,7 +82,9 @@ def joined(*parts: str) -> str:
 
 def _datasets(data: Any) -> Iterator[xr.Dataset]:
     """All datasets in a result, a tree, or a mapping of either."""
-    if isinstance(data, xr.Dataset):
+    if isinstance(data, System):
+        yield data.dataset
+    elif isinstance(data, xr.Dataset):
         yield data
     elif isinstance(data, xr.DataTree):
         yield from (node.dataset for node in data.subtree)
@@ -98,6 +101,8 @@ def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
 
 
 def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
+    if isinstance(data, System):
+        return [data]
     if isinstance(data, xr.Dataset):
         _require(data, plot, needs)
         return [System("", data)]
@@ -155,15 +160,18 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}, which no node of "
             f"the tree has ({listed})"
         )
-    for node in nodes:
-        _require(node.to_dataset(), plot, needs)
-    paths = [node.path.removeprefix(tree.path).strip("/").split("/") for node in nodes]
+    found = once(
+        {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
+    )
+    for dataset in found.values():
+        _require(dataset, plot, needs)
+    paths = [path.split("/") for path in found]
     names = _names(paths)
     if len({joined(*name) for name in names}) < len(names):
         names = [("/".join(path), "") for path in paths]
     return [
-        System(joined(group, variant), node.to_dataset(), group, variant)
-        for (group, variant), node in zip(names, nodes, strict=True)
+        System(joined(group, variant), dataset, group, variant)
+        for (group, variant), dataset in zip(names, found.values(), strict=True)
     ]
 
 

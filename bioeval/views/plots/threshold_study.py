@@ -9,6 +9,7 @@ import numpy as np
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.select_datasets import pick_one
+from bioeval.views.terms import speaker
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,9 +77,12 @@ class ThresholdStudyDisplay:
         crowded = self._target()
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: look.percent(value))
-        look.labelled(ax, "False accept rate, FAR", "False reject rate, FRR", "FMR", "FNMR")
+        say = speaker(ds)
+        names = say("False accept rate, FAR"), say("False reject rate, FRR")
+        look.labelled(ax, *names, say.other("far"), say.other("frr"))
+        name = name or str(ds.attrs.get("system", ""))
         title = f"Threshold study: {name}" if name else "Threshold study"
-        look.titled(ax, title, self._over())
+        look.titled(ax, title, map(say, self._over()))
         ax.legend(
             loc="upper left" if crowded else "upper right", fontsize=look.SMALL_SIZE, frameon=False
         )

@@ -81,7 +81,7 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     attempts = int(value_of(dataset, "attempts") or 0)
     over = Over(attempts, None, _classes(dataset).genuine.subjects)
     for rank in report_ranks(dataset):
-        name = f"Rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
+        name = f"CMS, rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
         value = float(dataset["cms"].sel(rank=rank))
         ends = _ends(dataset, "cms", rank=dataset["rank"].values.tolist().index(rank))
         yield Row(name, value, over, decimals=_decimals(attempts), ends=ends)
@@ -219,8 +219,8 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
 
 
 def _decimals(attempts: int | None) -> int:
-    """Return as many decimals of a per cent as make one attempt visible, up to four."""
-    return min(4, max(1, len(str(attempts)) - 2))
+    """Return as many decimals of a per cent as make one attempt visible, two to four."""
+    return min(4, max(2, len(str(attempts)) - 2))
 
 
 def _classes(dataset: xr.Dataset) -> Classes:

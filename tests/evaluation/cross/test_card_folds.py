@@ -234,7 +234,7 @@ def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
         f"{100 * single.far_mean.item():.3f}",
     ]
     head = next(line for line in done.stdout.splitlines() if "training" in line and "test" in line)
-    assert head.split() == ["training", "test", "sd", "pooled", "interval", "folds"]
+    assert head.split() == ["training", "test", "sd", "pooled", "interval"]
     files = {path.name for path in (tmp_path / "o").iterdir()}
     assert {"results.nc", "summary.json", "table.txt", "folds_verification_single.csv"} <= files
     rows = (tmp_path / "o" / "folds_verification_single.csv").read_text().splitlines()
