@@ -137,6 +137,31 @@ def test_shipped_cards_with_folds(scores):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
 
 
+def test_course_kfold_takes_either_layout(scores, tmp_path):
+    person = np.repeat(np.arange(20), 4)
+    probes = np.arange(80) % 4 > 0
+    gallery = ~probes & (person < 15)  # five subjects are not enrolled
+    rect = be.Scores(scores.values[probes][:, gallery], person[probes], person[gallery])
+    tree = be.evaluate(rect, "course-kfold")
+    assert len(tree.leaves) == 4
+    single = tree["folds/verification/single"]
+    assert single.attrs["protocol"] == "course-kfold-probe-vs-gallery"
+    splitter = be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=0)
+    tested = [set(person[test].tolist()) for _, test in splitter.split(y=person)]
+    for k, who in enumerate(tested):
+        enrolled = [s for s in who if s < 15]
+        assert single.test_subjects[0, k] == len(who)
+        assert single.genuine_attempts[0, k] == 3 * len(enrolled)
+        assert single.impostor_attempts[0, k] == 3 * len(enrolled) * (len(who) - 1)
+    be.save(rect, tmp_path / "r.npz")
+    done = run(str(tmp_path / "r.npz"), "--protocol", "course-kfold")
+    assert "course-kfold-probe-vs-gallery" in done.stdout
+    with pytest.raises(ProtocolError, match="use course-kfold-probe-vs-gallery, or"):
+        be.evaluate(rect, "dev-eval")
+    with pytest.raises(ProtocolError, match="use course-kfold, or"):
+        be.evaluate(scores, "course-kfold-probe-vs-gallery")
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
