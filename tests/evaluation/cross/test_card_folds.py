@@ -269,14 +269,41 @@ def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
     assert {path.name for path in (tmp_path / "o").iterdir()} == files
 
 
-def test_plots_of_folds_are_refused(scores, tmp_path):
+def test_plots_of_folds_show_each_fold_and_the_mean(scores, tmp_path):
     be.save(scores, tmp_path / "s.npz")
-    out = tmp_path / "o"
-    words = ("--protocol", "dev-eval", "--out", str(out), "--plots")
-    done = run(str(tmp_path / "s.npz"), *words)
-    assert done.exit_code == 2
-    assert "no plots" in done.output
-    assert not out.exists()
+    words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--plots")
+    assert run(str(tmp_path / "s.npz"), *words).exit_code == 0
+    drawn = {path.stem for path in (tmp_path / "o").glob("*.png")}
+    assert drawn == {
+        *("folds-single-template", "folds-multi-template", "folds-open_set", "repeated"),
+        *("matrix", "score-distributions"),
+    }
+    tree = be.evaluate(scores, "course-kfold")
+    opened, closed = tree["folds/open_set"].to_dataset(), tree["folds/closed_set"].to_dataset()
+    points = be.plot.folds(opened)
+    np.testing.assert_array_equal(points.far, opened.far.values.ravel())
+    assert points.counts.sum() == 10
+    means = {
+        container.get_label(): [float(x) for x in container.lines[0].get_xydata()[0]]
+        for container in points.ax_.containers
+    }
+    assert means == {
+        "test parts, mean": [opened.far_mean, opened.frr_mean],
+        "training parts, mean (optimistic)": [opened.train_far_mean, opened.train_frr_mean],
+    }
+    for dataset, rate in ((closed, "cms"), (opened, "dir")):
+        lines = be.plot.repeated(dataset).ax_.lines
+        bold = max(lines, key=lambda line: line.get_linewidth())
+        np.testing.assert_array_equal(bold.get_ydata(), dataset[f"{rate}_mean"])
+        thin = [line.get_ydata() for line in lines if line.get_linewidth() < 1][:10]
+        np.testing.assert_array_equal(thin, dataset[rate].values[0])
+    with pytest.raises(DataError, match="be.plot.repeated draws it"):
+        be.plot.folds(closed)
+    pooled = be.cross_evaluate(
+        scores, be.partition.SubjectKFold(4), interval="subject-bootstrap", threshold=("fixed", 3.0)
+    )
+    (text, other) = be.plot.folds(pooled).ax_.containers
+    assert (text.get_label(), other.get_label()) == ("test parts, pooled", "training parts, mean")
 
 
 def test_too_few_subjects_is_one_line(tmp_path):
