@@ -14,7 +14,7 @@ from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import ROUNDING
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
@@ -262,8 +262,7 @@ def _drawn(
         found["auc"][0] = system.points.auc
         for scalar in OPTIMA:
             found[scalar.name][0] = system.points.optima[scalar.name]
-    pairs = disjoint_pairs(first.probes, first.enrolled, first.people)
-    return drawn, paired, sample_of(paired.genuine_subjects), pairs
+    return drawn, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs
 
 
 def identification_measures(

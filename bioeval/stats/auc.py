@@ -9,10 +9,11 @@ from scipy.special import ndtri
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.labels import Codes, as_labels
-from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence
+from bioeval.tallies.by_subject import disjoint_among
 
 KINDS = ("distance", "similarity")
 
@@ -148,7 +149,7 @@ def auc_jackknife(
     area = whole / (len(g) * len(i))
     trials = min(
         sample_of(int((genuine_of > 0).sum())),
-        disjoint_pairs(len(np.unique(one)), len(np.unique(other)), n),
+        disjoint_among(one, other, n),
     )
     if not attempts.all():
         trials = 0

@@ -12,6 +12,7 @@ from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
+from bioeval.tallies.by_subject import disjoint_pairs
 
 VARIANTS = ("percentile", "bca", "logit")
 
@@ -130,8 +131,3 @@ def independent_trials(attempts: np.ndarray) -> int:
 def sample_of(subjects: int) -> int:
     """Return the sample size in subjects: 0 for one subject, which cannot be resampled."""
     return subjects if subjects > 1 else 0
-
-
-def disjoint_pairs(left: int, right: int, people: int) -> int:
-    """Return the largest number of disjoint pairs of subjects, which are independent trials."""
-    return min(left, right, people // 2)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bioeval.base.scalars import RATES_OF
-from bioeval.stats.bootstrap import disjoint_pairs, sample_of
+from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.by_subject import SubjectAttempts, disjoint_pairs
 
 
 class PooledRates:
@@ -56,7 +56,7 @@ class PooledRates:
         if rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
         self._genuine[:, number] += counts.astype(np.int64)  # each subject is listed once
-        self._pairs += disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people)
+        self._pairs += attempts.disjoint_pairs
         for seen, side in zip(self._seen, attempts.sides, strict=True):
             seen.update(number[side].tolist())
 

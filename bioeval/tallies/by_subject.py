@@ -60,15 +60,59 @@ def require_people(scores: Scores, method: str | None = None) -> None:
     if knows_people(scores):
         return
     if isinstance(scores, PairScores):
-        raise ProtocolError(
-            f"{what} needs the subjects of both sides of each pair: in a file, the columns "
-            "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
-            f"subjects= to Scores.from_pairs{instead('pairs')}"
-        )
+        require_pair_subjects(scores, what, instead("pairs"))
     raise ProtocolError(
         f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
         f"templates belong together. Give labels{instead('attempts')}"
     )
+
+
+def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> None:
+    """Raise :class:`ProtocolError` unless the subjects of listed pairs are known."""
+    if scores.pair_subjects is None:
+        raise ProtocolError(
+            f"{what} needs the subjects of both sides of each pair: in a file, the columns "
+            "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
+            f"subjects= to Scores.from_pairs{instead}"
+        )
+
+
+def codes_of_pairs(scores: PairScores) -> Codes:
+    """Return the subjects of listed pairs as codes: side a as probes, side b as the gallery."""
+    assert scores.pair_subjects is not None
+    left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
+    codes = Codes(left, right)
+    wrong = (codes.probe == codes.gallery) != scores.genuine
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        a, b = left.tolist()[i], right.tolist()[i]
+        raise DataError(
+            f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
+            f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
+        )
+    return codes
+
+
+def disjoint_pairs(left: int, right: int, people: int) -> int:
+    """Return the largest number of disjoint pairs of subjects, which are independent trials.
+
+    `left` and `right` are the numbers of subjects on each side, of which every pair is compared.
+    """
+    return min(left, right, people // 2)
+
+
+def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
+    """Return how many disjoint pairs of subjects there are among some pairs.
+
+    A lower bound, at least half of the largest number: pairs are taken one by one, those of a
+    subject with few others first. Pairs of a subject with itself are left out.
+    """
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    key = np.unique((low.astype(np.int64) * people + high)[low != high])
+    pairs = np.stack([key // max(people, 1), key % max(people, 1)])
+    degree = np.bincount(pairs.ravel(), minlength=people)
+    first, second = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people), kind="stable")]
+    return int(kernel.count_disjoint(first, second, np.ones(people, dtype=np.bool_)))
 
 
 def knows_people(scores: Scores) -> bool:
@@ -85,8 +129,8 @@ class SubjectAttempts:
     ----------
     people : int
         Number of subjects, which are numbered from 0.
-    probes, enrolled : int
-        Number of subjects on the probe side and on the enrolled side.
+    disjoint_pairs : int
+        Disjoint pairs of subjects with an impostor attempt, which are independent trials.
     sides : pair of int64 arrays
         The subjects of the two sides.
     names : list
@@ -97,7 +141,7 @@ class SubjectAttempts:
         scores = job.scores
         self.scores, self.job, self.reader = scores, job, reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = self._codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
+        known = codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
         if isinstance(scores, PairScores):
             self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:
@@ -110,23 +154,13 @@ class SubjectAttempts:
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
-        self.probes, self.enrolled = map(len, self.sides)
+        if self._pairs is None and job.claims is None:
+            a, b = self.sides
+            self.disjoint_pairs = disjoint_pairs(len(a), len(b), self.people)
+        else:
+            left, right = (self._person[c] for c in codes)
+            self.disjoint_pairs = disjoint_among(left, right, self.people)
         self.names = known.values[who].tolist()
-
-    @staticmethod
-    def _codes_of_pairs(scores: PairScores) -> Codes:
-        assert scores.pair_subjects is not None
-        left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
-        codes = Codes(left, right)
-        wrong = (codes.probe == codes.gallery) != scores.genuine
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            a, b = left.tolist()[i], right.tolist()[i]
-            raise DataError(
-                f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
-                f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
-            )
-        return codes
 
     def thresholds(self, tally: VerificationTally, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return increasing thresholds, and whether they are all the distinct scores.

@@ -15,10 +15,10 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.stats.analytic import variance
-from bioeval.stats.bootstrap import disjoint_pairs
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits, quantiles
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, subject_weights
+from bioeval.tallies.by_subject import disjoint_pairs
 
 # ------------------------------------------------------------------ independent attempts
 
