@@ -30,7 +30,7 @@ INTERVAL_BY_SUBJECT = (
 )
 
 # Hint where the spread over folds gives no interval.
-BOUND = '; interval="subject-bootstrap" has a bound'
+BOUND = '; `interval="subject-bootstrap"` has a bound'
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +19,13 @@ _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 
 
 class StudyTable:
-    """The result of :func:`bioeval.study_threshold` that rich can print."""
+    """The result of :func:`bioeval.study_threshold` that rich can print.
 
-    def __init__(self, study: xr.Dataset):
-        self.study = study
+    `reword` is as for :class:`ResultTable`.
+    """
+
+    def __init__(self, study: xr.Dataset, reword: Callable[[str], str] = str):
+        self.study, self._reword = study, reword
         divided = str(study.attrs["divided"])
         self._new = f"new {'people' if divided == 'subjects' else divided}"
         self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
@@ -50,7 +53,8 @@ class StudyTable:
             yield Text("")
             yield Text(str(attrs["on_new_data"]), "bold")
         yield from self._lines(narrow)
-        yield from warned(text for text in str(attrs["warnings"]).split("\n") if text != reach)
+        said = (text for text in str(attrs["warnings"]).split("\n") if text != reach)
+        yield from warned(map(self._reword, said))
 
     def _rates(self, narrow: bool) -> Table:
         v, new = self._v, self._new

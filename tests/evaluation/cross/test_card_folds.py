@@ -306,6 +306,26 @@ def test_plots_of_folds_show_each_fold_and_the_mean(scores, tmp_path):
     assert (text.get_label(), other.get_label()) == ("test parts, pooled", "training parts, mean")
 
 
+def test_warnings_name_options_and_cards(tmp_path):
+    subject = np.repeat(np.arange(12), 3)
+    scores = be.Scores(
+        1.0 * (subject[:, None] != subject), subject, probe_meta={"session": np.arange(36) % 3}
+    )
+    be.save(scores, tmp_path / "s.npz")
+    (tmp_path / "mine.toml").write_text(CARD + '[partition]\nby = "subject-folds"\nfolds = 4\n')
+    words = [str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml")]
+    document = json.loads(run(*words, "--json").stdout)
+    told = " ".join(document["tasks"]["folds/verification/single"]["warnings"])
+    for text in (told, " ".join(run(*words).stdout.split())):
+        assert "--exclude session leaves them out" in text
+        assert '; interval = "subject-bootstrap" in a protocol card has a bound' in text
+        assert "`" not in text
+    words = ["threshold", words[0], "--target", "eer", "--folds", "4", "--repeats", "1"]
+    for more in ([], ["--json"]):
+        done = CliRunner().invoke(root, [*words, *more], catch_exceptions=False)
+        assert "--exclude session leaves them out" in " ".join(done.stdout.split())
+
+
 def test_too_few_subjects_is_one_line(tmp_path):
     be.save(be.simulate(5, 3), tmp_path / "s.npz")
     with pytest.raises(DataError, match="only 5 subjects"):
