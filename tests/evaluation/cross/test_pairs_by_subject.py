@@ -174,6 +174,31 @@ def test_splitters_by_subject_of_both_libraries():
         be.cross_evaluate(wrong, three)
 
 
+def test_two_systems_are_paired_by_pair():
+    """In any order where the subjects identify a pair, else in the same order."""
+    pairs = two_of_each(20).select(np.arange(1, 80))
+    kept = [i for i in range(79) if i % 2 == 0 or i >= 39]  # one genuine pair of each
+    a = pairs.select(kept)
+    worse = a.values + np.random.default_rng(0).normal(size=len(kept)) * 0.4
+    b = be.Scores.from_pairs(worse, a.genuine, subjects=a.pair_subjects)
+    expected = be.compare(a, b, replicates=100)
+    assert expected.attrs["subjects"] == 20
+    mixed = np.random.default_rng(1).permutation(len(kept))
+    found = be.compare(a, b.select(mixed), replicates=100)
+    assert found.drop_attrs().identical(expected.drop_attrs())
+    other = be.Scores.from_pairs(
+        worse, a.genuine, subjects=[(x, y + 50 * (x != y)) for x, y in a.pair_subjects.tolist()]
+    )
+    with pytest.raises(DataError, match="40 pairs of 60 of the first .* such as 0 with 1"):
+        be.compare(a, other)
+    with pytest.raises(DataError, match="differ at .* the same templates in the same order"):
+        be.compare(pairs, pairs.select(np.random.default_rng(1).permutation(79)))
+    with pytest.raises(DataError, match="not over the same data: the first is pairs"):
+        be.compare(a, a.select(np.arange(10)))
+    with pytest.raises(ProtocolError, match="needs the subjects of both sides of each pair"):
+        be.compare(a, be.Scores.from_pairs(b.values, b.genuine))
+
+
 @pytest.mark.parametrize("names", [("subject_a", "subject_b"), ("Enrol", "Test")])
 def test_named_columns_on_the_command_line(names, tmp_path):
     pairs = two_of_each()
