@@ -100,7 +100,7 @@ def cross_evaluate(
     replicates, random_state
         Of the resampling.
     progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
+        Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def cross_evaluate(
         reader = BlockReader(scores)
         about = reader.about
         if isinstance(sides, PairSides):
-            found = verify_pairs(plan, sides, options)
+            found = verify_pairs(plan, sides, options, progress)
         elif task == "verification":
             found = verify_matrix(reader, plan, sides, options, progress)
         else:

@@ -314,9 +314,9 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
     repeats, folds = shape
     left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
     return [
-        f"{counted(round(left_out), 'pairs')} of subjects in different parts are not tested, and "
-        f"{round(tested / repeats):,} are{' (means over repeats)' if repeats > 1 else ''}: fewer "
-        "folds test more"
+        "pairs of subjects in different parts are not tested: "
+        f"{'on average ' if repeats > 1 else ''}{round(left_out):,}, beside "
+        f"{round(tested / repeats):,} that are; fewer folds test more"
     ]
 
 

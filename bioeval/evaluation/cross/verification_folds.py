@@ -100,11 +100,11 @@ def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
 
 
 def verify_pairs(
-    plan: SplitPlan, sides: PairSides, options: FoldOptions
+    plan: SplitPlan, sides: PairSides, options: FoldOptions, progress: Progress | None
 ) -> dict[tuple[int, int], Fold]:
     """Evaluate verification over listed pairs."""
     found: dict[tuple[int, int], Fold] = {}
-    for repeat, fold in plan.places:
+    for done, (repeat, fold) in enumerate(plan.places, 1):
         split = plan.split(repeat, fold)
         train, test = sides.pairs_in(split.train), sides.pairs_in(split.test)
         parts = [listed_attempts(sides.scores, pairs) for pairs in (train, test)]
@@ -113,6 +113,8 @@ def verify_pairs(
         if sides.by_subject:
             made.counts["crossing_pairs"] = sides.crossing(split.test)
         found[repeat, fold] = made
+        if progress is not None:
+            progress(done, len(plan.places))
     return found
 
 

@@ -80,7 +80,7 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
         assert one.crossing_pairs == crossing
         assert np.isnan(one.threshold) if threshold is None else one.threshold == threshold
     left_out = int(ds.crossing_pairs.sum()) // 2
-    said = "are not tested, and " + f"{len(pairs) - left_out:,} are: fewer folds test more"
+    said = f"not tested: {left_out}, beside {len(pairs) - left_out} that are; fewer folds"
     assert (said in ds.attrs["warnings"]) == (left_out > 0)
 
 
