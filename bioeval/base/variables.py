@@ -59,10 +59,16 @@ VERIFICATION: dict[str, Name] = {
     "gr": Name("impostor attempts rejected", "attempts"),
     "genuine_attempts": Name("genuine attempts", "attempts"),
     "impostor_attempts": Name("impostor attempts", "attempts"),
+    "impostor_pairs": Name(
+        "impostor attempts, each pair of a symmetric matrix once; they share subjects, and the "
+        "rules of 3 and 30 count them",
+        "attempts",
+    ),
+    "subjects": Name("subjects of the attempts, on either side", "subjects"),
     "genuine_subjects": Name("subjects with a genuine attempt: independent trials", "subjects"),
     "disjoint_pairs": Name(
         "pairs of subjects of which no two share one, of listed pairs at least so many: "
-        "independent trials of an impostor decision",
+        "independent trials of an impostor decision, on which the bound without an error rests",
         "pairs",
     ),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
@@ -118,6 +124,10 @@ OPEN_SET: dict[str, Name] = {
     "ttr": Name("true target rate: enrolled probes with any template within the threshold"),
     "ttr_identity": Name("proportion of the enrolled probes with a mate within the threshold"),
     "ftr": Name("false target rate: other probes with any template within the threshold"),
+    "genuine_subjects": Name("subjects of the probes, enrolled: independent trials", "subjects"),
+    "impostor_subjects": Name(
+        "subjects of the probes of impostor attempts: independent trials", "subjects"
+    ),
     "target_probes": Name("probes whose subject is enrolled (denominator of TTR)", "probes"),
     "non_target_probes": Name("probes never enrolled (denominator of FTR)", "probes"),
     "tied": Name("genuine attempts with a non-mate tied with the best mate", "probes"),
@@ -128,6 +138,7 @@ CLOSED_SET: dict[str, Name] = {
     "cms_count": Name("probes whose best mate is at rank R or better", "probes"),
     "recognition_rate": scalars.RECOGNITION_RATE,
     "attempts": Name("probes with a usable mate", "probes"),
+    "subjects": Name("subjects of the probes, enrolled: independent trials", "subjects"),
     "skipped": Name("probes without a usable mate, left out", "probes"),
     "tied": Name("probes with a non-mate tied with the best mate", "probes"),
 }
@@ -250,6 +261,7 @@ TOP_K = {
     "mean_ap": Name("mean average precision over the whole gallery"),
     "mean_inp": Name("mean over the queries of matches over the rank of the last match"),
     "queries": Name("queries in the means", "queries"),
+    "subjects": Name("identities of all queries: independent trials", "subjects"),
     "skipped": Name("queries without a match in the gallery", "queries"),
     "beyond_lists": Name("queries with more matches than a list has places", "queries"),
     "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
@@ -332,17 +344,9 @@ STUDY = {
     "independent_impostors": Name(
         "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
     ),
-    "impostor_pairs": Name(
-        "impostor attempts, each pair of a symmetric matrix once; they share subjects, and the "
-        "rules of 3 and 30 count them",
-        "attempts",
-    ),
-    "subjects": Name("subjects of the data", "subjects"),
-    "disjoint_pairs": Name(
-        "pairs of subjects of which no two share one, of listed pairs at least so many: "
-        "independent trials of an impostor decision, on which the bound without an error rests",
-        "pairs",
-    ),
+    "impostor_pairs": VERIFICATION["impostor_pairs"],
+    "subjects": VERIFICATION["subjects"],
+    "disjoint_pairs": VERIFICATION["disjoint_pairs"],
 }
 for _rule in ("3", "30"):
     STUDY |= {
@@ -370,6 +374,7 @@ REID = {
     "mean_inp": Name("mean inverse negative penalty (mINP): matches over the last one's rank"),
     "rank_k_mean_ap": Name("mean average precision of lists cut at rank K"),
     "queries": Name("queries that the means are over", "queries"),
+    "subjects": Name("identities of all queries: independent trials", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),

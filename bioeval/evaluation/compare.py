@@ -307,6 +307,8 @@ def _dataset(
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     warnings = [*few_people(people, interval), *remarks]
+    for name, system in zip(names, (first, second), strict=True):
+        warnings += [f"{name}: {note}" for note in system.reader.sentinels]
     if alone := _made_by_one(a, b):
         warnings.append(
             "the systems did not make the same attempts: one of them alone made "

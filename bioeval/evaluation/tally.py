@@ -212,6 +212,8 @@ def tally(
     for part in parts.values():
         if not part.tally.about.sites:  # several tasks may share a tally
             part.tally.about = _of_site(part.tally.about, secret, site)
+        if isinstance(part.tally, VerificationTally):
+            part.tally.people = None  # of pairs; merged, it would not say who is in both
     counted = CountedProbes.of(scores, secret, site)
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted)
 
@@ -290,7 +292,9 @@ def refine_tally(
                 yield from job.sweep(reader)
 
         targets = counted.far_targets if given is None else given
-        symmetric = len(parts) == 1 and old.templates == "single" and is_symmetric(parts[0])
+        symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
+        if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
+            symmetric = None  # a pair may be counted in two parts
         points = refine(old, sweep, targets, weights, symmetric=symmetric, auc=auc)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return Tally(counted.protocol, refined, counted.far_targets, counted.ranks, counted.counted)

@@ -244,6 +244,11 @@ def _verification(tally: VerificationTally) -> str:
         right = right and _counts(given.counts) and _rises(given.thresholds, strictly=True)
         if not right or len(given.counts) != len(given.thresholds) + 1:
             return "the counts between thresholds are damaged"
+    people = tally.people
+    if people is not None and not (
+        type(people) is tuple and len(people) == 2 and all(map(_whole, people))
+    ):
+        return "the numbers of its subjects are damaged"
     if tally.points is not None and type(tally.points) is not VerificationPoints:
         return "the operating points are damaged"
     words = (tally.templates, tally.fusion, tally.claims)

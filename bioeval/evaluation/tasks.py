@@ -92,7 +92,8 @@ def verification(
     xarray.Dataset
         Over ``threshold``: rates ``gar frr`` (of the genuine attempts) and ``far grr`` (of the
         impostor attempts), counts ``ga fr fa gr``; scalars ``genuine_attempts``,
-        ``impostor_attempts``, ``skipped_claims``. Operating points, exact at the scores
+        ``impostor_attempts``, ``skipped_claims``, and independent units: ``impostor_pairs subjects
+        disjoint_pairs``. Operating points, exact at the scores
         themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
         eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
         ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over ``cost``:
@@ -207,9 +208,10 @@ def open_set(
     -------
     xarray.Dataset
         ``dir di`` over ``threshold, rank``; ``far grr fa gr frr ttr ttr_identity ftr`` over
-        ``threshold``; scalars ``genuine_attempts impostor_attempts tied target_probes
-        non_target_probes``, ``eer`` (where FAR and 1 - DIR at rank 1 cross) with ``eer_threshold
-        far_at_eer frr_at_eer eer_low eer_high``; ``dir_at_far threshold_at_far`` over
+        ``threshold``; scalars ``genuine_attempts impostor_attempts genuine_subjects
+        impostor_subjects tied target_probes non_target_probes``, ``eer`` (where FAR and 1 - DIR at
+        rank 1 cross) with ``eer_threshold far_at_eer frr_at_eer eer_low eer_high``; ``dir_at_far
+        threshold_at_far`` over
         ``far_target, rank``, exact at the scores themselves. With an interval: ``_low`` and
         ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
         ``eer_interval_low eer_interval_high``.
@@ -292,7 +294,7 @@ def closed_set(
     -------
     xarray.Dataset
         ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
-        ``attempts``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
+        ``attempts``, ``subjects``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
         recognition_rate_low recognition_rate_high``. Of drawn galleries, counts are expected
         counts (float64); sampling adds ``cms_sd cms_se`` and ``cms_by_gallery`` over ``repeat``.
 

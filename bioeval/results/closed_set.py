@@ -44,6 +44,8 @@ class ClosedSetCounts:
             "skipped": ((), np.int64(self.skipped)),
             "tied": ((), self.tied),
         }
+        if about.people:
+            variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
         warnings = [note] if note else []
         if self.skipped:
             warnings.append(f"{counted(self.skipped, 'probes')} without a usable mate left out")

@@ -179,6 +179,11 @@ def open_set_result(
     variables, grid = counts.variables(about.kind)
     variables |= points
     variables["expected_false_accepts"] = ("far_target",), far_targets * counts.impostor
+    if about.people:
+        everyone, enrolled = len(about.probe_subjects), len(about.enrolled_subjects)
+        others = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
+        variables["genuine_subjects"] = (), np.int64(enrolled)
+        variables["impostor_subjects"] = (), np.int64(others.get(options["impostors"], everyone))
     attrs = about_attrs(about, "open-set identification", [*notes, *counts.warnings(remarks)])
     attrs |= {
         **options,

@@ -76,6 +76,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "removed": ((), np.int64(tally.removed_entries.sum())),
         "tied": ((), np.int64(ambiguous)),
     }
+    if tally.about.people:
+        variables["subjects"] = (), np.int64(len(tally.about.probe_subjects))
     coordinates = {"rank": np.arange(1, options.max_rank + 1)}
     if options.per_query:
         first = np.full(total, np.nan)

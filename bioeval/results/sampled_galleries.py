@@ -20,7 +20,8 @@ BY_GALLERY = ("cms", "far", "frr")
 # The same in all galleries; the rest is averaged.
 SAME = (
     "attempts", "skipped", "genuine_attempts", "impostor_attempts", "target_probes",
-    "non_target_probes", "expected_false_accepts",
+    "non_target_probes", "expected_false_accepts", "subjects", "genuine_subjects",
+    "impostor_subjects",
 )  # fmt: skip
 
 

@@ -207,7 +207,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
     inp = np.where(valid & (found.last > 0), total / np.maximum(found.last, 1), 0.0)
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
-    notes = []
+    notes, about = [], describe(scores)
     if beyond:
         notes.append(
             f"{beyond} of {len(valid)} queries have more matches in the gallery than the "
@@ -226,6 +226,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
         "mean_ap": ((), rate(whole[valid].sum(), queries) if complete else np.nan),
         "mean_inp": ((), rate(inp[valid].sum(), queries) if complete else np.nan),
         "queries": ((), np.int64(queries)),
+        "subjects": ((), np.int64(len(about.probe_subjects))),
         "skipped": ((), np.int64(skipped)),
         "beyond_lists": ((), np.int64(beyond)),
     }
@@ -235,7 +236,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
         coordinates["probe"] = np.arange(len(valid))
-    attrs = about_attrs(describe(scores), "top-K lists", notes)
+    attrs = about_attrs(about, "top-K lists", notes)
     attrs |= {
         "depth": scores.depth,
         "removed": options.removed,

@@ -10,6 +10,7 @@ from bioeval.base.scalars import OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.support import equal_error_variables, point_variables, support_warnings
+from bioeval.scores.about import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.second_pass.search import bin_bounds
@@ -66,6 +67,12 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         "impostor_attempts": ((), np.int64(impostor)),
         "skipped_claims": ((), np.int64(tally.skipped_claims)),
     }
+    people = tally.people
+    if people is None and (sides := tally.about.people):
+        people = sides[-1], disjoint_pairs(*sides)
+    if people is not None:
+        for name, number in zip(("subjects", "disjoint_pairs"), people, strict=True):
+            variables[name] = (), np.int64(number)
     warnings = []
     if not genuine:
         warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
@@ -113,6 +120,7 @@ def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]
         "frr_at_far": (over, points.frr_at_far),
         "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
         "expected_false_accepts": (over, points.far_target * independent),
+        "impostor_pairs": ((), np.int64(independent)),
         "min_cost": (cost, points.min_cost),
         "min_cost_threshold": (cost, to_user(points.min_cost_threshold, kind)),
         "cost_prior": (cost, points.costs[:, 0]),
@@ -122,9 +130,11 @@ def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]
     coordinates = {"far_target": points.far_target}
     if not len(points.costs) or not points.every_score:
         variables = {k: v for k, v in variables.items() if v[0] != cost}
+    if points.symmetric is None:
+        del variables["impostor_pairs"]
     if not points.every_score:
         variables = {k: v for k, v in variables.items() if k not in EVERY_SCORE}
     remarks = []
     if impostor:
-        remarks = support_warnings(points.far_target, independent, points.symmetric, "FRR")
+        remarks = support_warnings(points.far_target, independent, bool(points.symmetric), "FRR")
     return variables, coordinates, remarks

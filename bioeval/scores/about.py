@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bioeval.base.errors import MergeError
+from bioeval.kernels.count import count_disjoint
 from bioeval.scores.labels import digest
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -107,6 +108,13 @@ class About:
     exclude: str = ""
     sites: tuple[str, ...] = ()
 
+    @property
+    def people(self) -> tuple[int, int, int] | None:
+        """Subjects of the probes, of the gallery and of both; None where they are unknown."""
+        probes, gallery = len(self.probe_subjects), self.gallery_subjects
+        both = probes + gallery - len(self.enrolled_subjects)
+        return (probes, gallery, both) if both else None
+
     def merge(self, other: About) -> About:
         """Return the provenance of the counts of both.
 
@@ -138,6 +146,28 @@ class About:
             notes=_joined(notes, other.notes),
             sites=_joined(self.sites, other.sites),
         )
+
+
+def disjoint_pairs(left: int, right: int, people: int) -> int:
+    """Return the largest number of disjoint pairs of subjects, which are independent trials.
+
+    Each pair has one of the `left` and one of the `right`, who are `people` in all.
+    """
+    return min(left, right, people // 2)
+
+
+def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
+    """Return how many disjoint pairs of subjects there are among some pairs.
+
+    A lower bound, at least half of the largest number: pairs are taken one by one, those of a
+    subject with few others first. Pairs of a subject with itself are left out.
+    """
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    key = np.unique((low.astype(np.int64) * people + high)[low != high])
+    pairs = np.stack([key // max(people, 1), key % max(people, 1)])
+    degree = np.bincount(pairs.ravel(), minlength=people)
+    first, second = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people), kind="stable")]
+    return int(count_disjoint(first, second, np.ones(people, dtype=np.bool_)))
 
 
 def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

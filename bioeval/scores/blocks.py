@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numba
@@ -20,9 +20,10 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.sentinels import SentinelWatch, notes_of_pairs
 from bioeval.scores.template_fusion import parse_fusion
 
 Progress = Callable[[int, int], None]
@@ -42,12 +43,16 @@ SERIAL_CELLS = 1 << 18
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
-    """Count small matrices on one thread; the counts are the same on any number."""
+    """Count small matrices on one thread, and verify mapped values at the end.
+
+    The counts are the same on any number of threads.
+    """
     before = numba.get_num_threads()
     small = math.prod(scores.shape) < SERIAL_CELLS
     numba.set_num_threads(1 if small else before)
     try:
         yield
+        scores.verify()
     finally:
         numba.set_num_threads(before)
 
@@ -164,6 +169,7 @@ class BlockReader:
             )
         scores.require_matrix()
         self.scores = scores
+        self.sentinels: list[str] = []  # warnings, after note_sentinels
 
     @cached_property
     def about(self) -> About:
@@ -174,6 +180,31 @@ class BlockReader:
     def gallery(self) -> Gallery:
         """The gallery's order."""
         return Gallery(self.scores)
+
+    @cached_property
+    def watch(self) -> SentinelWatch:
+        """What was seen of sentinels in the rows that were read."""
+        columns, position = self.gallery.columns[0], self.gallery.self_position
+        itself = np.where(position >= 0, columns[position], -1)
+        return SentinelWatch(self.scores, itself, np.argsort(columns))
+
+    def look(self, low: int, values: np.ndarray) -> None:
+        """Look for sentinels in distances of the rows from `low` on, in the gallery's order."""
+        if not self.scores.streams:
+            sign = -1.0 if self.scores.kind == "similarity" else 1.0
+            self.watch.look(low, values, np.arange(len(values)), self.watch.positions, sign)
+
+    def note_sentinels(self) -> None:
+        """Add what was seen of sentinels to the provenance; computed distances have none."""
+        if self.scores.streams:
+            return
+        if isinstance(self.scores, PairScores):
+            found = notes_of_pairs(self.scores)
+        else:
+            found = self.watch.notes()
+        self.sentinels = found
+        notes = dict.fromkeys([*self.about.notes, *found])
+        self.about = replace(self.about, notes=tuple(notes))
 
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
@@ -219,6 +250,7 @@ class BlockReader:
         if mask is not None and (mask == IGNORE).any():
             values = _own_copy(values, raw)
             values[mask == IGNORE] = np.nan
+        self.look(low, writable_alias(values))
         return Block(
             low=low,
             values=values,
@@ -343,7 +375,7 @@ def as_distances(
     small = raw.dtype.kind in "biuf" and raw.dtype.itemsize <= 2
     target = np.float32 if small or raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(raw, dtype=target)
+        values = np.require(raw, target, ("C", "A"))
     if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
         inexact = _inexact(raw, values)
         if inexact.any() and unread is not None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
+from bioeval.scores.checksum import Checksum
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 
@@ -25,12 +26,10 @@ KINDS = ("distance", "similarity", "order")
 NAN_POLICIES = ("raise", "reject", "exclude")
 
 
-# Rows of a stored matrix that are read to tell whether it is symmetric.
-_ROWS_BOTH_WAYS = 64
-
-
 class LabelledMatrix:
     """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
+
+    checksum: Checksum | None = None
 
     def __init__(
         self,
@@ -292,13 +291,17 @@ class LabelledMatrix:
         return isinstance(self._base, EmbeddingSource)
 
     @property
-    def reads_in_place(self) -> bool:
-        """Whether reading rows copies nothing: all of an array of floats as kernels want it."""
+    def in_memory(self) -> bool:
+        """Whether the values lie in memory as kernels want them, in an array of native floats."""
         base = self._base
         plain = isinstance(base, np.ndarray) and base.dtype in (np.float32, np.float64)
-        plain = plain and base.flags.c_contiguous and base.dtype.isnative
+        return plain and base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether reading rows copies nothing."""
         whole = self._rows is None and self._columns is None
-        return plain and whole and self.kind != "similarity"
+        return self.in_memory and whole and self.kind != "similarity"
 
     @property
     def has_mask(self) -> bool:
@@ -323,21 +326,12 @@ class LabelledMatrix:
         """Return the columns of the base at these places."""
         return index if self._columns is None else self._columns[index]
 
-    def same_both_ways(self, i: np.ndarray, j: np.ndarray) -> bool:
-        """Say whether cells ``(i, j)`` and ``(j, i)`` hold the same values, NaN included."""
-        if isinstance(self._base, EmbeddingSource):
-            return not callable(self._base.metric)  # the named metrics are symmetric
-        if not isinstance(self._base, np.ndarray):  # a few rows, each read once
-            some = np.unique(i[:_ROWS_BOTH_WAYS])
-            rows = read_block(self._base, self.base_rows(some), 0, len(some), None)
-            cells = rows[:, self.base_columns(some)]
-            return bool(((cells == cells.T) | ((cells != cells) & (cells.T != cells.T))).all())
-        rows, columns = self.base_rows(i), self.base_columns(j)
-        back_rows, back_columns = self.base_rows(j), self.base_columns(i)
-        a, b = self._base[rows, columns], self._base[back_rows, back_columns]
-        return bool(((a == b) | ((a != a) & (b != b))).all())
-
     # ---------------------------------------------------------------- reading
+
+    def verify(self) -> None:
+        """Raise :class:`DataError` where the file that the values are mapped from is damaged."""
+        if self.checksum is not None:
+            self.checksum.verify()
 
     def require_matrix(self) -> None:
         """Raise :class:`ProtocolError` where only a part of the scores is there (top-K lists)."""

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.scores.about import disjoint_among
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence
-from bioeval.tallies.by_subject import disjoint_among
 
 KINDS = ("distance", "similarity")
 

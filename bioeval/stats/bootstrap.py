@@ -8,11 +8,11 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
+from bioeval.scores.about import disjoint_pairs
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.by_subject import disjoint_pairs
 
 VARIANTS = ("percentile", "bca", "logit")
 

@@ -282,7 +282,7 @@ def _resampled(
     if tally.about.kind == "similarity":
         for name in ("far", "frr"):
             found[name] = found[name][0][::-1], found[name][1][::-1]
-    units = {"genuine_subjects": drawn.subjects, "disjoint_pairs": drawn.pairs}
+    units = {"genuine_subjects": drawn.subjects}
     return found, few_people(drawn.people, options), units
 
 
@@ -389,5 +389,5 @@ def _analytic(
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)
     found["frr_at_far"] = undefined, undefined
-    units = {"genuine_subjects": sample_of(len(np.unique(people))), "disjoint_pairs": pairs}
+    units = {"genuine_subjects": sample_of(len(np.unique(people)))}
     return found, [*few_people(attempts.people, options), CHOSEN.format("FRR")], units

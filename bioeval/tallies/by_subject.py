@@ -8,6 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.kernels import count as kernel
+from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.matrix import PairScores, Scores
@@ -91,28 +92,6 @@ def codes_of_pairs(scores: PairScores) -> Codes:
             f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
         )
     return codes
-
-
-def disjoint_pairs(left: int, right: int, people: int) -> int:
-    """Return the largest number of disjoint pairs of subjects, which are independent trials.
-
-    `left` and `right` are the numbers of subjects on each side, of which every pair is compared.
-    """
-    return min(left, right, people // 2)
-
-
-def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
-    """Return how many disjoint pairs of subjects there are among some pairs.
-
-    A lower bound, at least half of the largest number: pairs are taken one by one, those of a
-    subject with few others first. Pairs of a subject with itself are left out.
-    """
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    key = np.unique((low.astype(np.int64) * people + high)[low != high])
-    pairs = np.stack([key // max(people, 1), key % max(people, 1)])
-    degree = np.bincount(pairs.ravel(), minlength=people)
-    first, second = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people), kind="stable")]
-    return int(kernel.count_disjoint(first, second, np.ones(people, dtype=np.bool_)))
 
 
 def knows_people(scores: Scores) -> bool:

@@ -149,7 +149,8 @@ class VerificationTally:
     """Counts of verification: genuine scores kept (they are few), impostor scores counted.
 
     `given` holds the counts at thresholds of the user's; `points` the operating points, where
-    the scores have been looked at again to find them.
+    the scores have been looked at again to find them. `people` is None where the claims are of all
+    subjects: then they are those of `about`.
     """
 
     about: About
@@ -162,11 +163,13 @@ class VerificationTally:
     skipped_claims: int = 0
     requested: int | None = None
     points: VerificationPoints | None = None
+    people: tuple[int, int] | None = None  # subjects of listed attempts, disjoint pairs of them
 
     def merge(self, other: VerificationTally) -> VerificationTally:
         """Count the attempts of both; they must be of the same kind, over the same thresholds.
 
-        Operating points do not merge: they need the scores again.
+        Operating points do not merge: they need the scores again. Nor do numbers of subjects,
+        which do not say who is in both.
         """
         require_alike(self, other, ("templates", "fusion", "claims", "requested"))
         if (self.given is None) != (other.given is None):
@@ -181,6 +184,7 @@ class VerificationTally:
             else self.given.merge(other.given),
             skipped_claims=self.skipped_claims + other.skipped_claims,
             points=None,
+            people=None,
         )
 
 

@@ -53,7 +53,7 @@ class IdentificationJob:
                 "the mask gives no consistent subjects: two templates that genuine cells connect "
                 "also meet in an impostor cell. Identification needs labels"
             )
-        self.scores, self.reader, self.about = scores, reader, reader.about
+        self.scores, self.reader = scores, reader
         self.rank_unit, self.fusion = rank_unit, fusion
         self.facts = empty_facts(scores.shape[0])
         # Fused by the minimum, a subject is as far as its nearest template; for any other rule
@@ -76,7 +76,7 @@ class IdentificationJob:
     def result(self) -> IdentificationTally:
         """Return the tally."""
         return IdentificationTally(
-            about=self.about,
+            about=self.reader.about,
             rank_unit=self.rank_unit,
             fusion=self.fusion if self.rank_unit == "subject" else "none",
             enrolled=self.reader.gallery.own >= 0,

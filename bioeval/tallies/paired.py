@@ -9,7 +9,8 @@ import numpy as np
 
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import paired_bootstrap as kernel
-from bioeval.tallies.by_subject import SubjectAttempts, disjoint_among
+from bioeval.scores.about import disjoint_among
+from bioeval.tallies.by_subject import SubjectAttempts
 
 #: Up to this many attempts, replicates of a comparison are exact.
 EXACT_ATTEMPTS = 1 << 23

@@ -194,7 +194,7 @@ class VerificationPoints:
     costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
-    symmetric: bool = False
+    symmetric: bool | None = False
     every_score: bool = True
 
 

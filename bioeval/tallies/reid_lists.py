@@ -185,6 +185,7 @@ class Lists:
 
     def about(self, reader: RowReader) -> About:
         """Return the provenance of the data, with :meth:`notes`."""
+        reader.note_sentinels()
         about = reader.about
         return replace(about, notes=(*about.notes, *self.notes()))
 
@@ -209,8 +210,9 @@ class Lists:
                 return writable_alias(reader.block(low, high).values)
 
             if direct:
-                values = as_distances(scores.read_rows(low, high), scores.kind)
-                yield low, writable_alias(values), checked
+                values = writable_alias(as_distances(scores.read_rows(low, high), scores.kind))
+                reader.look(low, values)
+                yield low, values, checked
             else:
                 yield low, checked(), checked
 

@@ -1,4 +1,4 @@
-"""One sweep for all tasks, where the scores allow it: floats in memory, without NaN or infinity.
+"""One sweep for all tasks, where the scores allow it: floats without NaN or infinity.
 
 Everything else (other dtypes, masks, failed comparisons, other fusions) is counted block by block
 by the general kernels; the counts are the same either way.
@@ -25,8 +25,10 @@ from bioeval.tallies.divided_cells import DividedCells
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
 from bioeval.tallies.verification_job import VerificationJob
 
-# Scores in one call of the kernel, and rows looked at beforehand to place its cells.
+# Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
+# beforehand to place its cells.
 SWEEP_VALUES = 1 << 24
+READ_VALUES = 1 << 22
 SAMPLE_ROWS = 32
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
@@ -59,6 +61,12 @@ def run_blocks(
         for block in reader.blocks(progress):
             for job in jobs:
                 job.add(block)
+    return _results(reader, jobs)
+
+
+def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
+    """Return the tallies of jobs at the end of a sweep."""
+    reader.note_sentinels()
     return [job.result() for job in jobs]
 
 
@@ -66,15 +74,7 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
     if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask or scores.exclude:
         return False
-    base = scores.base
-    readable = scores.streams or (
-        isinstance(base, np.ndarray)
-        and base.flags.c_contiguous
-        and base.flags.aligned
-        and base.dtype.isnative
-    )
-    served = readable and base.dtype in _KEYS and all(map(_served, jobs))
-    return served and _same_thresholds(jobs)
+    return scores.dtype in _KEYS and all(map(_served, jobs)) and _same_thresholds(jobs)
 
 
 def _served(job: Any) -> bool:
@@ -100,7 +100,10 @@ def run_sweep(
     sweep = _Sweep(scores, reader, jobs)
     m, n = scores.shape
     # Streamed rows are always computed in the same blocks, so that they are the same each time.
-    step = reader.rows_per_block() if scores.streams else max(1, SWEEP_VALUES // n)
+    step = reader.rows_per_block()
+    if not scores.streams:
+        values = SWEEP_VALUES if scores.in_memory else READ_VALUES
+        step = max(step, values // n // step * step)
     for low in range(0, m, step):
         high = min(low + step, m)
         if not sweep.count(low, high):
@@ -108,9 +111,11 @@ def run_sweep(
                 block = reader.block(start, min(start + reader.rows_per_block(), high))
                 for job in jobs:
                     job.add(block)
+        elif not scores.streams:
+            reader.watch.look(low, sweep.base, sweep.rows[low:high], sweep.columns, 1.0)
         if progress is not None:
             progress(high, m)
-    return [job.result() for job in jobs]
+    return _results(reader, jobs)
 
 
 class _Sweep:
@@ -119,18 +124,19 @@ class _Sweep:
     def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any]):
         self.scores, self.reader = scores, reader
         gallery = reader.gallery
-        self.dtype = np.dtype(scores.base.dtype)
+        self.dtype = scores.dtype
         self.keys = np.iinfo(_KEYS[self.dtype])
-        if not scores.streams:
+        if scores.in_memory:
             self.base = writable_alias(scores.base)
             self.rows = scores.base_rows(np.arange(scores.shape[0]))
+            self.columns = scores.base_columns(np.arange(scores.shape[1]))
         order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
-        # A streamed block comes with the columns of a selection already chosen.
-        order = order if scores.streams else scores.base_columns(order)
+        # A block that is read comes with the columns of a selection already chosen.
+        order = scores.base_columns(order) if scores.in_memory else order
         self.gallery = kernel.Gallery(
             order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
             places=np.ascontiguousarray(gallery.columns[0]),
-            gathered=gallery.order is not None or scores.selects_columns,
+            gathered=gallery.order is not None or (scores.in_memory and scores.selects_columns),
             starts=gallery.starts,
         )
         self.own_size = gallery.own_stop - gallery.own_start
@@ -202,12 +208,12 @@ class _Sweep:
 
     def _matrix(self, rows: slice) -> kernel.Matrix:
         """Return the matrix, and which of its rows to count."""
-        if self.scores.streams:
-            values = self.scores.read_rows(rows.start, rows.stop)
-            values = np.ascontiguousarray(values, dtype=self.dtype)
-            numbers = np.arange(len(values))
-        else:
+        if self.scores.in_memory:
             values, numbers = self.base, self.rows[rows]
+        else:
+            values = self.scores.read_rows(rows.start, rows.stop)
+            values = np.require(values, self.dtype, ("C", "A", "W"))
+            numbers = np.arange(len(values))
         return kernel.Matrix(
             values=values,
             keys=values.view(self.keys.dtype),

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.scores.about import disjoint_among
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
-from bioeval.scores.labels import as_labels, plain
+from bioeval.scores.labels import Codes, as_labels, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
@@ -62,7 +63,7 @@ class VerificationJob:
         if templates == "multi" or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
-        self.about = reader.about
+        self.reader = reader
         self.claims = None
         self.skipped = 0
         if claims is not None:
@@ -149,7 +150,7 @@ class VerificationJob:
         """Return the tally."""
         genuine = np.concatenate(self.genuine) if self.genuine else np.empty(0)
         return VerificationTally(
-            about=self.about,
+            about=self.reader.about,
             templates=self.templates,
             fusion=self.fusion if self.templates == "multi" else "none",
             claims="all" if self.claims is None else "explicit",
@@ -158,7 +159,24 @@ class VerificationJob:
             given=None if self.given is None else self.given.result(),
             skipped_claims=self.skipped,
             requested=self.requested,
+            people=self._people(),
         )
+
+    def _people(self) -> tuple[int, int] | None:
+        """Return the subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
+        if isinstance(self.scores, PairScores):
+            if self.scores.pair_subjects is None:
+                return None
+            a, b = (as_labels(x, "subjects") for x in self.scores.pair_subjects.T.tolist())
+            codes = Codes(a, b)
+            left, right = codes.probe, codes.gallery
+        elif self.claims is not None:
+            probes, groups = self.claims
+            left, right = self.scores.codes.probe[probes], self.reader.gallery.subjects[groups]
+        else:
+            return None
+        both = np.unique(np.concatenate([left, right]))
+        return len(both), disjoint_among(left, right, int(both.max(initial=-1)) + 1)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

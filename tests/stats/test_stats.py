@@ -14,11 +14,11 @@ from scipy.stats import binomtest
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
+from bioeval.scores.about import disjoint_pairs
 from bioeval.stats.analytic import variance
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits, quantiles
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, subject_weights
-from bioeval.tallies.by_subject import disjoint_pairs
 
 # ------------------------------------------------------------------ independent attempts
 

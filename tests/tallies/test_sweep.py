@@ -8,6 +8,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from optional import optional_import
 
 import bioeval as be
 from bioeval.kernels import sweep
@@ -71,6 +72,7 @@ def population(seed=0, sizes=(1, 12), n=40, dtype="float32"):
 @pytest.fixture(params=[1 << 24, 2000], ids=["one call", "many calls"])
 def _calls(request, monkeypatch):
     monkeypatch.setattr(sweeping, "SWEEP_VALUES", request.param)
+    monkeypatch.setattr(sweeping, "READ_VALUES", request.param)
     monkeypatch.setattr(sweeping, "SAMPLE_ROWS", 2)
 
 
@@ -167,6 +169,37 @@ def test_read_only_and_mapped_memory(tmp_path):
     fixed.flags.writeable = False
     check_same(be.Scores(fixed, labels))
     np.testing.assert_array_equal(mapped, before)
+
+
+def unaligned(d):
+    """The same values at an odd place of the memory."""
+    memory = bytearray(1) + d.tobytes()
+    return np.frombuffer(memory, d.dtype, offset=1).reshape(d.shape)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        unaligned,
+        np.asfortranarray,
+        lambda d: np.repeat(d, 2, axis=1)[:, ::2],
+        lambda d: optional_import("dask.array").from_array(d, chunks=(7, 50)),
+    ],
+    ids=["unaligned", "transposed", "strided", "dask"],
+)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
+    monkeypatch.setattr(sweeping, "READ_VALUES", 2000)
+    monkeypatch.setattr(sweeping, "SAMPLE_ROWS", 2)
+    d, labels = population(9)
+    scores = be.Scores(stored(d), labels, kind=kind)
+    order = np.random.default_rng(4).permutation(len(labels))
+    for view in (scores, scores.select(probes=np.arange(5, 40), gallery=order)):
+        assert not view.in_memory
+        check_same(view)
+        plain = be.Scores(d, labels, kind=kind).select(view.probe_ids, view.gallery_ids)
+        assert be.verification(view).equals(be.verification(plain))
+        assert be.open_set(view).equals(be.open_set(plain))
 
 
 @pytest.mark.usefixtures("_calls")

@@ -166,7 +166,6 @@ def cross_evaluate(
         _check_task(scores, options)
         plan, sides = plan_of_scores(scores, splitter)
         reader = BlockReader(scores)
-        about = reader.about
         if isinstance(sides, PairSides):
             found = verify_pairs(plan, sides, options, progress)
         elif task == "verification":
@@ -174,6 +173,8 @@ def cross_evaluate(
         else:
             options = options.with_role(scores)
             found = identify_folds(plan, sides, options, progress)
+        reader.note_sentinels()
+        about = reader.about
         if resampling is not None:
             resampled = PooledRates(scores.subjects.tolist(), resampling)
             with threads_for(scores):

@@ -157,6 +157,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     if not isinstance(scores, Scores):
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
     place = Path(path)
+    scores.verify()
     registry.format_to_write(place).write(scores, place)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.checksum import Checksum
 from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.options import say
 
@@ -26,6 +28,14 @@ _BLOCK_BYTES = 1 << 25
 MOST_DEFLATED = 1032
 _CODE_POINTS = 0x110000
 
+#: Stored arrays of fewer bytes are read at once; others are mapped where they lie.
+MAPPED_BYTES = 1 << 24
+
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # of a zip file: signature, lengths of name and extra
+_ALIGNMENT = 64
+_PADDING = 0xD935  # the extra field that zipalign writes
+_ZIP64_EXTRA = 20  # bytes that zipfile adds to a local header
+
 
 @dataclass(frozen=True)
 class Header:
@@ -33,6 +43,7 @@ class Header:
 
     shape: tuple[int, ...]
     dtype: np.dtype
+    fortran: bool = False
 
     @property
     def is_pickled(self) -> bool:
@@ -67,6 +78,13 @@ class Arrays:
     def read(self, key: str) -> np.ndarray:
         """Read one array."""
         raise NotImplementedError
+
+    def mapped(self, key: str) -> tuple[np.ndarray, Checksum | None]:
+        """Return an array, mapped where that can be; then with the checksum still to be verified.
+
+        The checksum is None where it is already verified, or where the format has none.
+        """
+        return self.read(key), None
 
     def text(self, key: str) -> str:
         """Read one word, stored as a 0-d array of text."""
@@ -119,6 +137,30 @@ class Archive(Arrays):
             raise DataError(f"{self.path}: the array {key!r} is followed by more than it says")
         return array
 
+    def mapped(self, key: str) -> tuple[np.ndarray, Checksum | None]:
+        """Return an array, mapped where it lies if it is stored as it is and large."""
+        header = self.headers[key]
+        with guarded(self.path, f"the array {key!r}"):
+            with zipfile.ZipFile(self.path) as archive:
+                member = archive.getinfo(f"{key}.npy")
+            stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
+            plain = not header.is_pickled and not header.fortran
+            if not stored or not plain or member.file_size < MAPPED_BYTES:
+                return self.read(key), None
+            with open(self.path, "rb") as file:
+                file.seek(member.header_offset)
+                _, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+                start = file.seek(name + extra, os.SEEK_CUR)
+                if read_header(file) != header:
+                    raise ValueError("its two headers differ")
+                offset = file.tell()
+            if offset + prod(header.shape) * header.dtype.itemsize != start + member.file_size:
+                raise ValueError("it does not end where its header says")
+            values = np.memmap(self.path, header.dtype, "r", offset, header.shape)
+        return values, Checksum(
+            f"{self.path}: the array {key!r}", self.path, start, member.file_size, member.CRC
+        )
+
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
     """Return how many bytes a member of a zip file can hold, whatever it claims."""
@@ -134,10 +176,10 @@ def read_header(file: Any) -> Header:
     read = (
         npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
     )
-    shape, _, dtype = read(file)
+    shape, fortran, dtype = read(file)
     if any(isinstance(length, bool) or length < 0 for length in shape):
         raise ValueError(f"the header has the shape {shape}")
-    return Header(tuple(shape), dtype)
+    return Header(tuple(shape), dtype, fortran)
 
 
 def require_bytes(header: Header, size: int) -> None:
@@ -206,5 +248,12 @@ class ArchiveWriter:
         """Write an array whose rows are read in blocks."""
         # A fixed date, so that equal scores give equal files.
         member = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+        member.extra = self._padding(member.filename)
         with self._zip.open(member, "w", force_zip64=True) as file:
             write_npy(file, shape, dtype, read)
+
+    def _padding(self, name: str) -> bytes:
+        """Return an extra field after which an array lies aligned, so that it can be mapped."""
+        before = self._zip.start_dir + _LOCAL_HEADER.size + len(name.encode()) + 4 + _ZIP64_EXTRA
+        size = -before % _ALIGNMENT
+        return struct.pack("<HH", _PADDING, size) + bytes(size)

@@ -71,8 +71,9 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         )
     sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
     probe_meta, gallery_meta = named.metadata(sides)
+    values, checksum = file.mapped(key)
     scores = Scores(
-        file.read(key),
+        values,
         None if probe is None else probe.label,
         None if gallery is None else gallery.label,
         mask=None if mask is None else file.read(mask),
@@ -83,11 +84,13 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         name=file.path.stem,
         exclude=named.exclude,
     )
+    scores.checksum = checksum
     if not named.options.names_arrays and "probe_ids" in file:
         scores.probe_ids = named.ids("probe_ids", m)
         scores.gallery_ids = named.ids("gallery_ids", n)
     if not named.options.lists_pairs:
         return scores
+    scores.verify()
     found = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
     pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
     pairs.missing = found.missing

@@ -60,6 +60,7 @@ class RowReader:
         step = max(1, SWEEP_VALUES // n)
         for low in range(0, m, step):
             rows = slice(low, min(low + step, m))
+            self.reader.look(low, base[rows])
             yield rows, (
                 base[rows], gallery.own_start[rows], gallery.own_stop[rows],
                 gallery.self_position[rows],

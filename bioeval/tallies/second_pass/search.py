@@ -41,7 +41,7 @@ def refine(
     far_targets: Sequence[float] | np.ndarray,
     costs: np.ndarray,
     *,
-    symmetric: bool,
+    symmetric: bool | None,
     auc: bool = True,
 ) -> VerificationPoints:
     """Return the exact operating points of a tally, by another sweep over its impostor scores."""
@@ -56,8 +56,8 @@ def refine(
 class PointFinder:
     """Finds the operating points of one tally; several finders may share a sweep.
 
-    `symmetric` says whether each pair was counted in both directions; `auc`, whether to find what
-    takes every impostor score: AUC, d', hull and least costs.
+    `symmetric` says whether each pair was counted in both directions, None if unknown; `auc`,
+    whether to find what takes every impostor score: AUC, d', hull and least costs.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PointFinder:
         far_targets: Sequence[float] | np.ndarray,
         costs: np.ndarray,
         *,
-        symmetric: bool,
+        symmetric: bool | None,
         auc: bool = True,
     ):
         targets = np.asarray(far_targets, dtype=np.float64)

@@ -43,6 +43,7 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
     else:
         rows = verification_rows(dataset)
         options = ["fusion", "claims"] if attrs.get("templates") == "multi" else ["claims"]
+        more = list(_independent(dataset))
         terms = "FAR is FMR, FRR is FNMR"
     listed = list(rows)
     details = "; ".join(filter(None, [_details(attrs, *options), terms]))
@@ -98,6 +99,18 @@ def _searched(attrs: Mapping[str, Any]) -> str:
         return text
     others = f"{impostor:,}" if isinstance(impostor, int) else impostor
     return f"{text} ({others} for impostors)"
+
+
+def _independent(dataset: xr.Dataset) -> Iterator[str]:
+    """Return in words what of the attempts is independent."""
+    if "disjoint_pairs" not in dataset:
+        return
+    pairs, subjects = (int(dataset[name]) for name in ("disjoint_pairs", "subjects"))
+    attempts = int(value_of(dataset, "impostor_pairs") or dataset["impostor_attempts"])
+    yield (
+        f"independent: {counted(subjects, 'subjects')}, and {pairs:,} disjoint pairs of "
+        f"them; the {counted(attempts, 'impostor pairs')} share subjects"
+    )
 
 
 def _worst(dataset: xr.Dataset) -> Iterator[str]:

@@ -15,7 +15,7 @@ from naive_folds import naive_threshold
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli.lazy_group import root
-from bioeval.tallies.by_subject import disjoint_among
+from bioeval.scores.about import disjoint_among
 
 NAMES = list("abcdefg")
 

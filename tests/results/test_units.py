@@ -1,0 +1,101 @@
+"""Independent units beside attempts: subjects, disjoint pairs of them, each pair once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+
+UNITS = ("impostor_pairs", "subjects", "disjoint_pairs", "genuine_subjects", "impostor_subjects")
+
+
+def units(ds) -> dict[str, int]:
+    return {name: ds[name].item() for name in UNITS if name in ds}
+
+
+def most_disjoint(left: set, right: set) -> int:
+    """The most pairs of one of each side of which no two share a subject, by trying."""
+    best = 0
+    for a in left:
+        for b in right - {a}:
+            best = max(best, 1 + most_disjoint(left - {a, b}, right - {a, b}))
+    return best
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_verification_by_hand(seed, claimed):
+    rng = np.random.default_rng(seed)
+    probes, gallery = rng.integers(0, 4, 6), rng.integers(1, 4, 5)
+    scores = be.Scores(rng.random((6, 5)), probes, gallery)
+    left, right, claims = set(probes.tolist()), set(gallery.tolist()), None
+    if claimed:
+        who = rng.choice(gallery, 3)
+        claims = [0, 1, 4], who
+        left, right = set(probes[[0, 1, 4]].tolist()), set(who.tolist())
+    for templates in ("single", "multi"):
+        ds = be.verification(scores, templates=templates, claims=claims)
+        assert units(ds) == {
+            "impostor_pairs": ds.impostor_attempts,
+            "subjects": len(left | right),
+            "disjoint_pairs": min(most_disjoint(left, right), len(left | right) // 2),
+        }
+
+
+@pytest.mark.parametrize("interval", [None, "subject-bootstrap", "analytic", "wilson"])
+def test_with_and_without_intervals(interval):
+    scores = be.simulate(20, 3, random_state=1)
+    ds = be.verification(scores, interval=interval, replicates=100)
+    found = {"impostor_pairs": 60 * 57 // 2, "subjects": 20, "disjoint_pairs": 10}
+    if interval in ("subject-bootstrap", "analytic"):
+        found["genuine_subjects"] = 20
+    assert units(ds) == found
+    assert be.verification(scores, templates="multi").impostor_pairs == 60 * 19
+
+
+def test_pairs_and_masks():
+    who = [("a", "a"), ("a", "b"), ("c", "b"), ("d", "a")]
+    pairs = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0], subjects=who)
+    expected = {"impostor_pairs": 3, "subjects": 4, "disjoint_pairs": 2}
+    assert units(be.verification(pairs)) == expected
+    assert units(be.evaluate(pairs, "pairs")["verification/single"]) == expected
+    halves = [be.tally(pairs.select(x), "pairs") for x in ([0, 1], [2, 3])]
+    merged = halves[0].merge(halves[1])
+    assert units(merged.dataset()) == {}  # who is in both is not known
+    assert units(be.refine_tally(merged, pairs).dataset()) == {"impostor_pairs": 3}
+    unnamed = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0])
+    assert units(be.verification(unnamed)) == {"impostor_pairs": 3}
+    mask = [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
+    masked = be.Scores(np.arange(9.0).reshape(3, 3), mask=mask)
+    assert units(be.verification(masked)) == {"impostor_pairs": 4}
+
+
+def test_merged_tallies_know_the_subjects_of_both(tmp_path):
+    scores = be.simulate(12, 4, random_state=1)
+    parts = [scores.select(np.arange(48)[k::2]) for k in (0, 1)]
+    merged = be.tally(parts[0]).merge(be.tally(parts[1]))
+    merged.save(tmp_path / "merged.npz")
+    for tally in (merged, be.Tally.load(tmp_path / "merged.npz"), be.refine_tally(merged, parts)):
+        # Whether a pair was counted in both parts is not known.
+        assert units(tally.dataset("verification/single")) == {"subjects": 12, "disjoint_pairs": 6}
+        assert tally.dataset("closed_set").subjects == 12
+    one = be.refine_tally(be.tally(scores), scores).dataset("verification/single")
+    assert one.impostor_pairs == 48 * 44 // 2
+
+
+@pytest.mark.parametrize(
+    ("impostors", "expected"), [("unenrolled", 2), ("leave-subject-out", 3), ("both", 5)]
+)
+def test_identification(impostors, expected):
+    probes, gallery = ["a", "a", "b", "c", "x", "x", "y"], ["a", "b", "c", "d"]
+    scores = be.Scores(np.arange(28.0).reshape(7, 4), probes, gallery)
+    for size in ("all", "single"):
+        ds = be.open_set(scores, impostors=impostors, gallery=size)
+        assert units(ds) == {"genuine_subjects": 3, "impostor_subjects": expected}
+        assert units(be.closed_set(scores, unmated="skip", gallery=size)) == {"subjects": 3}
+    assert units(be.reid(scores, removed="none")) == {"subjects": 5}
+    drawn = be.open_set(scores, impostors=impostors, gallery="single", sampling=3)
+    assert units(drawn) == {"genuine_subjects": 3, "impostor_subjects": expected}
