@@ -112,7 +112,7 @@ def run_sweep(
                 for job in jobs:
                     job.add(block)
         elif not scores.streams:
-            reader.watch.look(low, sweep.base, sweep.rows[low:high], sweep.columns, 1.0)
+            reader.watch.look(low, *sweep.counted, sweep.columns, 1.0)
         if progress is not None:
             progress(high, m)
     return _results(reader, jobs)
@@ -129,10 +129,10 @@ class _Sweep:
         if scores.in_memory:
             self.base = writable_alias(scores.base)
             self.rows = scores.base_rows(np.arange(scores.shape[0]))
-            self.columns = scores.base_columns(np.arange(scores.shape[1]))
-        order = np.arange(scores.shape[1]) if gallery.order is None else gallery.order
         # A block that is read comes with the columns of a selection already chosen.
-        order = scores.base_columns(order) if scores.in_memory else order
+        columns = np.arange(scores.shape[1])
+        self.columns = scores.base_columns(columns) if scores.in_memory else columns
+        order = self.columns if gallery.order is None else self.columns[gallery.order]
         self.gallery = kernel.Gallery(
             order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
             places=np.ascontiguousarray(gallery.columns[0]),
@@ -214,6 +214,7 @@ class _Sweep:
             values = self.scores.read_rows(rows.start, rows.stop)
             values = np.require(values, self.dtype, ("C", "A", "W"))
             numbers = np.arange(len(values))
+        self.counted = values, numbers
         return kernel.Matrix(
             values=values,
             keys=values.view(self.keys.dtype),
