@@ -67,8 +67,8 @@ VERIFICATION: dict[str, Name] = {
     "subjects": Name("subjects of the attempts, on either side", "subjects"),
     "genuine_subjects": Name("subjects with a genuine attempt: independent trials", "subjects"),
     "disjoint_pairs": Name(
-        "most pairs of subjects of which no two share one: independent trials of an impostor "
-        "decision, on which the bound without an error rests",
+        "pairs of subjects of which no two share one, of listed pairs at least so many: "
+        "independent trials of an impostor decision, on which the bound without an error rests",
         "pairs",
     ),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
@@ -284,6 +284,7 @@ CROSS = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
+    "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
 }
 for _name, _what in {**_rates_of("folds"), **_FOLD_COUNTS}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}

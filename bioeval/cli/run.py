@@ -120,8 +120,6 @@ def command(
         tree = evaluate(scores, protocol, **options, progress=stages.counting)
         found = Evaluation(tree, scores, protocol, data, options["per_query"], naming(), terms)
         formats = (plot_formats or ("png",)) if output.plots else ()
-        if formats and found.in_folds:
-            raise click.UsageError(f"protocol {protocol} has folds, of which there are no plots")
         document = found.document()
         files = output.write(document, lambda folder: found.write(folder, formats), stages)
     if found.queries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,11 +81,17 @@ class Evaluation:
         self._naming = naming
 
     def _renamed(self, warning: str) -> str:
-        return renamed(warning, self._naming)
+        return renamed(warning, self._of_card if self.in_folds else self._naming)
+
+    def _of_card(self, name: str, value: str | None) -> str:
+        """Write an argument that in folds only a card sets."""
+        if name == "interval" and value:
+            return f"{name} = {value} in a protocol card"
+        return self._naming(name, value)
 
     def table(self) -> ResultTable | FoldTable:
         """Return what is shown."""
-        return FoldTable(self.shown) if self.in_folds else ResultTable(self.shown, self._renamed)
+        return (FoldTable if self.in_folds else ResultTable)(self.shown, self._renamed)
 
     def document(self) -> dict[str, Any]:
         """Return all results but the curves.
@@ -102,7 +108,8 @@ class Evaluation:
             **{name: first[name] for name in shared if name in first},
         }
         if self.in_folds:
-            return {**head, "tasks": {path: _fold_task(ds) for path, ds in found.items()}}
+            tasks = {path: _fold_task(ds, self._renamed) for path, ds in found.items()}
+            return {**head, "tasks": tasks}
         chosen = any(has_chosen(dataset) for dataset in found.values())
         return {
             **head,
@@ -191,11 +198,11 @@ def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
     return rows
 
 
-def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
+def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, Any]:
     kept = {
         k: v for k, v in dataset.attrs.items() if k not in (*_SHARED_OF_FOLDS, "bioeval_version")
     }
-    kept["warnings"] = [w for w in str(kept.pop("warnings", "")).split("\n") if w]
+    kept["warnings"] = [reword(w) for w in str(kept.pop("warnings", "")).split("\n") if w]
     over = {str(k): v for k, v in dataset.data_vars.items() if "fold" in v.dims}
     whole = {str(k): v.values.tolist() for k, v in dataset.data_vars.items() if k not in over}
     folds = [

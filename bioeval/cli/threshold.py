@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from bioeval.cli.options import (
     Output,
     interval_options,
     name_option,
+    naming,
     output_options,
     reading_options,
     require_mates,
@@ -22,7 +24,11 @@ from bioeval.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import xarray as xr
+
+    from bioeval.views.tables.threshold_study import StudyTable
 
 
 @click.command("threshold", cls=Command)
@@ -65,6 +71,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     """
     output = Output.take(options)
     reading = take_reading(data, options)
+    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
@@ -80,18 +87,19 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         scores.name = system_name(data, name, reading)
         stages("counting")
         study = study_threshold(scores, target, **options, progress=stages.counting)
-        document = _document(study, data)
-        shown = in_terms(study, terms)
-        files = output.write(document, lambda folder: _write(study, shown, folder), stages)
-    output.show(StudyTable(shown), document, files)
+        reword = partial(renamed, naming=naming())
+        document, shown = _document(study, data, reword), in_terms(study, terms)
+        table = StudyTable(shown, reword)
+        files = output.write(document, lambda folder: _write(study, shown, table, folder), stages)
+    output.show(table, document, files)
 
 
-def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
+def _document(study: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
     """Return a threshold study as one document."""
     from bioeval.base.version import __version__
 
     attrs = {k: v for k, v in study.attrs.items() if k != "bioeval_version"}
-    attrs["warnings"] = [text for text in str(attrs["warnings"]).split("\n") if text]
+    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
     scalars = {str(k): v.item() for k, v in study.data_vars.items() if not v.ndim}
     over = [str(k) for k, v in study.data_vars.items() if v.ndim]
     folds = [
@@ -102,13 +110,12 @@ def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
     return {"bioeval": __version__, "file": file, **attrs, **scalars, "folds": folds}
 
 
-def _write(study: xr.Dataset, shown: xr.Dataset, folder: Path) -> None:
+def _write(study: xr.Dataset, shown: xr.Dataset, table: StudyTable, folder: Path) -> None:
     """Write the study into a folder; its table and its plot as they are shown."""
     from bioeval.cli.console import WIDTH
     from bioeval.views.plots.save_all import save_all
     from bioeval.views.tables import plain
-    from bioeval.views.tables.threshold_study import StudyTable
 
     study.to_netcdf(folder / "results.nc", engine="h5netcdf")
-    (folder / "table.txt").write_text(plain(StudyTable(shown), WIDTH), encoding="utf-8")
+    (folder / "table.txt").write_text(plain(table, WIDTH), encoding="utf-8")
     save_all(shown, (), folder)

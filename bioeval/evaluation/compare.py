@@ -79,7 +79,8 @@ def compare(
     ----------
     a, b : Scores
         Of the same layout, shape and labels, in the same order. One may hold distances and the
-        other similarities. Pairs need their subjects.
+        other similarities. Pairs need their subjects; where no two pairs have the same, they are
+        matched by them, in any order.
     templates, fusion, far_targets
         As for :func:`verification`.
     rank_unit, ties, impostors
@@ -144,6 +145,8 @@ def compare(
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
+    if isinstance(a, PairScores) and isinstance(b, PairScores):
+        b = _in_order_of(a, b)
     require_same(a, b)
     for scores in (a, b):
         require_people(scores)
@@ -166,6 +169,26 @@ def compare(
         measures += identification_measures(first, second, columns)
     conclusions = _conclusions(measures, interval, adjust)
     return _dataset((first, second), measures, conclusions, interval, adjust)
+
+
+def _in_order_of(a: PairScores, b: PairScores) -> PairScores:
+    """Return the pairs of `b` in the order of `a`, where their subjects identify them."""
+    if a.pair_subjects is None or b.pair_subjects is None or a.shape != b.shape:
+        return b
+    if np.array_equal(a.pair_subjects, b.pair_subjects):
+        return b
+    wanted, given = (list(map(tuple, x.tolist())) for x in (a.pair_subjects, b.pair_subjects))
+    place = {pair: i for i, pair in enumerate(given)}
+    if not len(place) == len(set(wanted)) == len(wanted):
+        return b
+    lacking = [pair for pair in wanted if pair not in place]
+    if lacking:
+        raise DataError(
+            f"the systems are not over the same data: {counted(len(lacking), 'pairs')} of "
+            f"{len(wanted):,} of the first are not among those of the second, such as "
+            f"{lacking[0][0]!r} with {lacking[0][1]!r}; expected the same pairs"
+        )
+    return b.select([place[pair] for pair in wanted])
 
 
 def require_same(a: Any, b: Any) -> None:

@@ -13,7 +13,6 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
-from bioeval.scores.about import disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.bootstrap import sample_of
@@ -281,8 +280,7 @@ def _drawn(
         found["auc"][0] = system.points.auc
         for scalar in OPTIMA:
             found[scalar.name][0] = system.points.optima[scalar.name]
-    pairs = disjoint_pairs(first.probes, first.enrolled, first.people)
-    return drawn, paired, sample_of(paired.genuine_subjects), pairs
+    return drawn, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs
 
 
 def identification_measures(

@@ -14,7 +14,7 @@ from bioeval.base.progress import stage
 from bioeval.evaluation.reid import require_scores
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
-from bioeval.protocol import for_layout, load
+from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_pairs
 from bioeval.protocol.reid import convention_of
@@ -193,11 +193,12 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """Return the card of a protocol, or raise if its layout is not that of the scores."""
     require_scores(scores)
     scores.require_matrix()
-    card = for_layout(scores.layout) if protocol == "auto" else load(protocol)
+    card = for_layout(scores.layout, protocol)
     if card.layout != scores.layout:
+        usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")
         raise ProtocolError(
             f"protocol {card.name} is for the layout {card.layout}, but these scores are "
-            f"{scores.layout}; use {for_layout(scores.layout).name}, or a card of this layout"
+            f"{scores.layout}; use {usual.name}, or a card of this layout"
         )
     return card
 

@@ -60,7 +60,7 @@ class TimelineDisplay:
         self.turn, self.switches = _turns(row, identity, first)
 
     @classmethod
-    def from_result(
+    def from_results(
         cls, dataset: xr.Dataset, sequence: str | None = None, camera: str | None = None
     ) -> Self:
         """Take the track segments of one sequence and one camera."""
@@ -83,7 +83,7 @@ class TimelineDisplay:
         names = [str(t).rpartition("/")[2] for t in targets.tolist()]
         return cls(names, row, first, last, identity, [", ".join(over)] if over else [])
 
-    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a bar for each track segment. See :func:`timeline`."""
         n = len(self.targets)
         self.ax_ = ax = look.axes_for(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))))
@@ -111,7 +111,8 @@ class TimelineDisplay:
         ax.yaxis.set_major_locator(FixedLocator(list(range(0, n, step))))
         ax.yaxis.set_major_formatter(FuncFormatter(self._name))
         ax.tick_params(axis="y", length=0)
-        look.titled(ax, "Timeline of the targets", [*self.over, self._key()])
+        title = "Timeline of the targets"
+        look.titled(ax, f"{title}: {name}" if name else title, [*self.over, self._key()])
         look.labelled(ax, "Frame", "Target")
         if not n:
             look.empty(ax, ["There are no targets."])
@@ -212,7 +213,7 @@ def timeline(
     sequence, camera : str, optional
         Which one, where there are several.
     **style
-        Properties of all bars, such as ``alpha=0.8``.
+        Properties of all bars, such as ``alpha=0.8``; ``name`` names the tracker in the title.
 
     Returns
     -------
@@ -234,4 +235,4 @@ def timeline(
     >>> display.identity.tolist(), display.first.tolist()
     ([1, -1, 2], [1, 4, 5])
     """
-    return TimelineDisplay.from_result(dataset, sequence, camera).plot(ax, **style)
+    return TimelineDisplay.from_results(dataset, sequence, camera).plot(ax, **style)

@@ -30,6 +30,16 @@ CARD_OF_LAYOUT = {
     PAIRS: "pairs",
 }
 
+#: The card of each layout, for names that stand for one of them.
+_BY_LAYOUT = {
+    "auto": CARD_OF_LAYOUT,
+    "course-kfold": {
+        SQUARE: "course-kfold",
+        RECTANGULAR: "course-kfold-probe-vs-gallery",
+        PAIRS: "course-kfold-pairs",
+    },
+}
+
 
 def available() -> list[str]:
     """Return the names of the cards that ship with bioeval."""
@@ -72,11 +82,16 @@ def is_path(name: str) -> bool:
     return name.endswith(".toml") or os.sep in name or bool(os.altsep and os.altsep in name)
 
 
-def for_layout(layout: str) -> Protocol:
-    """Return the card of ``protocol="auto"`` for a layout."""
+def for_layout(layout: str, protocol: str | os.PathLike[str] | Protocol = "auto") -> Protocol:
+    """Return the card of a protocol for a layout: ``"auto"`` and ``"course-kfold"`` have several.
+
+    Any other protocol is returned as :func:`load` does, whatever its layout.
+    """
+    if not isinstance(protocol, str) or protocol not in _BY_LAYOUT:
+        return load(protocol)
     if layout not in CARD_OF_LAYOUT:
         raise CardError(bad_choice("the layout", layout, CARD_OF_LAYOUT))
-    return _load_shipped(CARD_OF_LAYOUT[layout])
+    return _load_shipped(_BY_LAYOUT[protocol][layout])
 
 
 def parse(text: str, where: str = "card") -> Protocol:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bioeval.base.errors import MergeError
+from bioeval.kernels.count import count_disjoint
 from bioeval.scores.labels import digest
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -140,6 +141,20 @@ def disjoint_pairs(left: int, right: int, people: int) -> int:
     Each pair has one of the `left` and one of the `right`, who are `people` in all.
     """
     return min(left, right, people // 2)
+
+
+def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
+    """Return how many disjoint pairs of subjects there are among some pairs.
+
+    A lower bound, at least half of the largest number: pairs are taken one by one, those of a
+    subject with few others first. Pairs of a subject with itself are left out.
+    """
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    key = np.unique((low.astype(np.int64) * people + high)[low != high])
+    pairs = np.stack([key // max(people, 1), key % max(people, 1)])
+    degree = np.bincount(pairs.ravel(), minlength=people)
+    first, second = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people), kind="stable")]
+    return int(count_disjoint(first, second, np.ones(people, dtype=np.bool_)))
 
 
 def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

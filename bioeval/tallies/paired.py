@@ -10,6 +10,7 @@ import numpy as np
 from bioeval.base.progress import report, stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import paired_bootstrap as kernel
+from bioeval.scores.about import disjoint_among
 from bioeval.tallies.by_subject import SubjectAttempts
 
 #: Up to this many attempts, replicates of a comparison are exact.
@@ -130,7 +131,7 @@ class PairedAttempts:
         alive = np.ones(self.people, dtype=bool)
         alive[subjects] = False
         edges = differ & ~self._genuine & alive[self.left] & alive[self.right]
-        return len(subjects) + _matched(self.left[edges], self.right[edges], self.people)
+        return len(subjects) + disjoint_among(self.left[edges], self.right[edges], self.people)
 
     @stage("discordant subjects")
     def discordant_order(self) -> int:
@@ -192,17 +193,3 @@ def units_in_another_order(
             between[0].astype(np.int32), between[1].astype(np.int32), alive,
         )
     )  # fmt: skip
-
-
-def _matched(left: np.ndarray, right: np.ndarray, people: int) -> int:
-    """Return the size of a maximal matching; pairs of subjects with few others come first."""
-    pairs = np.unique(np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1), axis=0)
-    degree = np.bincount(pairs.reshape(-1), minlength=people)
-    order = np.argsort(degree[pairs].min(axis=1, initial=people), kind="stable")
-    free = np.ones(people, dtype=bool)
-    found = 0
-    for a, b in pairs[order].tolist():
-        if free[a] and free[b]:
-            free[a] = free[b] = False
-            found += 1
-    return found

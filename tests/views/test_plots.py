@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import re
 import subprocess
@@ -818,6 +819,16 @@ def test_files_that_cannot_be_written(tree, tmp_path):
         plot.save(display, tmp_path / "none" / "roc.png")
     with pytest.raises(be.DataError, match="dict has no figure"):
         plot.save({}, tmp_path / "roc.png")
+
+
+@pytest.mark.parametrize("plotted", PLOTS.values(), ids=PLOTS)
+def test_every_display_has_the_same_two_methods(plotted):
+    display = getattr(plot, plotted.display)
+    assert next(iter(inspect.signature(display.from_results).parameters)) in ("data", "dataset")
+    given = inspect.signature(display.plot).parameters
+    assert list(given)[:2] == ["self", "ax"]
+    assert given["name"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert list(given)[-1] == "style"
 
 
 def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):

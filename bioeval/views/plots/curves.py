@@ -203,11 +203,10 @@ class CurvesDisplay:
     def _cloud(
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
-        """Draw curves of sampled galleries behind their mean."""
+        """Draw curves of sampled galleries, or of folds, behind their mean."""
+        given = {"color": look.colour(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
         for x, y in lines:
-            self.ax_.plot(
-                x, y, color=look.colour(curve.hue), alpha=0.2, linewidth=0.5, zorder=1.5, **style
-            )
+            self.ax_.plot(x, y, **{**given, **style})
 
     def _finish(self, captions: Captions) -> Self:
         """Write the title, what the rates are over, the axes' names and the lines' labels.

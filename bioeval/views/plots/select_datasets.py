@@ -17,6 +17,7 @@ _WORDS = {
     "open_set": "",
     "closed_set": "",
     "reid": "",
+    "folds": "",
     "single": "single-template",
     "multi": "multi-template",
 }
@@ -182,5 +183,7 @@ def _names(paths: list[list[str]]) -> list[tuple[str, str]]:
         group = [part for part in path if part not in _WORDS]
         task = [part for part in path if _WORDS.get(part)]
         variant = [_WORDS[part] for part in task if not all(part in other for other in paths)]
+        if not group and not variant and len(paths) > 1:  # one task among several
+            variant = path[-1:]
         names.append((joined(*group), joined(*variant)))
     return names

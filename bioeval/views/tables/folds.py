@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +45,8 @@ class FoldTable:
     ----------
     tree : xarray.DataTree or xarray.Dataset
         The result of :func:`bioeval.cross_evaluate` or of an evaluation by a card with folds.
+    reword : callable
+        As for :class:`ResultTable`.
 
     Examples
     --------
@@ -55,8 +57,8 @@ class FoldTable:
     >>> print(plain(FoldTable(ds), 100))  # doctest: +SKIP
     """
 
-    def __init__(self, tree: xr.DataTree | xr.Dataset):
-        self.datasets = once(dict(datasets(tree)))
+    def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] = str):
+        self.datasets, self._reword = once(dict(datasets(tree))), reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         narrow = options.max_width < 80
@@ -89,7 +91,9 @@ class FoldTable:
             style="dim",
         )
         yield from warned(
-            w for d in self.datasets.values() for w in _said(d, "warnings").split("\n")
+            self._reword(w)
+            for d in self.datasets.values()
+            for w in _said(d, "warnings").split("\n")
         )
 
 

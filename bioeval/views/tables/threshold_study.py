@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +21,13 @@ _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 
 
 class StudyTable:
-    """The result of :func:`bioeval.study_threshold` that rich can print."""
+    """The result of :func:`bioeval.study_threshold` that rich can print.
 
-    def __init__(self, study: xr.Dataset):
-        self.study = study
-        self._say = speaker(study)
+    `reword` is as for :class:`ResultTable`.
+    """
+
+    def __init__(self, study: xr.Dataset, reword: Callable[[str], str] = str):
+        self.study, self._reword, self._say = study, reword, speaker(study)
         divided = str(study.attrs["divided"])
         self._new = f"new {'people' if divided == 'subjects' else divided}"
         self._by_subject = any(
@@ -61,7 +63,7 @@ class StudyTable:
             yield Text(self._say(str(attrs["on_new_data"])), "bold")
         yield from self._lines(narrow)
         said = self._say(str(attrs["warnings"])).split("\n")
-        yield from warned(text for text in said if text != reach)
+        yield from warned(self._reword(text) for text in said if text != reach)
 
     def _rates(self, narrow: bool) -> Table:
         v, new = self._v, self._new
