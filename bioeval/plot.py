@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from bioeval.views.plots.dir_surface import dir_surface as dir_surface
     from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
     from bioeval.views.plots.error_rates import error_rates as error_rates
+    from bioeval.views.plots.folds import FoldsDisplay as FoldsDisplay
+    from bioeval.views.plots.folds import folds as folds
     from bioeval.views.plots.gallery_size import GallerySizeDisplay as GallerySizeDisplay
     from bioeval.views.plots.gallery_size import gallery_size as gallery_size
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
@@ -177,8 +179,8 @@ def save_all(
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
         ``dir-far-log``, ``dir-surface``, ``cmc``, ``gallery-size``, ``repeated``,
-        ``threshold_study``, ``score-distributions`` and ``matrix``, those whose results are
-        given. The name of a plot of one system ends in the system's.
+        ``folds``, ``threshold_study``, ``score-distributions`` and ``matrix``, those whose
+        results are given. The name of a plot of one system ends in the system's.
 
     Examples
     --------

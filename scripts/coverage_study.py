@@ -1,6 +1,6 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
-    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600]
+    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600] [--searched 1000]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
@@ -14,6 +14,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def people(rng: np.random.Generator, subjects: int, templates: int, unequal: flo
 def population(
     rng: np.random.Generator, pairs: int, unequal: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return genuine and impostor distances of people none of whom is in two pairs."""
+    """Return genuine and impostor distances of disjoint pairs of people."""
     genuine, impostor = [], []
     for _ in range(max(1, pairs // 250_000)):
         drawn = people(rng, 250_000, 2, unequal)
@@ -212,14 +213,17 @@ def equal_systems(
 
 
 def declared(
-    rng: np.random.Generator, subjects: int, few: bool, gallery: bool, runs: int
+    rng: np.random.Generator, subjects: int, few: bool, gallery: bool, runs: int, **options: Any
 ) -> dict[str, float]:
-    """Return how often a winner is declared of two systems that are equally good."""
+    """Return how often a winner is declared of two systems that are equally good.
+
+    With the `options` of the comparison.
+    """
     found: dict[str, float] = {}
     for run in range(runs):
         compared = be.compare(
-            *equal_systems(rng, subjects, few, gallery), far_targets=NULL_TARGETS,
-            replicates=NULL_REPLICATES, random_state=run,
+            *equal_systems(rng, subjects, few, gallery), replicates=NULL_REPLICATES,
+            random_state=run, **options,
         )  # fmt: skip
         holm = compared.p_adjusted.values <= 0.05
         better = compared.better.values != 0
@@ -229,6 +233,48 @@ def declared(
         found["any, Holm"] = found.get("any, Holm", 0.0) + (better & holm).any() / runs
         tell(f"{subjects} subjects, equal systems", run + 1, runs)
     return found
+
+
+def queries(rng: np.random.Generator, subjects: int, others: np.ndarray) -> be.Scores:
+    """Return half of the templates of some people, searched in the other half and in `others`."""
+    drawn = people(rng, subjects, TEMPLATES, SETTINGS[0][0])
+    half = TEMPLATES // 2
+    query, enrolled = drawn[:, :half].reshape(-1, DIMENSIONS), drawn[:, half:]
+    gallery = np.concatenate([enrolled, others]).reshape(-1, DIMENSIONS)
+    rows, columns = (np.repeat(np.arange(n), half) for n in (subjects, subjects + len(others)))
+    away = np.linalg.norm(query[:, None] - gallery, axis=-1)
+    return be.Scores(away, rows, columns)
+
+
+def searched(
+    rng: np.random.Generator, subjects: int, others: np.ndarray, runs: int
+) -> dict[str, float]:
+    """Return how often the bootstrap holds the mean of re-identification over all runs.
+
+    In the gallery are also the templates of `others`, the same in all runs.
+    """
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for run in range(runs):
+        scores = queries(rng, subjects, others)
+        options = {
+            "interval": "subject-bootstrap", "replicates": REPLICATES, "random_state": run,
+            "convention": "vehicleid", "max_rank": 5,
+        }  # fmt: skip
+        ds = be.reid(scores, **options)
+        gom = be.gom(scores, thresholds=np.linspace(0, 12, 101), normalize=False, **options)
+        for name, result, variable, at in (
+            ("mAP", ds, "mean_ap", {}), ("mINP", ds, "mean_inp", {}),
+            ("CMC(1)", ds, "cmc", {"rank": 1}), ("CMC(5)", ds, "cmc", {"rank": 5}),
+            ("max mReP", gom, "max_mrep", {}), ("MREP", gom, "mrep_area", {}),
+        ):  # fmt: skip
+            ends = [result[f"{variable}{end}"].sel(at).item() for end in ("", "_low", "_high")]
+            found.setdefault(name, []).append(tuple(ends))
+        tell(f"{subjects} subjects, queries", run + 1, runs)
+    held = {}
+    for name, ends in found.items():
+        value, low, high = np.array(ends).T
+        held[name] = float(((low <= value.mean()) & (value.mean() <= high)).mean())
+    return held
 
 
 def tell(what: str, done: int, of: int) -> None:
@@ -272,13 +318,26 @@ def _print_crossed(rng: np.random.Generator, runs: int) -> None:
         _print_line(subjects, found)
 
 
-def _print_nulls(rng: np.random.Generator, runs: int) -> None:
+def _print_searched(rng: np.random.Generator, runs: int) -> None:
+    heads: list[str] = []
+    for others in (400, 0):
+        fixed = people(rng, others, TEMPLATES // 2, SETTINGS[0][0])
+        for subjects in (50, 100):
+            found = searched(rng, subjects, fixed, runs)
+            if not heads:
+                heads = list(found)
+                print(f"\n| others | subjects | {' | '.join(heads)} |")
+                print(f"|---|---|{'---|' * len(heads)}")
+            _print_line(f"{others} | {subjects}", found)
+
+
+def _print_nulls(rng: np.random.Generator, runs: int, **options: Any) -> None:
     heads: list[str] = []
     for words, few, gallery in (
         ("everybody", False, False), ("everybody, the same gallery", False, True),
         ("one to five people", True, False),
     ):  # fmt: skip
-        found = declared(rng, 40, few, gallery, runs)
+        found = declared(rng, 40, few, gallery, runs, **options)
         if not heads:
             heads = list(found)
             print(f"\n| seen differently | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
@@ -296,6 +355,9 @@ def main() -> None:
     parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
     parser.add_argument("--crossed", type=int, default=400, help="of each line of the third")
     parser.add_argument("--nulls", type=int, default=600, help="of each line of the last")
+    parser.add_argument(
+        "--searched", type=int, default=1000, help="of each line on re-identification"
+    )
     given = parser.parse_args()
     rng = np.random.default_rng(20240229)
     if given.runs:
@@ -305,7 +367,10 @@ def main() -> None:
     if given.crossed:
         _print_crossed(rng, given.crossed)
     if given.nulls:
-        _print_nulls(rng, given.nulls)
+        _print_nulls(rng, given.nulls, far_targets=NULL_TARGETS)
+    if given.searched:
+        _print_searched(rng, given.searched)
+        _print_nulls(rng, given.searched, protocol="vehicleid")
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 

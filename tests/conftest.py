@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 matplotlib.use("Agg")
 os.environ.pop("COLUMNS", None)  # the width of somebody's terminal, which tables would follow
 
-# Compilation makes the first example of a test slow, which is nobody's fault: no deadline.
+# Compilation makes the first example of a test slow, which is no fault of the test: no deadline.
 hypothesis.settings.register_profile(
     "ci", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=100
 )

@@ -44,7 +44,7 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Cell:
-    """One comparison that happened: where, how far, and of whom."""
+    """One comparison that happened: its column, score and class."""
 
     column: int
     distance: Any
@@ -805,6 +805,6 @@ def dir_at_far(x: float, k: int, **case: Any) -> tuple[Any, Any]:
 def open_set_eer(k: int = 1, **case: Any) -> EqualError:
     """Equal error rate where FAR and ``1 - DIR(t, k)`` cross.
 
-    They always meet in the end, where FAR is 1: if nobody is ever found, the rate is 1.
+    They always meet in the end, where FAR is 1: if no mate is ever found, the rate is 1.
     """
     return crossing(open_set_points(k=k, **case))

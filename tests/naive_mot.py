@@ -28,7 +28,7 @@ def overlap(a: Sequence[Any], b: Sequence[Any]) -> Fraction:
 
 
 def matchings(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Every set of pairs in which nobody is twice."""
+    """Every set of disjoint pairs."""
     if not pairs:
         yield ()
         return
@@ -41,7 +41,7 @@ def matchings(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int
 def best(
     possible: dict[tuple[int, int], Fraction], most_first: bool
 ) -> tuple[tuple[int, int], ...]:
-    """The matching with the largest sum of overlaps; of those with most pairs, if so asked."""
+    """The matching with the largest sum of overlaps; of those with most pairs if `most_first`."""
 
     def worth(pairs: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
         total = sum((possible[pair] for pair in pairs), Fraction(0))

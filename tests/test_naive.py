@@ -257,7 +257,7 @@ def test_open_set_operating_points_by_hand():
     assert naive.dir_at_far(0.8, 2, **case) == (F(3, 4), 0.3)
     assert naive.dir_at_far(0.1, 1, **case) == (0, -INF)
     pessimistic = naive.open_set_eer(k=1, values=SQUARE, probe_labels=NAMES)
-    assert pessimistic.value == 1  # nobody is ever found first
+    assert pessimistic.value == 1  # no mate is ever first
 
 
 # --- A gallery worked by hand, with impostors ----------------------------------------------------
@@ -307,7 +307,7 @@ def test_gallery_ranks():
 
     assert of() == [2, 2, None]
     assert of(ties="optimistic") == [2, 1, None]
-    assert of(ties="stable") == [2, 1, None]  # y stands in column 1, before column 2
+    assert of(ties="stable") == [2, 1, None]  # y is in column 1, before column 2
     # Three tied places, two of them mates: first with 2/3, second with 1/3.
     assert of(ties="expected") == [{2: F(1)}, {1: F(2, 3), 2: F(1, 3)}, None]
     # By subject there are two tied: x (first best in column 2) and y (in column 1).

@@ -294,7 +294,7 @@ def test_more_templates_help_both_the_genuine_and_the_impostor(data):
     assume(n > 1)
     left_out = data.draw(st.integers(0, n - 1))
     gallery = list(case.gallery_labels)
-    assume(gallery.count(gallery[left_out]) > 1)  # nobody is enrolled or removed
+    assume(gallery.count(gallery[left_out]) > 1)  # no subject leaves the gallery
     scores = be.Scores(**case.scores())
     fewer = scores.select(gallery=[j for j in range(n) if j != left_out])
     t = data.draw(cases.thresholds(case))
@@ -400,7 +400,7 @@ DEGENERATE = {
     "one subject": (["a", "a", "a"], None, (6, 0)),
     "singletons only": (["a", "b", "c"], None, (0, 6)),
     "one template": (["a"], None, (0, 0)),
-    "nobody enrolled": (["x", "y", "z"], ["a", "b", "b"], (0, 9)),
+    "none enrolled": (["x", "y", "z"], ["a", "b", "b"], (0, 9)),
     "one enrolled subject": (["a", "a", "a"], ["a", "a", "a"], (9, 0)),
     "one unknown probe": (["x"], ["a"], (0, 1)),
 }

@@ -31,11 +31,17 @@ def require_integer(name: str, value: Any, *, low: int, high: int | None = None)
 
 
 def require_number(
-    name: str, value: Any, *, low: float | None = None, above: float | None = None
+    name: str,
+    value: Any,
+    *,
+    low: float | None = None,
+    above: float | None = None,
+    high: float | None = None,
 ) -> float:
     """Return `value` as a float, or raise :class:`DataError` unless it is in the interval.
 
-    The interval starts at `low` (included) or `above` (excluded); infinities are outside.
+    The interval starts at `low` (included) or `above` (excluded) and ends at `high` (included);
+    infinities are outside.
     """
     try:
         real = math.nan if isinstance(value, bool | str) else float(value)
@@ -43,9 +49,10 @@ def require_number(
         real = math.nan
     inside = math.isfinite(real)
     inside = inside and (low is None or real >= low) and (above is None or real > above)
-    if not inside:
-        interval = f"[{low:g}, inf)" if above is None else f"({above:g}, inf)"
-        raise DataError(f"{subject(name)} is {value!r}; expected a number in {interval}")
+    if not inside or (high is not None and real > high):
+        start = f"[{low:g}" if above is None else f"({above:g}"
+        end = "inf)" if high is None else f"{high:g}]"
+        raise DataError(f"{subject(name)} is {value!r}; expected a number in {start}, {end}")
     return real
 
 

@@ -84,12 +84,8 @@ class Argument:
 
     def __str__(self) -> str:
         """Return the argument marked, as an f-string takes it up."""
-        value = "" if self.value is None else self._literal
-        return f"{_START}{self.name}{_VALUE}{value}{_END}"
-
-    @property
-    def _literal(self) -> str:
-        return f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
+        return f"{_START}{self.name}{_VALUE}{'' if value is None else value}{_END}"
 
 
 #: How a surface writes an argument: from its name, and its value as text or None.

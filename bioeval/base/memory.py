@@ -16,15 +16,7 @@ def physical_memory() -> int:
 
 
 def require_memory(needed: int, what: str, remedy: str) -> None:
-    """Raise :class:`DataError` where an amount of memory is more than the machine has.
-
-    Parameters
-    ----------
-    needed : int
-        Bytes, at least.
-    what, remedy : str
-        What takes the memory, and what to do instead, for the message.
-    """
+    """Raise :class:`DataError` where `what` takes more bytes than the machine has."""
     there = physical_memory()
     if there and needed > there:
         raise DataError(

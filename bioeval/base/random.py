@@ -135,13 +135,6 @@ def inverse_normal(p: np.ndarray) -> np.ndarray:
 
     `p` is from 2^-36 to 1 - 2^-36; the relative error is within 1e-15. The algorithm is AS 241
     (Wichura, 1988: the percentage points of the normal distribution, Applied Statistics 37(3)).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bioeval.base.random import inverse_normal
-    >>> inverse_normal(np.array([0.025, 0.5, 0.975])).round(6)
-    array([-1.959964,  0.      ,  1.959964])
     """
     centred = p - 0.5
     r = 0.180625 - centred * centred

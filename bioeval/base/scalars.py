@@ -7,6 +7,7 @@ partitions read it here: a new scalar is one entry in this file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,6 +17,15 @@ import numpy as np
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
 
+
+#: The abbreviations of ISO/IEC 19795-1 in full.
+ISO_NAMES = {
+    "FMR": "false match rate",
+    "FNMR": "false non-match rate",
+    "FPIR": "false-positive identification rate",
+    "FNIR": "false-negative identification rate",
+    "TPIR": "true-positive identification rate",
+}
 
 #: The results that may have a scalar.
 RESULTS = ("task", "comparison", "folds", "repeats")
@@ -34,47 +44,34 @@ class Name:
         given = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         return {k: v for k, v in given.items() if v}
 
+    @property
+    def symbol(self) -> str:
+        """The ISO term without its arguments: ``TPIR`` of ``TPIR(N, R, T)``."""
+        return self.iso.partition("(")[0]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scalar(Name):
     """A number of a result: its meaning, its computation and its presentation.
 
     It is computed in one of three ways: the attribute `name` of the operating points, a quotient
-    of counts (`quotient`), or a function of FAR and FRR (`of_rates`).
-
-    Attributes
-    ----------
-    name : str
-        Of the variable in datasets, JSON and CSV; `threshold` is that of its threshold.
-    quotient : tuple, optional
-        Names of the counts and of the attempts; for a rate at one threshold.
-    of_rates : callable, optional
-        Value at a threshold, from arrays of FAR and FRR. It must be monotone in each; `best` is
-        which value over all operating points is the scalar of a task.
-    label, also : str
-        Of its row in tables and of a measure in comparisons, where there is one, with a FAR target
-        in per cent as ``{target}``; and another name in use.
-    percent, decimals, bounds
-        How tables show it (of a class: as many decimals as make one of its attempts visible), and
-        its smallest and largest possible value.
-    undefined : str
-        Why it is not defined although there are attempts of both classes.
-    results : tuple of str
-        The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` at each
-        threshold of the grid, ``"task"`` and ``"comparison"`` at the operating points.
+    of counts (`quotient`), or a function of FAR and FRR (`of_rates`), which must be monotone in
+    each. The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` at each
+    threshold of the grid, ``"task"`` and ``"comparison"`` at the operating points.
     """
 
-    name: str
-    quotient: Quotient | None = None
+    name: str  # of the variable in datasets, JSON and CSV
+    quotient: Quotient | None = None  # of a rate at one threshold
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    best: Literal["", "max", "min"] = ""
-    threshold: str = ""
-    label: str = ""
-    also: str = ""
+    best: Literal["", "max", "min"] = ""  # which value over all operating points a task has
+    threshold: str = ""  # variable of its threshold
+    label: str = ""  # in tables and comparisons, with a FAR target in per cent as {target}
+    also: str = ""  # another name in use
     percent: bool = True
+    #: In tables; of a class: enough to make one of its attempts visible.
     decimals: int | Literal["genuine", "impostor"] = "genuine"
-    bounds: tuple[float, float] = (0.0, 1.0)
-    undefined: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
+    undefined: str = ""  # why it is not defined although there are attempts of both classes
     larger_is_better: bool = False
     results: tuple[str, ...] = ("task",)
 
@@ -94,6 +91,25 @@ class Scalar(Name):
         """Return the values of such proportions."""
         low, high = self.bounds
         return low + proportions * (high - low)
+
+    def written(self, value: float, width: float, sign: str = "") -> str:
+        """Return a value as text; with the `sign` ``"+"`` it is a difference.
+
+        Rates are in per cent and their differences in percentage points, with two decimals, or up
+        to four where the `width` of the interval has less than two digits there.
+        """
+        if math.isnan(value):
+            return "n/a"
+        sign = sign if value else ""
+        if not self.percent:
+            return f"{value:{sign}.{self.decimals}f}"
+        digits = 1 - math.floor(math.log10(100 * width)) if width > 0 else 2
+        return f"{100 * value:{sign}.{min(4, max(2, digits))}f}"
+
+    def written_with_unit(self, value: float, width: float, sign: str = "") -> str:
+        """Return a value as text, with ``%`` or, of a difference, ``pp``."""
+        unit = "" if not self.percent or math.isnan(value) else " pp" if sign else " %"
+        return self.written(value, width, sign) + unit
 
 
 _GENUINE, _IMPOSTOR = ("genuine_attempts",), ("impostor_attempts",)
@@ -280,6 +296,42 @@ OPEN_SET_EER = replace(
     EQUAL_ERROR[0], label="EER, rank 1", undefined="FAR and 1 - DIR do not cross"
 )
 
+# ---------------------------------------------------------------------------- re-identification
+
+CMC = Scalar(
+    "cumulative match characteristic: proportion of the queries whose first counted match is "
+    "at rank R or better",
+    iso="TPIR(N, R, no threshold)",
+    name="cmc",
+    label="CMC({rank})",
+    larger_is_better=True,
+    results=("task", "comparison"),
+)
+
+QUERY_MEANS = (
+    Scalar(
+        "mean average precision (mAP)",
+        name="mean_ap",
+        label="mAP",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "mean average precision of lists cut at rank K",
+        name="rank_k_mean_ap",
+        label="rank-{rank} mAP",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "mean inverse negative penalty (mINP): matches over the last one's rank",
+        name="mean_inp",
+        label="mINP",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+)
+
 # ------------------------------------------------------------------------------------ selections
 
 VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *_OTHER_POINTS)
@@ -309,6 +361,13 @@ RATES_OF = {
 #: What two systems are compared by, by name.
 COMPARED = {
     scalar.name: scalar
-    for scalar in (*VERIFICATION_SCALARS, FRR_AT_FAR, RECOGNITION_RATE, DIR_AT_FAR)
+    for scalar in (
+        *VERIFICATION_SCALARS,
+        FRR_AT_FAR,
+        RECOGNITION_RATE,
+        DIR_AT_FAR,
+        CMC,
+        *QUERY_MEANS,
+    )
     if "comparison" in scalar.results
 }

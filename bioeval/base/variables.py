@@ -67,8 +67,8 @@ VERIFICATION: dict[str, Name] = {
     "subjects": Name("subjects of the attempts, on either side", "subjects"),
     "genuine_subjects": Name("subjects with a genuine attempt: independent trials", "subjects"),
     "disjoint_pairs": Name(
-        "most pairs of subjects of which no two share one: independent trials of an impostor "
-        "decision, on which the bound without an error rests",
+        "pairs of subjects of which no two share one, of listed pairs at least so many: "
+        "independent trials of an impostor decision, on which the bound without an error rests",
         "pairs",
     ),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
@@ -251,24 +251,6 @@ COMPARISON = {
 }
 
 
-TOP_K = {
-    "cmc": Name(
-        "cumulative match characteristic: proportion of the queries matched at rank R or better"
-    ),
-    "cmc_count": Name("queries whose first match is at rank R or better", "queries"),
-    "rank_k_mean_ap": Name("mean over the queries of the average precision of the list cut at K"),
-    "rank_k": Name("rank K at which lists are cut"),
-    "mean_ap": Name("mean average precision over the whole gallery"),
-    "mean_inp": Name("mean over the queries of matches over the rank of the last match"),
-    "queries": Name("queries in the means", "queries"),
-    "subjects": Name("identities of all queries: independent trials", "subjects"),
-    "skipped": Name("queries without a match in the gallery", "queries"),
-    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
-    "rank_k_average_precision": Name("average precision of the list cut at K; NaN without a match"),
-    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
-}
-
-
 def _rates_of(result: str) -> dict[str, Name]:
     """Name the rates of folds or of repeated partitions, at their thresholds or ranks."""
     found: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF[result]}
@@ -285,6 +267,8 @@ _FOLD_COUNTS = {
 _OVER_FOLDS = {
     "mean": "mean over folds",
     "sd": "standard deviation over folds",
+    "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
+    "small, for folds share their training parts",
     "pooled": "counts of all folds summed",
     "low": "lower end of the interval over folds",
     "high": "upper end of the interval over folds",
@@ -300,6 +284,7 @@ CROSS = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
+    "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
 }
 for _name, _what in {**_rates_of("folds"), **_FOLD_COUNTS}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
@@ -361,17 +346,11 @@ for _rate in ("far", "frr", "hter"):
     STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in _OVER_FOLDS}
 
 REID = {
-    "cmc": Name(
-        "cumulative match characteristic: proportion of the queries whose first counted match is "
-        "at rank R or better",
-        iso="TPIR(N, R, no threshold)",
-    ),
+    "cmc": scalars.CMC,
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
-    "mean_ap": Name("mean average precision (mAP)"),
-    "mean_inp": Name("mean inverse negative penalty (mINP): matches over the last one's rank"),
-    "rank_k_mean_ap": Name("mean average precision of lists cut at rank K"),
+    **_by_name(scalars.QUERY_MEANS),
     "queries": Name("queries that the means are over", "queries"),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
@@ -385,6 +364,15 @@ REID = {
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
+}
+
+TOP_K = {
+    **{name: REID[name] for name in ("cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap")},
+    **{name: REID[name] for name in ("queries", "subjects", "skipped")},
+    "rank_k_average_precision": REID["rank_k_average_precision"],
+    "rank_k": Name("rank K at which lists are cut"),
+    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
+    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
 }
 
 GOM = {
@@ -442,3 +430,12 @@ VERIFICATION |= _ends(
 )
 OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))
+REID |= _ends(REID, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
+TOP_K |= _ends(TOP_K, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
+GOM |= _ends(
+    GOM,
+    (
+        *("mrp", "mvp", "mrep", "precision", "recall", "mfr", "far", "ttr", "ttr_identity", "ftr"),
+        *("mrep_area", "mfr_area", "max_mrep", "max_mvp", "mean_ap", "mean_inp", "cmc"),
+    ),
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import short_name
+from bioeval.cli.arguments import card
 from bioeval.cli.options import (
     Command,
     Output,
@@ -18,10 +18,13 @@ from bioeval.cli.options import (
     require_mates,
     take_reading,
     templates_option,
+    terms_option,
 )
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bioeval.scores.matrix import Scores
 
 # Options that may differ between the systems.
 _OF_B = ("kind", "scores", "embeddings", "gallery_embeddings", "metric")
@@ -33,7 +36,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @click.command("compare", cls=Command)
 @click.argument("a")
 @click.argument("b")
-@output_options("comparison.nc, summary.json and table.txt")
+@output_options("comparison.nc, summary.json and table.txt", "draw both systems in one figure each")
 @click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
 @click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
 @reading_options
@@ -48,7 +51,13 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     "--gallery-embeddings-b", metavar="KEY|NPY", help="The gallery's embeddings of B.  [as for A]"
 )
 @click.option("--metric-b", metavar="M", help="How to compare embeddings of B.  [as for A]")
+@click.option(
+    "--protocol",
+    metavar="CARD",
+    help="Compare re-identification by this convention (name or path of a card): mAP, mINP, CMC.",
+)
 @templates_option
+@terms_option
 @far_option
 @interval_options
 @click.option(
@@ -58,7 +67,9 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     show_default=True,
     help="Adjust what is better for the number of measures, by Holm's method.",
 )
-def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any) -> None:
+def command(
+    a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
+) -> None:
     """Compare systems A and B, which scored the same templates in the same order.
 
     A and B are files as `bioeval run` reads them; both may be the same file, where --scores and
@@ -73,6 +84,8 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
       bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
       bioeval compare old.npz new.npz --meta session=visit --exclude session
       bioeval compare old.npz new.npz --far 0.001 --json
+      bioeval compare old.npz new.npz --protocol market1501
+      bioeval compare old.npz new.npz --out comparison --plots
     """
     output = Output.take(options)
     of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}
@@ -83,25 +96,39 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
         for file, given, own in ((a, name, options), (b, name_b, all_of_b))
     ]
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.compare import compare
-    from bioeval.scores.formats import load
-    from bioeval.tallies.points import FAR_TARGETS
-    from bioeval.views.tables.comparison import ComparisonTable
 
-    options["far_targets"] = options["far_targets"] or FAR_TARGETS
-    read = []
-    with Stages("bootstrap") as stages:
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.compare import compare
+        from bioeval.scores.formats import load
+        from bioeval.tallies.points import FAR_TARGETS
+        from bioeval.views.tables.comparison import ComparisonTable
+        from bioeval.views.terms import in_terms
+
+        if options["protocol"] is not None:
+            options["protocol"] = card(options["protocol"])
+        options["far_targets"] = options["far_targets"] or FAR_TARGETS
+        read = []
         for file, called, reading in systems:
             stages(f"reading {file}")
             scores = load(file, **reading)
             require_mates(scores)
-            scores.name = short_name(called or Path(file).stem)
+            scores.name = called or Path(file).stem
             read.append(scores)
         stages("counting")
         found = compare(*read, **options, progress=stages.counting)
         document = _document(found, a, b)
-        files = output.write(document, lambda folder: _write(found, folder), stages)
-    output.show(ComparisonTable(found), document, files)
+        shown = in_terms(found, terms)
+        curves = {}
+        if output.plots:
+            names = (str(found.attrs[f"system_{x}"]) for x in "ab")
+            kept = {key: options[key] for key in ("protocol", "templates", "far_targets")}
+            curves = {
+                name: in_terms(_curves(scores, **kept, progress=stages.counting), terms)
+                for name, scores in zip(names, read, strict=True)
+            }
+        files = output.write(document, lambda folder: _write(found, shown, curves, folder), stages)
+    output.show(ComparisonTable(shown), document, files)
 
 
 def _array(options: dict[str, Any]) -> str | None:
@@ -109,15 +136,40 @@ def _array(options: dict[str, Any]) -> str | None:
     return options["scores"] or options["embeddings"]
 
 
-def _write(found: xr.Dataset, folder: Path) -> None:
-    """Write the comparison and its table into a folder."""
+def _curves(scores: Scores, protocol: str | None, templates: str, **options: Any) -> xr.DataTree:
+    """Return the results of a system whose curves are drawn: those of the compared tasks."""
+    import xarray as xr
+
+    from bioeval.evaluation.evaluate import evaluate
+    from bioeval.evaluation.tasks import closed_set, open_set, verification
+
+    if protocol is not None:
+        return evaluate(scores, protocol, progress=options["progress"])
+    found = {}
+    if scores.kind != "order":
+        found["verification"] = verification(scores, templates=templates, auc=False, **options)
+    if scores.layout != "pairs":
+        found["closed_set"] = closed_set(scores, progress=options["progress"])
+        if scores.kind != "order":
+            found["open_set"] = open_set(scores, **options)
+    return xr.DataTree.from_dict(found)
+
+
+def _write(
+    found: xr.Dataset, shown: xr.Dataset, curves: dict[str, xr.DataTree], folder: Path
+) -> None:
+    """Write the comparison into a folder; its table and the curves as they are shown."""
     from bioeval.cli.console import WIDTH
     from bioeval.cli.outputs import write_netcdf
     from bioeval.views.tables import plain
     from bioeval.views.tables.comparison import ComparisonTable
 
     write_netcdf(folder / "comparison.nc", found)
-    (folder / "table.txt").write_text(plain(ComparisonTable(found), WIDTH), encoding="utf-8")
+    (folder / "table.txt").write_text(plain(ComparisonTable(shown), WIDTH), encoding="utf-8")
+    if curves:
+        from bioeval.views.plots.save_all import save_all
+
+        save_all(curves, (), folder, overlaid=True)
 
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
@@ -125,9 +177,9 @@ def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
     attrs = {
         key: value
         for key, value in found.attrs.items()
-        if key not in ("conclusions", "warnings", "bioeval_version")
+        if key not in ("conclusions", "verdicts", "warnings", "bioeval_version")
     }
-    conclusions = str(found.attrs["conclusions"]).splitlines()
+    said = {key: str(found.attrs[f"{key}s"]).splitlines() for key in ("conclusion", "verdict")}
     return {
         "bioeval": found.attrs["bioeval_version"],
         "file_a": a,
@@ -137,7 +189,7 @@ def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
             {
                 "measure": measure,
                 **{name: found[name].values[i].item() for name in found.data_vars},
-                "conclusion": conclusions[i],
+                **{key: lines[i] for key, lines in said.items()},
             }
             for i, measure in enumerate(found["measure"].values.tolist())
         ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import renamed
+from bioeval.base.errors import counted, renamed
 from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, Thresholds
 from bioeval.cli.options import (
     Command,
@@ -18,6 +18,7 @@ from bioeval.cli.options import (
     reading_options,
     require_mates,
     take_reading,
+    terms_option,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 RANKS = (1, 5, 10)
+
+# Columns of the table, and of a rate.
+_WIDTH, _CELL = 80, 9
 
 
 @click.command("gallery-size", cls=Command)
@@ -65,8 +69,9 @@ RANKS = (1, 5, 10)
     help="Proportions of unenrolled probes, as 0.1,0.5.",
 )
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
+@terms_option
 @reading_options
-def command(data: str, sizes: list[int] | None, **options: Any) -> None:
+def command(data: str, sizes: list[int] | None, terms: str, **options: Any) -> None:
     """Evaluate identification of DATA against the number of subjects in the gallery.
 
     Up to the number of enrolled subjects, rates are exact means over all smaller galleries. Beyond
@@ -83,18 +88,22 @@ def command(data: str, sizes: list[int] | None, **options: Any) -> None:
     if options["unenrolled_shares"] is None:
         del options["unenrolled_shares"]
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.gallery_size import gallery_size
-    from bioeval.scores.formats import load
 
     with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.gallery_size import gallery_size
+        from bioeval.scores.formats import load
+        from bioeval.views.terms import in_terms
+
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)
         stages("counting")
         ds = gallery_size(scores, sizes, **options, progress=stages.counting)
         document = _document(ds, data)
-        files = output.write(document, lambda folder: _fill(ds, folder, output.plots), stages)
-    output.show(_text(ds), document, files)
+        shown = in_terms(ds, terms)
+        files = output.write(document, lambda at: _fill(ds, shown, at, output.plots), stages)
+    output.show(_text(shown), document, files)
 
 
 def _shown_ranks(ds: xr.Dataset) -> list[int]:
@@ -143,31 +152,43 @@ def _warnings(ds: xr.Dataset) -> list[str]:
     return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
-def _percent(rate: float, sign: str = "") -> str:
-    return "n/a" if rate != rate else f"{100 * rate:{sign}.3f} %"
+def _percent(rate: float) -> str:
+    return "n/a" if rate != rate else f"{100 * rate:.2f} %"
+
+
+def _difference(rate: float) -> str:
+    return "n/a" if rate != rate else f"{100 * rate:+.2f} pp"
 
 
 def _text(ds: xr.Dataset) -> str:
     """Return the tables: CMS of a few ranks, and the least error of open set, a line a size."""
     import textwrap
 
+    from bioeval.views.terms import dictionary, speaker
+
+    say = speaker(ds)
     ranks = _shown_ranks(ds)
-    subjects = int(ds.attrs["exact_up_to"])
+    made = [counted(int(ds["genuine_attempts"]), "probes")]
+    made.append(counted(int(ds.attrs["exact_up_to"]), "subjects"))
     lines = [
-        "Identification against gallery size: CMS, means over all galleries of that size",
-        f"{int(ds['genuine_attempts']):,} probes, {subjects:,} subject{'s' * (subjects != 1)}, "
-        f"{ds.attrs['ties']} ties",
+        "Identification against gallery size: means over all galleries of that size",
+        f"{', '.join(made)}, {ds.attrs['ties']} ties",
+        *textwrap.wrap(dictionary([ds]), _WIDTH),
         "",
-        "subjects" + "".join(f"rank {rank}".rjust(12) for rank in ranks),
+        say("CMS"),
+        "subjects" + "".join(f"rank {rank}".rjust(_CELL) for rank in ranks),
     ]
     lines += _lines(ds, ds["cms"].sel(rank=ranks), ds["extrapolated"].values)
     shares = ds["unenrolled_share"].values.tolist()
+    text = say(
+        "Proportion of searches that end in a miss (rank 1) or a false accept, by the proportion "
+        "of unenrolled probes, each at its best threshold (chosen on these data: optimistic)"
+    )
     lines += [
         "",
-        "Proportion of searches that end in a miss (rank 1) or a false accept, by the proportion",
-        "of unenrolled probes, each at its best threshold (chosen on these data: optimistic)",
+        *textwrap.wrap(text, _WIDTH),
         "",
-        "subjects" + "".join(f"{100 * share:g} %".rjust(12) for share in shares),
+        "subjects" + "".join(f"{100 * share:g} %".rjust(_CELL) for share in shares),
     ]
     beyond = ds["extrapolated"].values | ds["far_extrapolated"].values
     lines += _lines(ds, ds["least_error_share"].transpose("gallery_size", ...), beyond)
@@ -179,31 +200,32 @@ def _text(ds: xr.Dataset) -> str:
         ]
         for i, size in enumerate(ds["validation_size"].values.tolist()):
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
-            lines.append(f"  from {size:,}: CMS {_percent(cms, '+')}, FAR {_percent(far, '+')}")
+            errors = f"CMS {_difference(cms)}, FAR {_difference(far)}"
+            lines.append(f"  from {size:,}: {say(errors)}")
     wrapper = textwrap.TextWrapper(
-        100, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+        _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
     )
     if warnings := _warnings(ds):
         lines += ["", "Warnings"]
     for warning in warnings:
-        lines += wrapper.wrap(warning)
+        lines += wrapper.wrap(say(warning))
     return "\n".join(lines) + "\n"
 
 
 def _lines(ds: xr.Dataset, rates: xr.DataArray, beyond: Iterable[int]) -> Iterator[str]:
-    """Return a line for each gallery size, marked where it is extrapolated."""
+    """Return a line for each gallery size, marked where it is extrapolated by the model."""
     rows = zip(ds["gallery_size"].values.tolist(), rates.values.tolist(), beyond, strict=True)
     for size, row, mark in rows:
-        cells = "".join(_percent(rate).rjust(12) for rate in row)
-        yield f"{size:>8,}{cells}{'  extrapolated' if mark else ''}"
+        cells = "".join(_percent(rate).rjust(_CELL) for rate in row)
+        yield f"{size:>8,}{cells}{' modelled' if mark else ''}"
 
 
-def _fill(ds: xr.Dataset, part: Path, plots: bool) -> None:
-    """Write the dataset, the table and the curves into a folder."""
+def _fill(ds: xr.Dataset, shown: xr.Dataset, part: Path, plots: bool) -> None:
+    """Write the dataset and its curves into a folder; the table and the plots as they are shown."""
     from bioeval.cli.outputs import write_csv, write_netcdf
 
     write_netcdf(part / "results.nc", ds)
-    (part / "table.txt").write_text(_text(ds), encoding="utf-8")
+    (part / "table.txt").write_text(_text(shown), encoding="utf-8")
     sizes = ds["gallery_size"].values.tolist()
     for name, over in (("cms", "rank"), ("far", "threshold"), ("frr", "threshold")):
         curves = ds[name].transpose("gallery_size", over).values.tolist()
@@ -212,4 +234,4 @@ def _fill(ds: xr.Dataset, part: Path, plots: bool) -> None:
     if plots:
         from bioeval.views.plots.save_all import save_all
 
-        save_all(ds, (), part)
+        save_all(shown, (), part)

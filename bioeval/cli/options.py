@@ -179,6 +179,17 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
+name_option = click.option(
+    "--name", metavar="NAME", help="Name of the system.  [the file's, and that of its array]"
+)
+
+
+def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
+    """Return the name of a system: the one given, else the file's and that of a chosen array."""
+    array = reading["scores_key"] or reading["embeddings_key"]
+    return given or ":".join(filter(None, (Path(file).stem, array)))
+
+
 def _is_key(value: str, data: str) -> bool:
     """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
     in_file = Path(data).suffix.lower() not in (".npy", ".csv", ".txt")
@@ -210,6 +221,14 @@ templates_option = click.option(
     type=click.Choice(["single", "multi"]),
     default="single",
     help="Whether each template makes an attempt of verification, or each subject.",
+)
+
+terms_option = click.option(
+    "--terms",
+    type=click.Choice(["lecture", "iso"]),
+    default="lecture",
+    help="Terms of tables and plots: the lecture's (GAR, FAR, FRR, DIR, CMS) or ISO/IEC 19795-1's "
+    "(FMR, FNMR, FPIR, TPIR). Files of results keep their names.",
 )
 
 ranks_option = click.option(

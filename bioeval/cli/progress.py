@@ -5,8 +5,10 @@ Imported by a command when it runs, since rich takes a while to load.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import time
 from datetime import timedelta
 from typing import TextIO
 
@@ -15,40 +17,44 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 from bioeval.base.errors import printable
+from bioeval.base.progress import shown_by
 
 _LONGEST = 70  # characters of what is being done
+_SHORTEST = 0.05  # seconds of a stage that is shown at once
 
 
 class TimeLeft(ProgressColumn):
-    """The percentage done and the time left, of a stage whose length is known."""
+    """The percentage done and the time left; of a stage of unknown length, the time since."""
 
     max_refresh = 0.5
 
     def render(self, task: Task) -> Text:
-        """Return the text; the time is rounded up, so that it is 0 only at the end."""
+        """Return the text; the time left is rounded up."""
+        if task.total is None:
+            since = int(task.elapsed or 0)
+            return Text(str(timedelta(seconds=since)) if since else "")
+        if task.finished:
+            return Text("finishing")
         left = task.time_remaining
-        if task.total is None or left is None:
-            return Text("")
-        return Text(f"{task.percentage:.0f} %, {timedelta(seconds=left)} left")
+        return Text(
+            "" if left is None else f"{task.percentage:.0f} %, {timedelta(seconds=left)} left"
+        )
 
 
 class Stages:
     """The stages of a command, on one line that is wiped at the end.
 
     Call it with the name of a stage that begins; :meth:`counting` is the callback of an
-    evaluation.
+    evaluation. What runs inside shows its own stages, by :mod:`bioeval.base.progress`.
 
     Parameters
     ----------
-    after : str
-        The stage that follows when all rows are counted.
     stream : file, optional
         Standard error unless given. Nothing is written unless it is a terminal that can move its
         cursor.
     """
 
-    def __init__(self, after: str = "finding operating points", stream: TextIO | None = None):
-        self._after = after
+    def __init__(self, stream: TextIO | None = None):
         stream = sys.stderr if stream is None else stream
         terminal = stream is not None and stream.isatty()
         self._progress: Progress | None = None
@@ -63,35 +69,43 @@ class Stages:
                 redirect_stderr=False,
             )
             self._task = self._progress.add_task("", total=None, visible=False)
-        self._stage: tuple[str, int | None] = ("", None)
+        self._now: tuple[str, int] = ("", 0)
+        self._done, self._written = 0, 0.0
+        self._inside = contextlib.ExitStack()
 
     def __enter__(self) -> Stages:
         if self._progress is not None:
             self._progress.start()
+            self._inside.enter_context(shown_by(self._show))
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._inside.close()
         if self._progress is not None:
             self._progress.stop()
 
     def __call__(self, stage: str) -> None:
         """Begin a stage of unknown length."""
-        self._begin(f"{printable(stage[:_LONGEST])} ...", None)
+        self._show(printable(stage[:_LONGEST]), 0, 0)
 
     def counting(self, done: int, total: int) -> None:
         """Show the rows counted; and the next stage when all are."""
+        if done < total:
+            self._show("counting", done, total)
+        else:
+            self("computing rates")
+
+    def _show(self, stage: str, done: int, total: int) -> None:
+        """Show a stage, and how much of it is done where its length is known."""
         if self._progress is None:
             return
-        if done >= total:
-            self(self._after)
-            return
-        self._begin("counting", total)
+        if self._now != (stage, total) or done < self._done:
+            self._progress.remove_task(self._task)
+            name = stage if total else f"{stage} ..."
+            self._task = self._progress.add_task(name, total=total or None)
+            self._now = stage, total
+            if time.monotonic() - self._written >= _SHORTEST:
+                self._progress.refresh()
+                self._written = time.monotonic()
+        self._done = done
         self._progress.update(self._task, completed=done)
-
-    def _begin(self, stage: str, total: int | None) -> None:
-        if self._progress is None or self._stage == (stage, total):
-            return
-        self._stage = (stage, total)
-        self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(stage, total=total)
-        self._progress.refresh()

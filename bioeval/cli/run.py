@@ -13,13 +13,16 @@ from bioeval.cli.options import (
     Output,
     far_option,
     interval_options,
+    name_option,
     naming,
     output_options,
     ranks_option,
     reading_options,
     require_mates,
     require_method,
+    system_name,
     take_reading,
+    terms_option,
 )
 
 
@@ -31,6 +34,7 @@ from bioeval.cli.options import (
     metavar="CARD",
     help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
 )
+@name_option
 @output_options(
     "results.nc, summary.json, table.txt and curves",
     "draw the plots",
@@ -44,6 +48,7 @@ from bioeval.cli.options import (
     multiple=True,
     help="File format of the plots; repeatable.  [png]",
 )
+@terms_option
 @reading_options
 @click.option(
     "--thresholds",
@@ -67,7 +72,14 @@ from bioeval.cli.options import (
 @click.option(
     "--no-auc", is_flag=True, help="Leave out AUC, d' and the like: several times faster."
 )
-def command(data: str, protocol: str, plot_formats: tuple[str, ...], **options: Any) -> None:
+def command(
+    data: str,
+    protocol: str,
+    name: str | None,
+    terms: str,
+    plot_formats: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
 
     Every rate is over the attempts of its own class; the table says how many there are.
@@ -93,21 +105,21 @@ def command(data: str, protocol: str, plot_formats: tuple[str, ...], **options: 
     reading = take_reading(data, options)
     protocol = card(protocol)
     from bioeval.cli.progress import Stages
-    from bioeval.cli.run_outputs import Evaluation
-    from bioeval.evaluation.evaluate import evaluate
-    from bioeval.scores.formats import load
 
-    bootstrap = str(options["interval"]).endswith("bootstrap")
-    with Stages("finding operating points" + bootstrap * ", bootstrap") as stages:
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.cli.run_outputs import Evaluation
+        from bioeval.evaluation.evaluate import evaluate
+        from bioeval.scores.formats import load
+
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)
+        scores.name = system_name(data, name, reading)
         stages("counting")
         tree = evaluate(scores, protocol, **options, progress=stages.counting)
-        found = Evaluation(tree, scores, protocol, data, options["per_query"], naming())
+        found = Evaluation(tree, scores, protocol, data, options["per_query"], naming(), terms)
         formats = (plot_formats or ("png",)) if output.plots else ()
-        if formats and found.in_folds:
-            raise click.UsageError(f"protocol {protocol} has folds, of which there are no plots")
         document = found.document()
         files = output.write(document, lambda folder: found.write(folder, formats), stages)
     if found.queries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from bioeval.views.tables import (
 )
 from bioeval.views.tables.folds import FoldTable, has_folds
 from bioeval.views.tables.rows import precision_of_queries
+from bioeval.views.terms import in_terms
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,19 +71,27 @@ class Evaluation:
         file: str,  # what was read
         per_query: bool,  # whether the queries of a re-identification are listed
         naming: Naming,  # writes arguments in warnings as options
+        terms: str,  # of the table and the plots
     ):
         self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
+        self.shown = in_terms(tree, terms)
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
         self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
         self._naming = naming
 
     def _renamed(self, warning: str) -> str:
-        return renamed(warning, self._naming)
+        return renamed(warning, self._of_card if self.in_folds else self._naming)
+
+    def _of_card(self, name: str, value: str | None) -> str:
+        """Write an argument that in folds only a card sets."""
+        if name == "interval" and value:
+            return f"{name} = {value} in a protocol card"
+        return self._naming(name, value)
 
     def table(self) -> ResultTable | FoldTable:
         """Return what is shown."""
-        return FoldTable(self.tree) if self.in_folds else ResultTable(self.tree, self._renamed)
+        return (FoldTable if self.in_folds else ResultTable)(self.shown, self._renamed)
 
     def document(self) -> dict[str, Any]:
         """Return all results but the curves.
@@ -99,7 +108,8 @@ class Evaluation:
             **{name: first[name] for name in shared if name in first},
         }
         if self.in_folds:
-            return {**head, "tasks": {path: _fold_task(ds) for path, ds in found.items()}}
+            tasks = {path: _fold_task(ds, self._renamed) for path, ds in found.items()}
+            return {**head, "tasks": tasks}
         chosen = any(has_chosen(dataset) for dataset in found.values())
         return {
             **head,
@@ -129,7 +139,7 @@ class Evaluation:
             compared = self.scores
             if "reid" in self.datasets and compared.layout != "top-k":
                 compared = apply_convention(compared, self.protocol)  # what the results are over
-            save_all(self.tree, plotted(compared), folder, formats)
+            save_all(self.shown, plotted(compared), folder, formats)
 
 
 # ------------------------------------------------------------------------- the document
@@ -146,7 +156,8 @@ def _task(dataset: xr.Dataset) -> dict[str, Any]:
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = _along(dataset, str(dim))
-    names = ("cms", "cms_count", "cms_low", "cms_high", "cmc", "cmc_count")
+    ends = ("", "_count", "_low", "_high")
+    names = [f"{curve}{end}" for curve in ("cms", "cmc") for end in ends]
     if "cms" in dataset or "cmc" in dataset:
         shown = [name for name in names if name in dataset]
         document["ranks"] = [
@@ -187,11 +198,11 @@ def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
     return rows
 
 
-def _fold_task(dataset: xr.Dataset) -> dict[str, Any]:
+def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, Any]:
     kept = {
         k: v for k, v in dataset.attrs.items() if k not in (*_SHARED_OF_FOLDS, "bioeval_version")
     }
-    kept["warnings"] = [w for w in str(kept.pop("warnings", "")).split("\n") if w]
+    kept["warnings"] = [reword(w) for w in str(kept.pop("warnings", "")).split("\n") if w]
     over = {str(k): v for k, v in dataset.data_vars.items() if "fold" in v.dims}
     whole = {str(k): v.values.tolist() for k, v in dataset.data_vars.items() if k not in over}
     folds = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,23 @@ from bioeval.cli.options import (
     Command,
     Output,
     interval_options,
+    name_option,
+    naming,
     output_options,
     reading_options,
     require_mates,
+    system_name,
     take_reading,
     templates_option,
+    terms_option,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import xarray as xr
+
+    from bioeval.views.tables.threshold_study import StudyTable
 
 
 @click.command("threshold", cls=Command)
@@ -37,9 +46,11 @@ if TYPE_CHECKING:
 @templates_option
 @click.option("--fusion", default="min", help="How a subject's templates are fused.")
 @interval_options
+@name_option
 @output_options("results.nc, summary.json, table.txt and a plot")
+@terms_option
 @reading_options
-def command(data: str, target: str, **options: Any) -> None:
+def command(data: str, target: str, name: str | None, terms: str, **options: Any) -> None:
     """Find the threshold to install for DATA, and the FAR and FRR to expect of new subjects.
 
     The threshold is chosen on all data. What to expect of it is estimated by choosing it on some of
@@ -60,28 +71,35 @@ def command(data: str, target: str, **options: Any) -> None:
     """
     output = Output.take(options)
     reading = take_reading(data, options)
+    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.cross import study_threshold
-    from bioeval.scores.formats import load
-    from bioeval.views.tables.threshold_study import StudyTable
 
-    with Stages("bootstrap") as stages:
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.cross import study_threshold
+        from bioeval.scores.formats import load
+        from bioeval.views.tables.threshold_study import StudyTable
+        from bioeval.views.terms import in_terms
+
         stages(f"reading {data}")
         scores = load(data, **reading)
         require_mates(scores)
+        scores.name = system_name(data, name, reading)
         stages("counting")
         study = study_threshold(scores, target, **options, progress=stages.counting)
-        document = _document(study, data)
-        files = output.write(document, lambda folder: _write(study, folder), stages)
-    output.show(StudyTable(study), document, files)
+        reword = partial(renamed, naming=naming())
+        document, shown = _document(study, data, reword), in_terms(study, terms)
+        table = StudyTable(shown, reword)
+        files = output.write(document, lambda folder: _write(study, shown, table, folder), stages)
+    output.show(table, document, files)
 
 
-def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
+def _document(study: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
     """Return a threshold study as one document."""
     from bioeval.base.version import __version__
 
     attrs = {k: v for k, v in study.attrs.items() if k != "bioeval_version"}
-    attrs["warnings"] = [text for text in str(attrs["warnings"]).split("\n") if text]
+    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
     scalars = {str(k): v.item() for k, v in study.data_vars.items() if not v.ndim}
     over = [str(k) for k, v in study.data_vars.items() if v.ndim]
     folds = [
@@ -92,14 +110,13 @@ def _document(study: xr.Dataset, file: str) -> dict[str, Any]:
     return {"bioeval": __version__, "file": file, **attrs, **scalars, "folds": folds}
 
 
-def _write(study: xr.Dataset, folder: Path) -> None:
-    """Write the study, its table and its plot into a folder."""
+def _write(study: xr.Dataset, shown: xr.Dataset, table: StudyTable, folder: Path) -> None:
+    """Write the study into a folder; its table and its plot as they are shown."""
     from bioeval.cli.console import WIDTH
     from bioeval.cli.outputs import write_netcdf
     from bioeval.views.plots.save_all import save_all
     from bioeval.views.tables import plain
-    from bioeval.views.tables.threshold_study import StudyTable
 
     write_netcdf(folder / "results.nc", study)
-    (folder / "table.txt").write_text(plain(StudyTable(study), WIDTH), encoding="utf-8")
-    save_all(study, (), folder)
+    (folder / "table.txt").write_text(plain(table, WIDTH), encoding="utf-8")
+    save_all(shown, (), folder)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import COMPARISON
 from bioeval.base.version import __version__
@@ -19,9 +19,13 @@ from bioeval.evaluation.compared_measures import (
     identification_measures,
     verification_measures,
 )
+from bioeval.evaluation.compared_retrieval import ComparedRetrieval, retrieval_measures
+from bioeval.evaluation.reid import Named
+from bioeval.protocol.reid import cameras_of, convention_of
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.top_k import TopKScores
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.differences import (
     LEAST_DISCORDANT,
@@ -43,7 +47,10 @@ ADJUSTMENTS = ("none", "holm")
 
 # Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
 # DIR at a FAR, whose threshold jumps, has the wider of both.
-_JACKKNIFED = ("auc", "recognition_rate", "dir_at_far")
+_JACKKNIFED = (
+    *("auc", "recognition_rate", "dir_at_far"),
+    *("mean_ap", "rank_k_mean_ap", "mean_inp", "cmc"),
+)
 
 
 def compare(
@@ -60,6 +67,7 @@ def compare(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     adjust: str = "none",
+    protocol: Named | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Compare two systems that scored the same templates of the same people.
@@ -71,7 +79,8 @@ def compare(
     ----------
     a, b : Scores
         Of the same layout, shape and labels, in the same order. One may hold distances and the
-        other similarities. Pairs need their subjects.
+        other similarities. Pairs need their subjects; where no two pairs have the same, they are
+        matched by them, in any order.
     templates, fusion, far_targets
         As for :func:`verification`.
     rank_unit, ties, impostors
@@ -82,6 +91,9 @@ def compare(
         As for :func:`verification`.
     adjust : {"none", "holm"}
         Whether ``better`` allows for the number of measures, by Holm's method.
+    protocol : str, path or Protocol, optional
+        A card with a ``[reid]`` section: compare re-identification by its convention, in place of
+        verification and identification. Top-K lists are accepted as :func:`reid` does.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, for one system after the other.
 
@@ -89,7 +101,8 @@ def compare(
     -------
     xarray.Dataset
         Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
-        target at rank 1; as far as the scores support them): ``value_a value_b difference``
+        target at rank 1; as far as the scores support them; with a protocol mAP, mINP, CMC(1) and
+        CMC(5), and the mAP of cut lists): ``value_a value_b difference``
         (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and ``better``: 1
         where a is better, -1 where b is, 0 where there is no significant difference.
         ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
@@ -98,23 +111,26 @@ def compare(
         scores are in another order, ``better`` is 0. ``discordant_at_most``: where there
         are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
         where the impostor attempts are too few for the FAR target (rule of 3), and ``better`` is
-        0 there. The attribute ``conclusions`` has a sentence for each measure.
+        0 there. The attribute ``conclusions`` has a sentence for each measure, and ``verdicts``
+        what follows from it.
 
     Raises
     ------
     DataError
         If the two are not over the same data.
     ProtocolError
-        If the subjects are not known.
+        If the subjects are not known, or an option has no effect under the protocol.
+    CardError
+        If the protocol has no ``[reid]`` section.
 
     Notes
     -----
     Paired resampling by subject; operating points are chosen anew for each system in each
     replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
-    those of the studentised jackknife (DIR: the wider of both). Where every decision is the same
-    in both systems, the difference is exactly 0. A difference of others that is the same in every
-    replicate has a bound by subjects. With several measures, one in twenty differs at 95 % by
-    chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
+    those of the studentised jackknife (DIR: the wider of both), as all of re-identification. Where
+    every decision is the same in both systems, the difference is exactly 0. A difference of others
+    that is the same in every replicate has a bound by subjects. With several measures, one in
+    twenty differs at 95 % by chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
 
     Examples
     --------
@@ -122,27 +138,57 @@ def compare(
     >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
     >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
     >>> print(found.attrs["conclusions"].splitlines()[2].partition(", difference ")[2])
-    -0.04667 [-0.08667, -0.003333]: simulated (a) is better (95 %, 50 subjects).
+    -4.67 pp [-8.67, -0.33]: simulated (a) is better.
     >>> found.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
     2
     """
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
+    if isinstance(a, PairScores) and isinstance(b, PairScores):
+        b = _in_order_of(a, b)
     require_same(a, b)
     for scores in (a, b):
         require_people(scores)
     targets = check_far_targets(far_targets)
     options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
-    first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
     columns = with_jackknife(interval)
     measures: list[PairedMeasure] = []
+    if protocol is not None:
+        rules = convention_of(protocol)
+        _refuse_unused(options, targets, rules.name)
+        if rules.needs_cameras and not isinstance(a, PairScores):
+            _require_same_cameras(a, b)
+        pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
+        measures += retrieval_measures(*pair, columns)
+        return _dataset(pair, measures, _conclusions(measures, interval, adjust), interval, adjust)
+    first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:
         measures += identification_measures(first, second, columns)
     conclusions = _conclusions(measures, interval, adjust)
     return _dataset((first, second), measures, conclusions, interval, adjust)
+
+
+def _in_order_of(a: PairScores, b: PairScores) -> PairScores:
+    """Return the pairs of `b` in the order of `a`, where their subjects identify them."""
+    if a.pair_subjects is None or b.pair_subjects is None or a.shape != b.shape:
+        return b
+    if np.array_equal(a.pair_subjects, b.pair_subjects):
+        return b
+    wanted, given = (list(map(tuple, x.tolist())) for x in (a.pair_subjects, b.pair_subjects))
+    place = {pair: i for i, pair in enumerate(given)}
+    if not len(place) == len(set(wanted)) == len(wanted):
+        return b
+    lacking = [pair for pair in wanted if pair not in place]
+    if lacking:
+        raise DataError(
+            f"the systems are not over the same data: {counted(len(lacking), 'pairs')} of "
+            f"{len(wanted):,} of the first are not among those of the second, such as "
+            f"{lacking[0][0]!r} with {lacking[0][1]!r}; expected the same pairs"
+        )
+    return b.select([place[pair] for pair in wanted])
 
 
 def require_same(a: Any, b: Any) -> None:
@@ -164,8 +210,31 @@ def require_same(a: Any, b: Any) -> None:
         return
     _require_equal(a.probe_labels, b.probe_labels, "labels", "probe")
     _require_equal(a.gallery_labels, b.gallery_labels, "labels", "gallery template")
+    if isinstance(a, TopKScores):
+        return
     own = BlockReader(a).gallery.self_position, BlockReader(b).gallery.self_position
     _require_equal(*own, "templates compared with themselves", "probe")
+
+
+def _require_same_cameras(a: Scores, b: Scores) -> None:
+    """Raise :class:`DataError` unless the templates of both systems are from the same cameras."""
+    for first, second, where in zip(
+        cameras_of(a), cameras_of(b), ("probe", "gallery template"), strict=True
+    ):
+        _require_equal(first, second, "cameras", where)
+
+
+def _refuse_unused(options: ComparisonOptions, targets: np.ndarray, convention: str) -> None:
+    """Raise :class:`ProtocolError` for options without effect on re-identification."""
+    default = asdict(ComparisonOptions())
+    unused = [name for name, value in asdict(options).items() if value != default[name]]
+    unused += [] if np.array_equal(targets, FAR_TARGETS) else ["far_targets"]
+    if unused:
+        raise ProtocolError(
+            f"a comparison under {convention} is of re-identification, on which "
+            f"{' and '.join(str(Argument(name)) for name in unused)} have no effect; leave that "
+            "out, or change the card"
+        )
 
 
 def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
@@ -247,7 +316,7 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
 
 
 def _dataset(
-    systems: tuple[ComparedSystem, ComparedSystem],
+    systems: tuple[ComparedSystem, ComparedSystem] | tuple[ComparedRetrieval, ComparedRetrieval],
     measures: list[PairedMeasure],
     found: _Conclusions,
     interval: IntervalOptions,
@@ -256,10 +325,12 @@ def _dataset(
     first, second = systems
     a, b = first.scores, second.scores
     names = _names(a, b)
-    options = first.options
     people = first.people
+    verdicts = [
+        _verdict(measure, found, i, names, people, interval) for i, measure in enumerate(measures)
+    ]
     said = [
-        _conclusion(measure, found, i, names, people, interval)
+        _conclusion(measure, found, i, names, verdicts[i], interval)
         for i, measure in enumerate(measures)
     ]
     trials = np.array([max(x.trials, 1) for x in measures])
@@ -285,7 +356,7 @@ def _dataset(
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     warnings = [*few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
-        warnings += [f"{name}: {note}" for note in system.reader.sentinels]
+        warnings += [f"{name}: {note}" for note in system.sentinels]
     if alone := _made_by_one(a, b):
         warnings.append(
             "the systems did not make the same attempts: one of them alone made "
@@ -301,19 +372,12 @@ def _dataset(
         "kind_a": a.kind,
         "kind_b": b.kind,
         "subjects": people,
-        "templates": options.templates,
-        "fusion": options.fusion,
-        "rank_unit": options.rank_unit,
-        "ties": options.ties,
-        "impostors": options.impostors,
+        **first.details,
         **interval.attrs(),
-        "jackknifed": (
-            "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the wider "
-            "of these and percentiles"
-        ),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         "conclusions": "\n".join(said),
+        "verdicts": "\n".join(verdicts),
         "bioeval_version": __version__,
         "warnings": "\n".join(warnings),
     }
@@ -323,6 +387,8 @@ def _dataset(
 
 def _made_by_one(a: Scores, b: Scores) -> int:
     """Return how many comparisons one of two systems made and the other did not."""
+    if isinstance(a, TopKScores):
+        return 0
     if not any(s.nan == "exclude" or s.has_mask or s.exclude for s in (a, b)):
         return 0
     if isinstance(a, PairScores):
@@ -351,7 +417,7 @@ def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
 
 
-def _conclusion(
+def _verdict(
     measure: PairedMeasure,
     found: _Conclusions,
     i: int,
@@ -359,29 +425,49 @@ def _conclusion(
     people: int,
     interval: IntervalOptions,
 ) -> str:
+    """Return what follows for a measure, in plain words."""
+    if np.isnan(measure.values[:, 0]).any():
+        return "not defined"
+    if np.isnan(found.low[i]):
+        return f"no conclusion with {counted(people, 'subjects')}"
+    weak = "" if measure.supported else "too few impostor attempts for this FAR"
+    if found.same[i]:
+        return "; ".join(filter(None, ["every decision is the same", weak]))
+    if found.better[i]:
+        return f"{names[0] if found.better[i] > 0 else names[1]} is better"
+    if weak:
+        return f"no conclusion: {weak}"
+    if measure.evidence < LEAST_DISCORDANT:
+        number = counted(measure.evidence, "independent discordant subjects")
+        return f"too few to decide: {number}, {LEAST_DISCORDANT} needed"
+    return f"no significant difference at {100 * interval.confidence:g} %"
+
+
+def _conclusion(
+    measure: PairedMeasure,
+    found: _Conclusions,
+    i: int,
+    names: tuple[str, str],
+    verdict: str,
+    interval: IntervalOptions,
+) -> str:
     """Return the conclusion about a measure as a sentence."""
     values = measure.values[:, 0]
     if np.isnan(values).any():
-        return f"{measure.label}: not defined."
-    who = counted(people, "subjects")
-    given = f"{measure.label}: {names[0]} {values[0]:.4g}, {names[1]} {values[1]:.4g}"
-    level = f"{100 * interval.confidence:g} %"
-    weak = "" if measure.supported else " The impostor attempts are too few for this FAR."
+        return f"{measure.label}: {verdict}."
+    scalar, width = measure.scalar, float(found.high[i] - found.low[i])
+    both = (scalar.written_with_unit(float(x), width) for x in values)
+    given = f"{measure.label}: " + ", ".join(map(" ".join, zip(names, both, strict=True)))
     if np.isnan(found.low[i]):
-        return f"{given}; no conclusion with {who}.{weak}"
+        return f"{given}: {verdict}."
     if found.same[i]:
         bound = float(zero_error_bound(measure.trials, interval.confidence))
-        return (
-            f"{given}: every decision is the same; the difference is exactly 0 (with {who}, at "
-            f"most {100 * bound:.3g} % of people would be decided differently, {level}).{weak}"
+        same, *weak = verdict.split("; ")
+        exactly = (
+            f"the difference is exactly 0 (at most {100 * bound:.2f} % of people would be decided "
+            f"differently, {100 * interval.confidence:g} %)"
         )
-    gap = f"difference {measure.change[0]:+.4g} [{found.low[i]:+.4g}, {found.high[i]:+.4g}]"
-    if found.better[i]:
-        better = names[0] if found.better[i] > 0 else names[1]
-        return f"{given}, {gap}: {better} is better ({level}, {who})."
-    if weak:
-        return f"{given}, {gap}: no conclusion with {who}.{weak}"
-    few = ""
-    if measure.evidence < LEAST_DISCORDANT:
-        few = f"; {measure.evidence} independent discordant subjects, {LEAST_DISCORDANT} needed"
-    return f"{given}, {gap}: no significant difference with {who} ({level}{few})."
+        return f"{given}: {'; '.join([same, exactly, *weak])}."
+    low, high = (scalar.written(float(x[i]), width, "+") for x in (found.low, found.high))
+    change = scalar.written_with_unit(float(measure.change[0]), width, "+")
+    return f"{given}, difference {change} [{low}, {high}]: {verdict}."

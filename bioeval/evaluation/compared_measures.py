@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import ProtocolError
+from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
-from bioeval.scores.about import disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.bootstrap import sample_of
@@ -38,11 +38,11 @@ _MANY_SUBJECTS = 100
 class ComparisonOptions:
     """What is compared: the attempts of each task."""
 
-    templates: str
-    fusion: str
-    rank_unit: str
-    ties: str
-    impostors: str
+    templates: str = "single"
+    fusion: str = "min"
+    rank_unit: str = "template"
+    ties: str = "pessimistic"
+    impostors: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,17 @@ class ComparedSystem:
                 )
 
     @property
+    def details(self) -> dict[str, str]:
+        """How the attempts are evaluated, as attributes."""
+        return {
+            **asdict(self.options),
+            "jackknifed": (
+                "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the "
+                "wider of these and percentiles"
+            ),
+        }
+
+    @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
         found: VerificationPoints = self.tallies[0].points
@@ -179,6 +190,11 @@ class ComparedSystem:
         if self.identifies:
             found = *found, int((self.tallies[-1].mates > 0).sum())
         return found
+
+    @property
+    def sentinels(self) -> Sequence[str]:
+        """Warnings of scores that may be failed comparisons."""
+        return self.reader.sentinels
 
     @property
     def remarks(self) -> list[str]:
@@ -237,6 +253,7 @@ def verification_measures(
                 yield PairedMeasure(scalar.label, scalar, values, mixed, attempt, order, order)
 
 
+@stage("bootstrap")
 def _drawn(
     a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
 ) -> tuple[list[dict[str, np.ndarray]], PairedAttempts, int, int]:
@@ -263,8 +280,7 @@ def _drawn(
         found["auc"][0] = system.points.auc
         for scalar in OPTIMA:
             found[scalar.name][0] = system.points.optima[scalar.name]
-    pairs = disjoint_pairs(first.probes, first.enrolled, first.people)
-    return drawn, paired, sample_of(paired.genuine_subjects), pairs
+    return drawn, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs
 
 
 def identification_measures(

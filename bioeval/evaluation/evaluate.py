@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
-from bioeval.evaluation.intervals import with_intervals, without_interval
+from bioeval.base.variables import TOP_K
+from bioeval.evaluation.intervals import with_intervals
 from bioeval.evaluation.plan import (
     EvaluationOptions,
     Plan,
@@ -24,6 +25,7 @@ from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ def _evaluate_system(
         for node, part in counted.items():
             job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
             found[f"/{node}"] = with_intervals(
-                tally.dataset(node), part.tally, job, plan.reader, options.interval
+                tally.dataset(node), part, job, plan.reader, options.interval
             )
     return xr.DataTree.from_dict(found)
 
@@ -166,11 +168,13 @@ def _evaluate_lists(
         scores.require_matrix()
     refuse_unused(card, options)
     rules = convention_of(card, max_rank=options.max_rank)
-    found = reid_of_lists(scores, rules, max_rank=options.max_rank, per_query=options.per_query)
+    found, measures = reid_of_lists(
+        scores, rules, max_rank=options.max_rank, per_query=options.per_query
+    )
     found.attrs |= {
         "protocol": card.name,
         "report_ranks": " ".join(map(str, card.report.ranks)),
     }
     if options.interval is not None:
-        found = without_interval(found, "re-identification")
+        found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, options.interval)
     return xr.DataTree.from_dict({"/reid": found})

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.variables import REID
+from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.results.reid import ReidOptions, reid_measures
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 from bioeval.stats.options import IntervalOptions
+from bioeval.stats.query_means import query_mean_intervals
 from bioeval.stats.verification import verification_intervals
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
-from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.random_galleries.counts import GalleryTally
+from bioeval.tallies.reid_counts import ReidTally
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
 def with_intervals(
-    dataset: xr.Dataset, tally: Any, job: Any, reader: BlockReader, options: IntervalOptions
+    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
 ) -> xr.Dataset:
-    """Return the result of a task with confidence intervals; `job` made the tally."""
+    """Return the result of a task with confidence intervals; `job` made the counts."""
+    tally = counts.tally
     if isinstance(tally, GalleryTally):
-        return without_interval(dataset, "means over drawn galleries")
-    if not isinstance(tally, VerificationTally | IdentificationTally):
-        return without_interval(dataset, "re-identification")
+        note = "confidence intervals are not implemented for means over drawn galleries"
+        known = dataset.attrs["warnings"]
+        return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)
     if options.by_subject:
         require_people(reader.scores, options.method)
     if isinstance(tally, VerificationTally):
         attempts = SubjectAttempts(job, reader) if options.by_subject else None
         return verification_intervals(dataset, tally, attempts, options)
     subjects = reader.scores.codes.probe if options.by_subject else None
+    if isinstance(tally, ReidTally):
+        measures = reid_measures(tally, ReidOptions(**counts.options))
+        return query_mean_intervals(dataset, measures, subjects, REID, options)
     add = closed_set_intervals if "cms" in dataset else open_set_intervals
     return add(dataset, tally, subjects, options)
-
-
-def without_interval(dataset: xr.Dataset, what: str) -> xr.Dataset:
-    """Return a result with a warning in place of intervals."""
-    note = f"confidence intervals are not implemented for {what}"
-    known = dataset.attrs["warnings"]
-    return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.progress import stage
 from bioeval.evaluation.reid import require_scores
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
-from bioeval.protocol import for_layout, load
+from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_pairs
 from bioeval.protocol.reid import convention_of
@@ -147,6 +148,7 @@ class Plan:
             found["reid"] = TaskCounts(self.retrieval.run(progress), options)
         return found
 
+    @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
         """Find the operating points of verification, in one sweep for all."""
         both_ways = bool(self.tasks) and is_symmetric(self.scores)
@@ -191,11 +193,12 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """Return the card of a protocol, or raise if its layout is not that of the scores."""
     require_scores(scores)
     scores.require_matrix()
-    card = for_layout(scores.layout) if protocol == "auto" else load(protocol)
+    card = for_layout(scores.layout, protocol)
     if card.layout != scores.layout:
+        usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")
         raise ProtocolError(
             f"protocol {card.name} is for the layout {card.layout}, but these scores are "
-            f"{scores.layout}; use {for_layout(scores.layout).name}, or a card of this layout"
+            f"{scores.layout}; use {usual.name}, or a card of this layout"
         )
     return card
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,27 @@ import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import GOM, REID, TOP_K
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
-from bioeval.results.gom import GomOptions, gom_dataset
-from bioeval.results.reid import ReidOptions, reid_dataset, require_matches
-from bioeval.results.top_k import reid_of_lists, warn_of_short_lists
+from bioeval.results.gom import GomOptions, gom_dataset, gom_measures
+from bioeval.results.query_means import QueryMeasures
+from bioeval.results.reid import (
+    ReidOptions,
+    reid_dataset,
+    reid_measures,
+    require_matches,
+    warn_of_cut_lists,
+)
+from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.query_means import query_mean_intervals
+from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import kept_scores
 from bioeval.tallies.thresholds import check_thresholds, require_values
@@ -52,6 +65,9 @@ def reid(
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
     sampling: str | int = "exact",
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
     random_state: int = 0,
     per_query: bool = False,
     progress: Progress | None = None,
@@ -96,8 +112,12 @@ def reid(
         the CMC only, as there.
     sampling : "exact" or int
         For single gallery shots: the mean over all draws, or the number of draws per query.
+    interval, confidence, replicates
+        As for :func:`verification`: intervals of CMC, mAP, mINP and rank-K mAP. All queries of an
+        identity are resampled together; the gallery is fixed. ``"wilson"`` and
+        ``"clopper-pearson"``: of the CMC alone.
     random_state : int
-        Seed of the draws.
+        Seed of the draws, and of the bootstrap.
     per_query : bool
         Also return ``average_precision``, ``inp``, ``first_match_rank``, ``matches`` and
         ``removed_entries`` of each query, over ``probe``.
@@ -110,7 +130,8 @@ def reid(
         ``cmc`` and ``cmc_count`` over ``rank``; scalars ``mean_ap``, ``mean_inp``,
         ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the denominator), ``skipped``,
         ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries removed, over all
-        queries) and ``tied``.
+        queries) and ``tied``. With an interval: ``_low`` and ``_high`` of ``cmc``, ``mean_ap``,
+        ``mean_inp`` and ``rank_k_mean_ap``.
 
     Raises
     ------
@@ -120,6 +141,12 @@ def reid(
         Bad options; NaN under ``nan="raise"``.
     ProtocolError
         If cameras are needed and not given, or no query has a match left.
+
+    Warns
+    -----
+    BioevalWarning
+        If a query has more matches than `rank_k`, over ``"positives"``: then even a perfect list
+        has a rank-K average precision below 1.
 
     Notes
     -----
@@ -168,18 +195,36 @@ def reid(
                 "draws nothing"
             )
     seed = require_integer("random_state", random_state, low=0)
+    limits = IntervalOptions.parse(interval, confidence, replicates, seed)
     if isinstance(scores, TopKScores):
-        result = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
-        warn_of_short_lists(result)
-        return result
+        result, measures = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
+        warn_of_cut_lists(result)
+        return _with_limits(result, measures, scores, TOP_K, limits)
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
-    result = reid_dataset(job.run(progress), options)
+    tally = job.run(progress)
+    result = reid_dataset(tally, options)
     if rules.unmatched == "skip":
         require_matches(result)
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
-    return result
+    warn_of_cut_lists(result)
+    return _with_limits(result, reid_measures(tally, options), scores, REID, limits)
+
+
+def _with_limits(
+    result: xr.Dataset,
+    measures: QueryMeasures,
+    scores: Scores,
+    names: Mapping[str, Name],
+    options: IntervalOptions | None,
+) -> xr.Dataset:
+    """Return a result with confidence intervals, if there are options of one."""
+    if options is None:
+        return result
+    if options.by_subject:
+        require_people(scores, options.method)
+    return query_mean_intervals(result, measures, scores.codes.probe, names, options)
 
 
 def gom(
@@ -192,6 +237,10 @@ def gom(
     convention: Named = "market1501",
     ties: str | None = None,
     max_rank: int = 10,
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
     per_query: bool = False,
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -221,6 +270,8 @@ def gom(
         In place of the card's.
     max_rank : int
         The last rank of ``cmc`` and ``dir``.
+    interval, confidence, replicates, random_state
+        As for :func:`reid`.
     per_query : bool
         Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
     progress : callable, optional
@@ -232,7 +283,8 @@ def gom(
         Over ``threshold``: ``mrp mvp mrep mfr precision recall far ttr ttr_identity ftr``; over
         ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area mfr_area
         tau_max tau_nz max_mrep max_mvp mean_ap mean_inp``, and the numbers ``queries``,
-        ``open_queries``, ``skipped`` (their matches are all removed) and ``removed``.
+        ``open_queries``, ``skipped`` (their matches are all removed) and ``removed``. With an
+        interval: ``_low`` and ``_high`` of all but ``dir`` and the two thresholds.
 
     Notes
     -----
@@ -252,6 +304,7 @@ def gom(
     require_scores(scores)
     require_values(scores, "GOM")
     options = GomOptions(budget, variant, ties or "stable", max_rank, per_query)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rules = convention_of(convention, ties=ties)
     if rules.ties == "expected":
         raise ProtocolError(
@@ -265,9 +318,10 @@ def gom(
         raise DataError("thresholds of GOM are None or an increasing array, not a number of them")
     job = GomJob(scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference")
     check_max_rank(max_rank, scores.shape[1])
-    result = gom_dataset(job.run(progress), replace(options, ties=rules.ties))
+    tally, options = job.run(progress), replace(options, ties=rules.ties)
+    result = gom_dataset(tally, options)
     result.attrs |= {"convention": rules.name, "removes": rules.removed}
-    return result
+    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits)
 
 
 def apply_convention(

@@ -238,7 +238,7 @@ def _verification(tally: VerificationTally) -> str:
             return "the counts between thresholds are damaged"
     people = tally.people
     if people is not None and not (
-        type(people) is tuple and len(people) == 3 and all(map(_whole, people))
+        type(people) is tuple and len(people) == 2 and all(map(_whole, people))
     ):
         return "the numbers of its subjects are damaged"
     if tally.points is not None and type(tally.points) is not VerificationPoints:

@@ -143,7 +143,7 @@ def verification(
         )
         found = verification_dataset(result)
         if limits is not None:
-            found = with_intervals(found, result, job, reader, limits)
+            found = with_intervals(found, TaskCounts(result, {}), job, reader, limits)
     return found
 
 
@@ -348,8 +348,9 @@ def _identify(
     reader = planner.reader
     (tally,) = run_jobs(reader.scores, reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"
-    found = TaskCounts(tally, options).dataset(node)
-    return found if limits is None else with_intervals(found, tally, job, reader, limits)
+    counts = TaskCounts(tally, options)
+    found = counts.dataset(node)
+    return found if limits is None else with_intervals(found, counts, job, reader, limits)
 
 
 def ranks(

@@ -285,3 +285,26 @@ def nan_per_row(block, self_position, out):
         if p >= 0 and row[p] != row[p]:
             count -= 1
         out[i] = count
+
+
+@njit(cache=True)
+def count_disjoint(left, right, free):
+    """Count pairs that share no member with an earlier one that was counted.
+
+    Parameters
+    ----------
+    left, right : int64 arrays, shape (k,)
+        The members of each pair.
+    free : bool array, shape (members,), changed
+        The members in no pair so far.
+
+    Returns
+    -------
+    int
+    """
+    found = 0
+    for k in range(len(left)):
+        if free[left[k]] and free[right[k]]:
+            free[left[k]] = free[right[k]] = False
+            found += 1
+    return found

@@ -15,26 +15,16 @@ from numba import njit, prange
 class Facts(NamedTuple):
     """The outcome of each search in each gallery, written.
 
-    Attributes
-    ----------
-    mate, other : float64 arrays, shape (r, b)
-        In each gallery, the nearest drawn template of the own subject, and of the others; NaN
-        without one.
-    closer, tied, tied_before : int64 arrays, shape (r, b)
-        Subjects closer than the mate, exactly as close, and those of the latter with an earlier
-        place.
-    mates, others : int64 arrays, shape (b,)
-        1 if the own subject has a usable template, else 0; and the number of other subjects with
-        one.
+    The first two are float64 of shape (r, b), NaN without a template; the others int64.
     """
 
-    mate: np.ndarray
-    other: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    tied_before: np.ndarray
-    mates: np.ndarray
-    others: np.ndarray
+    mate: np.ndarray  # nearest drawn template of the own subject
+    other: np.ndarray  # and of the others
+    closer: np.ndarray  # (r, b): subjects closer than the mate
+    tied: np.ndarray  # (r, b): exactly as close
+    tied_before: np.ndarray  # (r, b): of these, with an earlier place
+    mates: np.ndarray  # (b,): 1 if the own subject has a usable template, else 0
+    others: np.ndarray  # (b,): other subjects with one
 
 
 @njit(cache=True)

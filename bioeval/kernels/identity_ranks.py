@@ -16,26 +16,16 @@ MIX_B = np.uint64(0x94D049BB133111EB)
 class Draws(NamedTuple):
     """Galleries of one entry of each identity: the ties, and which galleries.
 
-    Attributes
-    ----------
-    stable : bool
-        Whether an entry exactly as close ranks before the mate iff its column does.
-    nodes, weights : float64 arrays
-        Otherwise: such an entry ranks before with the probability of each node, and the
-        distributions are averaged with the weights.
-    repeats : int
-        0: the exact mean over all galleries. Else: the number of galleries drawn for each row.
-    seed : int
-    keys : int64 array, shape (b,)
-        The random numbers of a row depend on the seed and its key alone.
+    An entry exactly as close ranks before the mate iff its column does (`stable`), or with the
+    probability of each node; the distributions are averaged with the weights.
     """
 
     stable: bool
-    nodes: np.ndarray
-    weights: np.ndarray
-    repeats: int
+    nodes: np.ndarray  # float64
+    weights: np.ndarray  # float64
+    repeats: int  # galleries drawn for each row; 0: the exact mean over all galleries
     seed: int
-    keys: np.ndarray
+    keys: np.ndarray  # int64 (b,): random numbers of a row depend on the seed and its key alone
 
 
 @njit(cache=True)
@@ -53,39 +43,6 @@ def _uniform(state, key):
     return np.float64(_random_bits(state, key) >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit(cache=True)
-def _rank_identities(queries, gallery, mates, counts, start, stop):
-    """Count the identities before the best mate of the rows ``start:stop``."""
-    identities = len(gallery.own_starts) - 1
-    mark = np.zeros(identities, np.int8)  # 3 closer, 2 and 1 tied and before or behind
-    for i in range(start, stop):
-        counts[i, :] = 0
-        if mates.found[i] == 0:
-            continue
-        row = queries.values[i]
-        best = mates.distance[mates.offsets[i]]
-        place = mates.column[mates.offsets[i]]
-        which = queries.which[i]
-        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
-            for j in range(gallery.run_first[r], gallery.run_stop[r]):
-                x = row[j]
-                if x < best:
-                    mark[gallery.identity[j]] = 3
-                elif x == best:
-                    g = gallery.identity[j]
-                    mark[g] = max(mark[g], 2 if j < place else 1)
-        if queries.own[i] >= 0:
-            mark[queries.own[i]] = 0
-        for g in range(len(mark)):
-            level = mark[g]
-            if level == 3:
-                counts[i, 0] += 1
-            elif level > 0:
-                counts[i, 1] += 1
-                counts[i, 2] += level == 2
-            mark[g] = 0
-
-
 @njit(parallel=True, cache=True)
 def rank_identities(queries, gallery, mates, counts, chunks):
     """Count the identities before the best mate of each row, each at its first entry.
@@ -95,7 +52,35 @@ def rank_identities(queries, gallery, mates, counts, chunks):
     """
     b = len(queries.values)
     for c in prange(chunks):
-        _rank_identities(queries, gallery, mates, counts, b * c // chunks, b * (c + 1) // chunks)
+        mark = np.zeros(
+            len(gallery.own_starts) - 1, np.int8
+        )  # 3 closer, 2 and 1 tied and before or behind
+        for i in range(b * c // chunks, b * (c + 1) // chunks):
+            counts[i, :] = 0
+            if mates.found[i] == 0:
+                continue
+            row = queries.values[i]
+            best = mates.distance[mates.offsets[i]]
+            place = mates.column[mates.offsets[i]]
+            which = queries.which[i]
+            for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+                for j in range(gallery.run_first[r], gallery.run_stop[r]):
+                    x = row[j]
+                    if x < best:
+                        mark[gallery.identity[j]] = 3
+                    elif x == best:
+                        g = gallery.identity[j]
+                        mark[g] = max(mark[g], 2 if j < place else 1)
+            if queries.own[i] >= 0:
+                mark[queries.own[i]] = 0
+            for g in range(len(mark)):
+                level = mark[g]
+                if level == 3:
+                    counts[i, 0] += 1
+                elif level > 0:
+                    counts[i, 1] += 1
+                    counts[i, 2] += level == 2
+                mark[g] = 0
 
 
 @njit(cache=True)
@@ -157,47 +142,6 @@ def _add_exactly(node, weight, kept, first, equal, line, at_rank):
         at_rank[r] += weight * line[r]
 
 
-@njit(cache=True)
-def _single_shots(queries, gallery, mates, draws, at_rank, start, stop):
-    """Find the distribution of the match's rank for the rows ``start:stop``."""
-    identities = len(gallery.own_starts) - 1
-    kept = np.zeros(identities, np.int64)  # usable entries of each identity,
-    first = np.zeros(identities, np.int64)  # those before the mate,
-    equal = np.zeros(identities, np.int64)  # and those tied with it
-    columns = np.empty(queries.values.shape[1] + 1, np.int64)
-    line = np.empty(at_rank.shape[1])
-    for i in range(start, stop):
-        row = queries.values[i]
-        at_rank[i, :] = 0.0
-        number = mates.found[i]
-        if number == 0:
-            continue
-        state = _random_bits(np.uint64(draws.seed), draws.keys[i])
-        farthest = mates.distance[mates.offsets[i] + number - 1]
-        s = _entries_within(queries, gallery, i, farthest, kept, columns)
-        for t in range(number):
-            d = mates.distance[mates.offsets[i] + t]
-            where = mates.column[mates.offsets[i] + t]
-            first[:] = 0
-            equal[:] = 0
-            some_tied = False
-            for q in range(s):
-                j = columns[q]
-                x = row[j]
-                if x < d or (draws.stable and x == d and j < where):
-                    first[gallery.identity[j]] += 1
-                elif x == d and not draws.stable:
-                    g = gallery.identity[j]
-                    equal[g] += 1
-                    some_tied = some_tied or kept[g] > 0
-            if draws.repeats > 0:
-                _add_draws(draws, state, t, number, kept, first, equal, at_rank[i])
-                continue
-            for n in range(len(draws.nodes) if some_tied else 1):
-                weight = (draws.weights[n] if some_tied else 1.0) / number
-                _add_exactly(draws.nodes[n], weight, kept, first, equal, line, at_rank[i])
-
-
 @njit(parallel=True, cache=True)
 def single_shots(queries, gallery, mates, draws, at_rank, chunks):
     """Rank the match in a gallery of one entry of each identity, over all such galleries.
@@ -209,6 +153,39 @@ def single_shots(queries, gallery, mates, draws, at_rank, chunks):
     """
     b = len(queries.values)
     for c in prange(chunks):
-        _single_shots(
-            queries, gallery, mates, draws, at_rank, b * c // chunks, b * (c + 1) // chunks
-        )
+        identities = len(gallery.own_starts) - 1
+        kept = np.zeros(identities, np.int64)  # usable entries of each identity,
+        first = np.zeros(identities, np.int64)  # those before the mate,
+        equal = np.zeros(identities, np.int64)  # and those tied with it
+        columns = np.empty(queries.values.shape[1] + 1, np.int64)
+        line = np.empty(at_rank.shape[1])
+        for i in range(b * c // chunks, b * (c + 1) // chunks):
+            row = queries.values[i]
+            at_rank[i, :] = 0.0
+            number = mates.found[i]
+            if number == 0:
+                continue
+            state = _random_bits(np.uint64(draws.seed), draws.keys[i])
+            farthest = mates.distance[mates.offsets[i] + number - 1]
+            s = _entries_within(queries, gallery, i, farthest, kept, columns)
+            for t in range(number):
+                d = mates.distance[mates.offsets[i] + t]
+                where = mates.column[mates.offsets[i] + t]
+                first[:] = 0
+                equal[:] = 0
+                some_tied = False
+                for q in range(s):
+                    j = columns[q]
+                    x = row[j]
+                    if x < d or (draws.stable and x == d and j < where):
+                        first[gallery.identity[j]] += 1
+                    elif x == d and not draws.stable:
+                        g = gallery.identity[j]
+                        equal[g] += 1
+                        some_tied = some_tied or kept[g] > 0
+                if draws.repeats > 0:
+                    _add_draws(draws, state, t, number, kept, first, equal, at_rank[i])
+                    continue
+                for n in range(len(draws.nodes) if some_tied else 1):
+                    weight = (draws.weights[n] if some_tied else 1.0) / number
+                    _add_exactly(draws.nodes[n], weight, kept, first, equal, line, at_rank[i])

@@ -228,14 +228,6 @@ def _rank_row(queries, gallery, written, near, i):
             written.before[at + t] = _count_before(row, gallery, own, runs, mates[t], places[t])
 
 
-@njit(cache=True)
-def _rank_rows(queries, gallery, mates, start, stop):
-    """Rank the mates of the rows ``start:stop``."""
-    near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)
-    for i in range(start, stop):
-        _rank_row(queries, gallery, mates, near, i)
-
-
 @njit(parallel=True, cache=True)
 def rank_mates(queries, gallery, mates, chunks):
     """Rank all mates of each query among the templates of others.
@@ -244,4 +236,6 @@ def rank_mates(queries, gallery, mates, chunks):
     """
     b = len(queries.values)
     for c in prange(chunks):
-        _rank_rows(queries, gallery, mates, b * c // chunks, b * (c + 1) // chunks)
+        near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)
+        for i in range(b * c // chunks, b * (c + 1) // chunks):
+            _rank_row(queries, gallery, mates, near, i)

@@ -18,21 +18,11 @@ OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
 
 class Draw(NamedTuple):
-    """Which galleries are drawn, and how they are ranked.
+    """Which galleries are drawn, and how they are ranked."""
 
-    Attributes
-    ----------
-    size : int
-        Templates drawn of each subject; all, if it has fewer.
-    policy : int
-        The tie policy.
-    tiny : float
-        Chances below this are dropped from either end of a distribution.
-    """
-
-    size: int
-    policy: int
-    tiny: float
+    size: int  # templates drawn of each subject; all, if it has fewer
+    policy: int  # the tie policy
+    tiny: float  # chances below this are dropped from either end of a distribution
 
 
 class Rules(NamedTuple):
@@ -40,38 +30,24 @@ class Rules(NamedTuple):
 
     If a tied mate is at ``u`` of the tied places, each tied subject ranks before it with chance
     ``u``: the mean over all orders is the integral over ``u`` of a polynomial.
-
-    Attributes
-    ----------
-    sizes : int64 array
-        Numbers of nodes, increasing.
-    starts : int64 array
-        Where the nodes of each rule start.
-    nodes, weights : float64 arrays
     """
 
-    sizes: np.ndarray
-    starts: np.ndarray
-    nodes: np.ndarray
-    weights: np.ndarray
+    sizes: np.ndarray  # int64: numbers of nodes, increasing
+    starts: np.ndarray  # int64: where the nodes of each rule start
+    nodes: np.ndarray  # float64
+    weights: np.ndarray  # float64
 
 
 class MateRanks(NamedTuple):
     """Expected ranks of the mates of each row, nearest first; written but `first`.
 
-    Attributes
-    ----------
-    first : int64 array, shape (b + 1,)
-        The mates of row ``i`` are written at ``first[i]:first[i + 1]``.
-    distance : float64 array, shape (first[b],)
-        NaN if the mate cannot be the nearest drawn.
-    tied : float64 array, shape (first[b],)
-        Chance that it is the nearest drawn and some subject is exactly as close.
-    chance : float64 array, shape (first[b], k)
-        Chance that it is the nearest drawn and is at each rank.
+    Those of row ``i`` are at ``first[i]:first[i + 1]`` of the others, float64 with a place a mate:
+    `distance` (NaN if it cannot be the nearest drawn), and the chances that it is the nearest drawn
+    and some subject is exactly as close (`tied`), and that it is the nearest drawn and at each rank
+    (`chance`, shape (n, k)).
     """
 
-    first: np.ndarray
+    first: np.ndarray  # int64 (b + 1,)
     distance: np.ndarray
     tied: np.ndarray
     chance: np.ndarray
@@ -80,17 +56,12 @@ class MateRanks(NamedTuple):
 class Trials(NamedTuple):
     """Independent trials: for each other subject, whether it ranks before the mate.
 
-    Attributes
-    ----------
-    chance, more : float64 arrays, shape (groups,)
-        Trial ``s`` succeeds with chance ``chance[s] + u more[s]``, below 1.
-    times : int64 array, shape (groups,)
-        How often each trial is made.
+    Trial ``s`` succeeds with chance ``chance[s] + u more[s]``, below 1.
     """
 
-    chance: np.ndarray
-    more: np.ndarray
-    times: np.ndarray
+    chance: np.ndarray  # float64 (groups,)
+    more: np.ndarray  # float64 (groups,)
+    times: np.ndarray  # int64 (groups,): how often each trial is made
 
 
 @njit(cache=True)

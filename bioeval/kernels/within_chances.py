@@ -14,55 +14,29 @@ from numba import njit, prange
 
 
 class Grid(NamedTuple):
-    """Thresholds, and the guide into them.
+    """Thresholds, and the guide into them, as for ``count_thresholds``."""
 
-    Attributes
-    ----------
-    thresholds : float64 array, shape (t,), increasing
-    base, scale, guide
-        As for ``count_thresholds``.
-    """
-
-    thresholds: np.ndarray
+    thresholds: np.ndarray  # float64 (t,), increasing
     base: float
     scale: float
     guide: np.ndarray
 
 
 class Chances(NamedTuple):
-    """Chances of each row, written.
+    """Chances of each row that a drawn template is within each threshold; written."""
 
-    Attributes
-    ----------
-    anyone, oneself : float64 arrays, shape (b, t)
-        Chance that a drawn template of another subject, and of the row's own, is within each
-        threshold.
-    others : int64 array, shape (b,)
-        Other subjects with a usable template.
-    """
-
-    anyone: np.ndarray
-    oneself: np.ndarray
-    others: np.ndarray
+    anyone: np.ndarray  # float64 (b, t): a template of another subject
+    oneself: np.ndarray  # float64 (b, t): one of the row's own
+    others: np.ndarray  # int64 (b,): other subjects with a usable template
 
 
 class Near(NamedTuple):
-    """The templates of a row within some threshold.
+    """The templates of a row within some threshold; int64."""
 
-    Attributes
-    ----------
-    bins, group : int64 arrays, shape (n,)
-        The first threshold that each template is within, and its group.
-    ordered : int64 array, shape (n,)
-        Scratch: the groups in the order of the thresholds.
-    taken : int64 array, shape (groups,)
-        Scratch: templates of each group within the threshold reached.
-    """
-
-    bins: np.ndarray
-    group: np.ndarray
-    ordered: np.ndarray
-    taken: np.ndarray
+    bins: np.ndarray  # (n,): the first threshold that each is within
+    group: np.ndarray  # (n,)
+    ordered: np.ndarray  # (n,), scratch: the groups in the order of the thresholds
+    taken: np.ndarray  # (groups,), scratch: templates of each within the threshold reached
 
 
 @njit(cache=True)

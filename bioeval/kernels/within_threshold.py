@@ -14,25 +14,17 @@ CHUNK = 256
 class Thresholds(NamedTuple):
     """Thresholds, and a guide that finds the place of a value among them.
 
-    Attributes
-    ----------
-    values : array of the dtype of the distances, shape (t + 2,)
-        Not decreasing; the last two are infinite, as guards.
-    base, scale, last : scalars of the dtype of the distances
-        The place of a value is ``(value - base) * scale``, clipped to ``0 ... last``.
-    guide : int64 array
-        ``guide[p]`` is the first threshold that is not of an earlier place; the entry after the
-        last place is for NaN, and leads to ``t + 1``.
-    steps : int
-        The largest number of thresholds in one place.
+    The place of a value is ``(value - base) * scale``, clipped to ``0 ... last``; ``guide[p]`` is
+    the first threshold that is not of an earlier place. The entry after the last place is for NaN,
+    and leads to ``t + 1``. The first four are of the dtype of the distances.
     """
 
-    values: np.ndarray
+    values: np.ndarray  # (t + 2,), not decreasing; the last two are infinite, as guards
     base: np.floating
     scale: np.floating
     last: np.floating
-    guide: np.ndarray
-    steps: int
+    guide: np.ndarray  # int64
+    steps: int  # the largest number of thresholds in one place
 
 
 @njit(cache=True)
@@ -87,27 +79,6 @@ def _subtract_removed(queries, gallery, limits, i, even):
                 even[np.searchsorted(limits, row[j])] -= 1
 
 
-@njit(cache=True)
-def _count_rows(queries, gallery, thresholds, counts, start, stop):
-    """Count the rows ``start:stop``."""
-    width = counts.shape[1]
-    places = np.empty(CHUNK, np.int32)
-    even = np.empty(width + 1, np.int64)  # the last place is for NaN
-    odd = np.empty(width + 1, np.int64)
-    for i in range(start, stop):
-        row = queries.values[i]
-        which = queries.which[i]
-        even[:] = 0
-        odd[:] = 0
-        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
-            run = row[gallery.run_first[r] : gallery.run_stop[r]]
-            _count_run(run, thresholds, places, even, odd)
-        if queries.own[i] >= 0:
-            _subtract_removed(queries, gallery, thresholds.values[: width - 1], i, even)
-        for k in range(width):
-            counts[i, k] = even[k] + odd[k]
-
-
 @njit(parallel=True, cache=True)
 def count_retrieved(queries, gallery, thresholds, counts, chunks):
     """Count the entries of each query's list between thresholds.
@@ -116,6 +87,20 @@ def count_retrieved(queries, gallery, thresholds, counts, chunks):
     the query itself and removed templates of its own identity. There is one thread for each of as
     many parts of the rows as `chunks`.
     """
-    b = len(queries.values)
+    b, width = counts.shape
     for c in prange(chunks):
-        _count_rows(queries, gallery, thresholds, counts, b * c // chunks, b * (c + 1) // chunks)
+        places = np.empty(CHUNK, np.int32)
+        even = np.empty(width + 1, np.int64)  # the last place is for NaN
+        odd = np.empty(width + 1, np.int64)
+        for i in range(b * c // chunks, b * (c + 1) // chunks):
+            row = queries.values[i]
+            which = queries.which[i]
+            even[:] = 0
+            odd[:] = 0
+            for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+                run = row[gallery.run_first[r] : gallery.run_stop[r]]
+                _count_run(run, thresholds, places, even, odd)
+            if queries.own[i] >= 0:
+                _subtract_removed(queries, gallery, thresholds.values[: width - 1], i, even)
+            for k in range(width):
+                counts[i, k] = even[k] + odd[k]

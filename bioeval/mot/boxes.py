@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,21 +78,9 @@ class Rows:
         """Return the file and line of row `i`."""
         return f"{self.places[self.place[i]]}: {self.line_word} {self.line[i]}"
 
-    def in_camera(self, name: str) -> Rows:
-        """Return the rows as those of a camera."""
-        return Rows(**{**self.__dict__, "camera": np.full(len(self), name)})
-
 
 def parse_columns(columns: Any) -> tuple[str, ...]:
-    """Return the names of the columns, given as a name of a format or as the names themselves.
-
-    Examples
-    --------
-    >>> parse_columns("cityflow")
-    ('camera', 'id', 'frame', 'left', 'top', 'width', 'height')
-    >>> parse_columns("id,frame,left,top,width,height")
-    ('id', 'frame', 'left', 'top', 'width', 'height')
-    """
+    """Return the names of the columns, given as a name of a format or as the names themselves."""
     if not isinstance(columns, str):
         raise DataError(bad_choice("columns", columns, LAYOUTS))
     if columns in LAYOUTS:
@@ -208,13 +196,15 @@ def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
     return build(numbers, camera, line, what, "row")
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def joined(cameras: Mapping[str, Rows]) -> Rows:
     """Return the rows of several cameras as those of one scene."""
+    parts = list(cameras.values())
     offsets = np.cumsum([0, *(len(part.places) for part in parts)])
-    same = ("line", "camera", "frame", "identity", "box", "flag", "category")
+    same = ("line", "frame", "identity", "box", "flag", "category")
     return Rows(
         places=[place for part in parts for place in part.places],
         place=np.concatenate([p.place + at for p, at in zip(parts, offsets, strict=False)]),
+        camera=np.repeat(list(cameras), [len(part) for part in parts]),
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in same},
         line_word=parts[0].line_word,
     )

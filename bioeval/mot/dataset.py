@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ import xarray as xr
 
 from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS, of_sequence
 from bioeval.base.version import __version__
-from bioeval.mot.measures import STATES, Counts, Measured, Targets, rates
-from bioeval.mot.segments import Segments
+from bioeval.mot.measures import Measured, rates
 from bioeval.mot.sequence import Scene
 from bioeval.results.dataset import build
 
@@ -27,7 +25,8 @@ def tracking_dataset(
 ) -> xr.Dataset:
     """Return the Dataset; several sequences are listed beside the total."""
     counts = [part.counts for part in measured]
-    whole = _values(Counts.total(counts))
+    total = {name: sum(part[name] for part in counts) for name in counts[0]}
+    whole = _values(total)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
         name: ((), value) for name, value in whole.items()
     }
@@ -39,16 +38,20 @@ def tracking_dataset(
             column = np.array([part[name] for part in parts])
             variables[f"sequence_{name}"] = (("sequence",), column)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
-    targets = [part.targets for part in measured]
-    coordinates["target"] = _named(scenes, [part.ids for part in targets], several)
-    variables |= {name: (("target",), x) for name, x in _targets(targets).items()}
+    coordinates["target"] = _named(scenes, [part.ids for part in measured])
+    targets = _together([part.targets for part in measured])
+    variables |= {name: (("target",), x) for name, x in targets.items()}
+    cameras = max(len(scene.cameras) for scene in scenes)
     if timeline:
-        segments = _segments(scenes, [part.segments for part in measured], several)
+        segments = _together([part.segments for part in measured])
+        found = [part.segments["spell_target"] for part in measured]
+        segments["spell_target"] = _named(scenes, found)
+        if cameras == 1:
+            del segments["spell_camera"]
         variables |= {name: (("spell",), x) for name, x in segments.items()}
     names = {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
     names |= {f"sequence_{name}": of_sequence(TRACKING[name]) for name in whole}
     sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
-    cameras = max(len(scene.cameras) for scene in scenes)
     remarks = [
         f"{scene.name}: {note}" if several else note for scene in scenes for note in scene.notes
     ]
@@ -59,76 +62,39 @@ def tracking_dataset(
         "cameras": cameras,
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
-        "warnings": "\n".join([*notes, *remarks, *_of_all(Counts.total(counts), options, scenes)]),
+        "warnings": "\n".join([*notes, *remarks, *_of_all(total, options, scenes)]),
     }
     return build(variables, names, coordinates, attrs)
 
 
-def _values(counts: Counts) -> dict[str, Any]:
+def _values(counts: dict[str, int | float]) -> dict[str, Any]:
     """Return counts and rates; the sum of the overlaps is reported as MOTP."""
-    numbers: dict[str, Any] = rates(counts)
-    for name, value in asdict(counts).items():
-        if name != "overlap":
-            numbers[name] = np.int64(value)
-    return numbers
+    whole = {name: np.int64(value) for name, value in counts.items() if name != "overlap"}
+    return {**rates(counts), **whole}
 
 
-def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray], several: bool) -> np.ndarray:
+def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray]) -> np.ndarray:
     """Return ids of targets; with several sequences, the sequence is a part of the name."""
-    if not several:
-        return np.concatenate(ids)
-    pairs = zip(scenes, ids, strict=True)
-    return np.array([f"{scene.name}/{i}" for scene, part in pairs for i in part], dtype=str)
-
-
-def _targets(targets: Sequence[Targets]) -> dict[str, np.ndarray]:
-    """Return the columns of the table of targets."""
-    table = _together(targets)
-    return {
-        "frames_present": table["present"],
-        "frames_covered": table["covered"],
-        "coverage": table["covered"] / table["present"],
-        "target_switches": table["switches"],
-        "target_fragmentations": table["fragments"],
-        "state": np.array(STATES, dtype=str)[table["state"]],
-    }
-
-
-def _segments(
-    scenes: Sequence[Scene], segments: Sequence[Segments], several: bool
-) -> dict[str, np.ndarray]:
-    """Return the columns of the track segments of all targets."""
-    table = _together(segments)
-    columns = {
-        "spell_target": _named(scenes, [part.target for part in segments], several),
-        "spell_identity": table["identity"],
-        "first_frame": table["first"],
-        "last_frame": table["last"],
-    }
-    if any(len(scene.cameras) > 1 for scene in scenes):
-        cameras = [
-            np.array(scene.cameras, dtype=str)[part.camera]
-            for scene, part in zip(scenes, segments, strict=True)
+    return np.concatenate(
+        [
+            np.array([f"{scene.name}/{i}" for i in part], dtype=str) if scene.name else part
+            for scene, part in zip(scenes, ids, strict=True)
         ]
-        columns["spell_camera"] = np.concatenate(cameras)
-    return columns
+    )
 
 
-def _together(parts: Sequence[Targets] | Sequence[Segments]) -> dict[str, np.ndarray]:
-    """Return the arrays of several sequences, one after the other."""
-    return {
-        one.name: np.concatenate([getattr(part, one.name) for part in parts])
-        for one in fields(parts[0])
-    }
+def _together(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the variables of several sequences, one after the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _of_all(
-    counts: Counts, options: dict[str, str | int | float], scenes: Sequence[Scene]
+    counts: dict[str, int | float], options: dict[str, str | int | float], scenes: Sequence[Scene]
 ) -> list[str]:
     """Return remarks on ignored boxes and on the number of frames."""
     notes = []
-    if counts.ignored_truth_boxes:
-        removed = counts.removed_result_boxes
+    if counts["ignored_truth_boxes"]:
+        removed = counts["removed_result_boxes"]
         on = {
             "count": "boxes of the result on them count as false positives",
             "remove": f"{removed} boxes of the result matched to them were removed",
@@ -137,16 +103,15 @@ def _of_all(
             f"{removed} boxes of the result matched to distractors among them were removed, "
             "others count as false positives",
         )
-        notes.append(f"{counts.ignored_truth_boxes} boxes of the ground truth are ignored; {on}")
+        notes.append(f"{counts['ignored_truth_boxes']} boxes of the ground truth are ignored; {on}")
     unknown = [scene for scene in scenes if scene.frames_from == "rows"]
     if unknown:
         some = f" of {len(unknown)} of {len(scenes)} sequences"
         of = "" if len(unknown) == len(scenes) else some
         notes.append(f"the length{of} is not given: far and fp_per_frame are per frame with rows")
-    elif counts.frames > counts.frames_with_rows:
-        notes.append(
-            f"{counts.frames - counts.frames_with_rows} of {counts.frames} frames have no rows"
-        )
+    elif counts["frames"] > counts["frames_with_rows"]:
+        empty = counts["frames"] - counts["frames_with_rows"]
+        notes.append(f"{empty} of {counts['frames']} frames have no rows")
     return notes
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import require_choice
 from bioeval.mot.boxes import parse_columns
 from bioeval.mot.dataset import tracking_dataset
 from bioeval.mot.inputs import read_pairs
@@ -124,7 +125,7 @@ def tracking(
     >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
     (2, 0.667, 0.667)
     """
-    iou = _overlap("iou", iou)
+    iou = require_number("iou", iou, above=0, high=1)
     require_choice("pairing", pairing, PAIRINGS)
     require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
     require_choice("ignored", ignored, IGNORED)
@@ -146,14 +147,3 @@ def tracking(
         "duplicates": duplicates,
     }
     return tracking_dataset(scenes, measured, options, notes, timeline)
-
-
-def _overlap(name: str, value: Any) -> float:
-    """Return a number above 0 and up to 1."""
-    try:
-        number = 0.0 if isinstance(value, bool | str) else float(value)
-    except (TypeError, ValueError):
-        number = 0.0
-    if not 0 < number <= 1:
-        raise DataError(f"{Argument(name)} is {value!r}; expected a number in (0, 1]")
-    return number

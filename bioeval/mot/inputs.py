@@ -53,24 +53,18 @@ def read_pairs(
 ) -> tuple[list[Pair], list[str]]:
     """Return the pairs of ground truth and result, and remarks on skipped results."""
     truths, results = _sources(truth, "truth"), _sources(result, "result")
-    if isinstance(truths, dict) != isinstance(results, dict):
-        several, one = ("truth", "result") if isinstance(truths, dict) else ("result", "truth")
+    if ("" in truths) != ("" in results):
+        several, one = ("result", "truth") if "" in truths else ("truth", "result")
         raise DataError(
             f"{several} has several files and {one} is a single one; expected a folder, or a "
             f"mapping of names, for both"
         )
-    if not isinstance(truths, dict) and not isinstance(results, dict):
-        length, source = _length(frames, "", truths)
-        pair = Pair("", truths.rows(columns), results.rows(_of_result(columns)), length, source)
-        return [pair], []
-    assert isinstance(truths, dict) and isinstance(results, dict)
     _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
-    notes = []
-    if extra:
-        notes.append(f"skipped (no ground truth): {_some(extra)}")
-    _check_names(frames, truths, parts)
-    if parts == "cameras":
+    notes = [f"skipped (no ground truth): {_some(extra)}"] if extra else []
+    if "" not in truths:
+        _check_names(frames, truths, parts)
+    if "" not in truths and parts == "cameras":
         if "camera" in columns:
             raise DataError(
                 f"{Argument('parts', 'cameras')} takes a file for each camera; expected no column "
@@ -106,31 +100,31 @@ def _one_scene(
             f"{Argument('frames')} has nothing for {lacking}; expected a number for each camera"
         )
     truth, result = (
-        joined([side[name].rows(read).in_camera(name) for name in names])
+        joined({name: side[name].rows(read) for name in names})
         for side, read in ((truths, columns), (results, _of_result(columns)))
     )
     return Pair("", truth, result, lengths or None, known[names[0]][1])
 
 
-def _sources(value: Any, what: str) -> _Source | dict[str, _Source]:
-    """Return the inputs: one source, or several by name."""
+def _sources(value: Any, what: str) -> dict[str, _Source]:
+    """Return the inputs by name; a single one has the empty name."""
     if isinstance(value, Mapping):
         if not value:
             raise DataError(f"{what} is an empty mapping; expected names and files or arrays")
         found = {}
         for name, part in _by_name(value, what).items():
-            source = _sources(part, f"{what}[{name!r}]")
-            if isinstance(source, dict):
+            inside = _sources(part, f"{what}[{name!r}]")
+            if "" not in inside:
                 raise DataError(
                     f"{what}[{name!r}] holds several sequences; expected a file, an array or the "
                     "folder of one sequence"
                 )
-            found[name] = source
+            found[name] = inside[""]
         return found
     if isinstance(value, str | os.PathLike):
         path = Path(value)
-        return _folder(path) if path.is_dir() else _Source(path, what)
-    return _Source(value, what)
+        return _folder(path) if path.is_dir() else {"": _Source(path, what)}
+    return {"": _Source(value, what)}
 
 
 def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
@@ -147,10 +141,10 @@ def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
     return found
 
 
-def _folder(folder: Path) -> _Source | dict[str, _Source]:
+def _folder(folder: Path) -> dict[str, _Source]:
     """Return the file in a sequence's folder, or the sequences in a folder."""
     if (one := _sequence(folder)) is not None:
-        return one
+        return {"": one}
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
     folders = {entry.name: _sequence(entry) for entry in entries if entry.is_dir()}
     found = {name: source for name, source in folders.items() if source is not None}

@@ -1,15 +1,13 @@
-"""Counts of a sequence, which add up over sequences, and the rates computed from them."""
+"""Counts of a sequence, which add up over sequences, its targets and its track segments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from bioeval.mot.identity_assignment import most_in_common
 from bioeval.mot.matching import find_overlaps, match, serials
-from bioeval.mot.segments import Segments, find_segments
 from bioeval.mot.sequence import Boxes, Scene
 
 #: States of a target, by its coverage.
@@ -19,65 +17,23 @@ STATES = ("mostly lost", "partially tracked", "mostly tracked")
 _TRACKED, _LOST = (4, 5), (1, 5)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Counts of one sequence, or of several by addition; ``bioeval.base.variables`` says of what.
-
-    `overlap` is the sum of IoU over the matches.
-    """
-
-    frames: int = 0
-    frames_with_rows: int = 0
-    targets: int = 0
-    identities: int = 0
-    truth_boxes: int = 0
-    result_boxes: int = 0
-    tp: int = 0
-    fn: int = 0
-    fp: int = 0
-    idsw: int = 0
-    fragmentations: int = 0
-    resumptions: int = 0
-    mt: int = 0
-    pt: int = 0
-    ml: int = 0
-    idtp: int = 0
-    idfn: int = 0
-    idfp: int = 0
-    ignored_truth_boxes: int = 0
-    removed_result_boxes: int = 0
-    overlap: float = 0.0
-
-    @classmethod
-    def total(cls, parts: Iterable[Counts]) -> Counts:
-        """Return the sums."""
-        parts = list(parts)
-        return cls(**{f.name: sum(getattr(part, f.name) for part in parts) for f in fields(cls)})
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Coverage and errors of each target; int64 arrays of shape (targets,).
-
-    `present` and `covered` count frames; `state` is an index into `STATES`.
-    """
-
-    ids: np.ndarray
-    present: np.ndarray
-    covered: np.ndarray
-    switches: np.ndarray
-    fragments: np.ndarray
-    resumptions: np.ndarray
-    state: np.ndarray
+#: The identity of a segment in which the target is missed.
+MISSED = -1
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of one sequence."""
+    """Measurements of one sequence; ``bioeval.base.variables`` describes each variable.
 
-    counts: Counts
-    targets: Targets
-    segments: Segments
+    The counts add up over sequences, with `overlap`, the sum of IoU over the matches. `ids` and
+    the variables of `targets` have the shape (targets,), those of `segments` (segments,), target
+    by target; ``spell_target`` is an id.
+    """
+
+    counts: dict[str, int | float]
+    ids: np.ndarray
+    targets: dict[str, np.ndarray]
+    segments: dict[str, np.ndarray]
 
 
 def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Measured:
@@ -89,38 +45,38 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
     overlaps = find_overlaps(truth, result, frames, iou)
     serial = serials(truth, result, scene.camera)
     matched = match(truth, result, overlaps, serial, pairing)
-    targets = _targets(truth, result, matched, serial, scene.target_ids, mostly_tracked)
-    both = matched >= 0
-    tp = int(both.sum())
+    targets, resumptions = _targets(truth, result, matched, serial, mostly_tracked)
+    tp = int((matched >= 0).sum())
     # An identity may occur twice in a frame, if that is accepted; a target occurs once.
     common = np.stack([overlaps.truth, result.code[overlaps.row]], axis=1)
     rows, identities = np.unique(common, axis=0).T
     idtp = most_in_common(truth.code[rows], identities)
-    states = np.bincount(targets.state, minlength=len(STATES))
-    counts = Counts(
-        frames=scene.frames,
-        frames_with_rows=scene.frames_with_rows,
-        targets=len(targets.ids),
-        identities=len(np.unique(result.code)),
-        truth_boxes=len(truth),
-        result_boxes=len(result),
-        tp=tp,
-        fn=len(truth) - tp,
-        fp=len(result) - tp,
-        idsw=int(targets.switches.sum()),
-        fragmentations=int(targets.fragments.sum()),
-        resumptions=int(targets.resumptions.sum()),
-        ml=int(states[0]),
-        pt=int(states[1]),
-        mt=int(states[2]),
-        idtp=idtp,
-        idfn=len(truth) - idtp,
-        idfp=len(result) - idtp,
-        ignored_truth_boxes=len(scene.truth) - len(truth),
-        removed_result_boxes=len(scene.result) - len(result),
-        overlap=float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
-    )
-    return Measured(counts, targets, find_segments(scene, truth, result, matched))
+    lost, partially, mostly = (int((targets["state"] == state).sum()) for state in STATES)
+    counts = {
+        "frames": scene.frames,
+        "frames_with_rows": frames,
+        "targets": len(targets["state"]),
+        "identities": len(np.unique(result.code)),
+        "truth_boxes": len(truth),
+        "result_boxes": len(result),
+        "tp": tp,
+        "fn": len(truth) - tp,
+        "fp": len(result) - tp,
+        "idsw": int(targets["target_switches"].sum()),
+        "fragmentations": int(targets["target_fragmentations"].sum()),
+        "resumptions": resumptions,
+        "mt": mostly,
+        "pt": partially,
+        "ml": lost,
+        "idtp": idtp,
+        "idfn": len(truth) - idtp,
+        "idfp": len(result) - idtp,
+        "ignored_truth_boxes": len(scene.truth) - len(truth),
+        "removed_result_boxes": len(scene.result) - len(result),
+        "overlap": float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
+    }
+    ids = scene.target_ids[np.unique(truth.code)]
+    return Measured(counts, ids, targets, _segments(scene, truth, result, matched))
 
 
 def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:
@@ -138,20 +94,14 @@ def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:
 
 
 def _targets(
-    truth: Boxes,
-    result: Boxes,
-    matched: np.ndarray,
-    serial: np.ndarray,
-    ids: np.ndarray,
-    mostly_tracked: str,
-) -> Targets:
-    """Count coverage, switches and fragments of each target over its frames."""
-    codes, target = np.unique(truth.code, return_inverse=True)
-    n = len(codes)
+    truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray, mostly_tracked: str
+) -> tuple[dict[str, np.ndarray], int]:
+    """Return coverage and errors of each target over its frames, and the resumptions of all."""
+    _, target = np.unique(truth.code, return_inverse=True)
     order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
     target = target.reshape(-1)[order]
     covered = matched[order] >= 0
-    present = np.bincount(target, minlength=n)
+    present = np.bincount(target)
 
     # The frames in which it is matched; events are counted between consecutive ones.
     place = np.flatnonzero(covered)
@@ -161,18 +111,18 @@ def _targets(
     again = owner[1:] == owner[:-1]
 
     def count(happened: np.ndarray) -> np.ndarray:
-        return np.bincount(owner[1:][again & happened], minlength=n)
+        return np.bincount(owner[1:][again & happened], minlength=len(present))
 
-    hits = np.bincount(owner, minlength=n)
-    return Targets(
-        ids=ids[codes],
-        present=present,
-        covered=hits,
-        switches=count(identity[1:] != identity[:-1]),
-        fragments=count(np.diff(place) > 1),
-        resumptions=count(np.diff(when) > 1),
-        state=_states(hits, present, mostly_tracked),
-    )
+    hits = np.bincount(owner, minlength=len(present))
+    targets = {
+        "frames_present": present,
+        "frames_covered": hits,
+        "coverage": hits / present,
+        "target_switches": count(identity[1:] != identity[:-1]),
+        "target_fragmentations": count(np.diff(place) > 1),
+        "state": _states(hits, present, mostly_tracked),
+    }
+    return targets, int(count(np.diff(when) > 1).sum())
 
 
 def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
@@ -180,27 +130,51 @@ def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.nd
     a, b = _TRACKED
     tracked = hits * b >= present * a if mostly_tracked == "at-least" else hits * b > present * a
     c, d = _LOST
-    return np.where(hits * d < present * c, 0, np.where(tracked, 2, 1)).astype(np.int64)
+    return np.array(STATES, dtype=str)[np.where(hits * d < present * c, 0, np.where(tracked, 2, 1))]
 
 
-def ratio(a: float, b: float) -> float:
-    """Return ``a / b``, NaN if `b` is 0."""
-    return a / b if b else float("nan")
-
-
-def rates(counts: Counts) -> dict[str, float]:
-    """Return the rates, each computed from counts once."""
-    c = counts
-    errors = c.fn + c.fp + c.idsw
+def _segments(
+    scene: Scene, truth: Boxes, result: Boxes, matched: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Divide the frames of each target where its identity changes or it is absent."""
+    order = np.argsort(truth.code, kind="stable")
+    target = truth.code[order]
+    partner = matched[order]
+    identity = np.full(len(order), MISSED, dtype=np.int64)
+    identity[partner >= 0] = scene.identity_ids[result.code[partner[partner >= 0]]]
+    unit = truth.frame[order]
+    camera, number = scene.camera[unit], scene.number[unit]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (
+        (target[1:] != target[:-1])
+        | (identity[1:] != identity[:-1])
+        | (camera[1:] != camera[:-1])
+        | (number[1:] != number[:-1] + 1)
+    )
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(order)) - 1 if len(first) else first
     return {
-        "mota": ratio(c.truth_boxes - errors, c.truth_boxes),
-        "motp": ratio(c.overlap, c.tp),
-        "motp_distance": ratio(c.tp - c.overlap, c.tp),
-        "recall": ratio(c.tp, c.truth_boxes),
-        "precision": ratio(c.tp, c.result_boxes),
-        "far": ratio(errors, c.frames),
-        "fp_per_frame": ratio(c.fp, c.frames),
-        "idp": ratio(c.idtp, c.idtp + c.idfp),
-        "idr": ratio(c.idtp, c.idtp + c.idfn),
-        "idf1": ratio(2 * c.idtp, 2 * c.idtp + c.idfp + c.idfn),
+        "spell_target": scene.target_ids[target[first]],
+        "spell_identity": identity[first],
+        "first_frame": number[first],
+        "last_frame": number[last],
+        "spell_camera": np.array(scene.cameras, dtype=str)[camera[first]],
     }
+
+
+def rates(c: dict[str, int | float]) -> dict[str, float]:
+    """Return the rates, each computed from counts once."""
+    errors = c["fn"] + c["fp"] + c["idsw"]
+    quotients = {
+        "mota": (c["truth_boxes"] - errors, c["truth_boxes"]),
+        "motp": (c["overlap"], c["tp"]),
+        "motp_distance": (c["tp"] - c["overlap"], c["tp"]),
+        "recall": (c["tp"], c["truth_boxes"]),
+        "precision": (c["tp"], c["result_boxes"]),
+        "far": (errors, c["frames"]),
+        "fp_per_frame": (c["fp"], c["frames"]),
+        "idp": (c["idtp"], c["idtp"] + c["idfp"]),
+        "idr": (c["idtp"], c["idtp"] + c["idfn"]),
+        "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
+    }
+    return {name: a / b if b else np.nan for name, (a, b) in quotients.items()}

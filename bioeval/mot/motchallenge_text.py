@@ -47,15 +47,22 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     names = [name for name in read if name != "camera"]
     rows = [lines[i] for i in kept]
     line = np.array(kept, dtype=np.int64) + 1
-    numbers = _numbers(rows, [read[name] for name in names], delimiter)
-    table = dict(zip(names, numbers, strict=True)) if numbers is not None else None
+    table = {name: np.zeros(0) for name in names}
+    readable = True
+    if rows:
+        places = [read[name] for name in names]
+        try:
+            found = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
+            table = dict(zip(names, found.T, strict=True))
+        except ValueError:
+            readable = False
     camera = None
-    if "camera" in read and table is not None:
+    if "camera" in read and readable:
         camera = np.array([row.split(delimiter)[read["camera"]].strip() for row in rows], dtype=str)
     unnamed = camera is not None and (camera == "").any()
     # A row of another length is incomplete, or has a flag that the others lack.
     ragged = len({len(row.split(delimiter)) for row in rows}) > 1
-    if table is None or unnamed or ragged or first_fault(table) is not None:
+    if not readable or unnamed or ragged or first_fault(table) is not None:
         raise _fault(path, rows, line, columns, delimiter, len(words))
     return build(table, camera, line, str(path))
 
@@ -72,19 +79,6 @@ def _text(path: Path) -> str:
     else:
         raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
     return decode(data, path).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _numbers(
-    rows: list[str], places: list[int], delimiter: str | None
-) -> list[np.ndarray] | np.ndarray | None:
-    """Return the columns at `places`, or None if any value is not a number."""
-    if not rows:
-        return [np.zeros(0) for _ in places]
-    try:
-        table = np.loadtxt(rows, delimiter=delimiter, usecols=places, ndmin=2, comments=None)
-    except ValueError:
-        return None
-    return table.T
 
 
 def _fault(

@@ -56,11 +56,6 @@ class Scene:
     frames_from: str
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def frames_with_rows(self) -> int:
-        """Number of frames with a row in either file."""
-        return len(self.camera)
-
 
 def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
     """Order the rows of a sequence and code its targets and identities."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
@@ -53,25 +54,13 @@ _LEGEND = (
     "MOTP: mean overlap of the matches. FAR: FN + FP + IDSW in a frame. MT, PT, ML: targets mostly "
     "tracked, partially tracked, mostly lost."
 )
-_GAP = 2
+
+# A width that no table reaches: to measure the table itself.
+_ROOM = 10_000
 
 
 class TrackingTable:
-    """A result of :func:`bioeval.tracking` that rich can print.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-    targets : bool
-        Whether to list every target.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> from rich.console import Console
-    >>> rows = [(1, 1, 0, 0, 10, 10), (2, 1, 5, 0, 10, 10)]
-    >>> Console().print(TrackingTable(be.tracking(rows, rows)))  # doctest: +SKIP
-    """
+    """A result of :func:`bioeval.tracking` that rich can print; with `targets`, each of them."""
 
     def __init__(self, dataset: xr.Dataset, targets: bool = False):
         self.dataset = dataset
@@ -81,18 +70,22 @@ class TrackingTable:
         )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        def fits(table: Table) -> bool:
+            room = options.update(width=_ROOM)
+            return console.measure(table, options=room).maximum <= options.max_width
+
         yield grid(self._about())
         for columns in (_RATES, _COUNTS):
             yield Text("")
             rows = [(name, self._along("sequence_", i)) for i, name in enumerate(self.sequences)]
             rows.append(("all" if rows else "", lambda name: self.dataset[name].item()))
-            yield from _table(columns, rows, options.max_width, last_bold=len(rows) > 1)
+            yield from _table(columns, rows, fits, last_bold=len(rows) > 1)
         if self._targets:
             yield Text("")
             yield Text("Targets", style="bold")
             names = [str(target) for target in self.dataset["target"].values]
             listed = [(target, self._along("", i)) for i, target in enumerate(names)]
-            yield from _table(_TARGETS, listed, options.max_width)
+            yield from _table(_TARGETS, listed, fits)
         yield Text("")
         yield Text(_LEGEND, style="dim")
         yield from warned(str(self.dataset.attrs["warnings"]).splitlines())
@@ -106,9 +99,8 @@ class TrackingTable:
         ds, attrs = self.dataset, self.dataset.attrs
         targets = counted(int(ds["targets"]), "targets")
         yield "Truth", f"{targets}, boxes: {int(ds['truth_boxes']):,}"
-        identities = (
-            "1 identity" if ds["identities"] == 1 else f"{int(ds['identities']):,} identities"
-        )
+        count = int(ds["identities"])
+        identities = "1 identity" if count == 1 else f"{count:,} identities"
         yield "Result", f"{identities}, boxes: {int(ds['result_boxes']):,}"
         if int(attrs["cameras"]) > 1:
             yield "Cameras", f"{attrs['cameras']}, whose identities are the same"
@@ -124,35 +116,30 @@ class TrackingTable:
 def _table(
     columns: tuple[tuple[str, str, str], ...],
     rows: list[tuple[str, Callable[[str], Any]]],
-    width: int,
+    fits: Callable[[Table], bool],
     last_bold: bool = False,
 ) -> Iterator[Any]:
-    """Lay out a row for each name; if that is too wide, one number below the other."""
+    """Lay out a row for each name; if that does not fit, one number below the other."""
     cells = [[_cell(value(name), unit) for _, name, unit in columns] for _, value in rows]
-    widths = [
-        max(len(head), *(len(row[i]) for row in cells)) for i, (head, *_) in enumerate(columns)
-    ]
-    names = max((len(name) for name, _ in rows), default=0)
-    if names + sum(widths) + _GAP * len(columns) > width:
-        for (name, _), row in zip(rows, cells, strict=True):
-            if name:
-                yield Text(name, style="bold")
-            below = [cell.rjust(max(widths)) for cell in row]
-            yield indented(grid(zip((head for head, *_ in columns), below, strict=True)))
-        return
-    table = plain_table(gap=_GAP)
-    if names:
-        table.add_column("", no_wrap=True)
-    for (head, _, unit), wide in zip(columns, widths, strict=True):
-        table.add_column(head if unit == "word" else head.rjust(wide), no_wrap=True)
+    heads = [head for head, *_ in columns]
+    names = any(name for name, _ in rows)
+    table = plain_table([*[""] * names, *heads])
+    for column, (*_, unit) in zip(table.columns[names:], columns, strict=True):
+        column.justify = "left" if unit == "word" else "right"
     for i, ((name, _), row) in enumerate(zip(rows, cells, strict=True)):
-        texts = [
-            Text(cell if unit == "word" else cell.rjust(wide))
-            for cell, wide, (*_, unit) in zip(row, widths, columns, strict=True)
-        ]
         bold = last_bold and i == len(rows) - 1
-        table.add_row(*([Text(name)] if names else []), *texts, style="bold" if bold else "")
-    yield table
+        texts = map(Text, [*[name] * names, *row])
+        table.add_row(*texts, style="bold" if bold else "")
+    if fits(table):
+        yield table
+        return
+    wide = max(
+        (len(text) for text in [*heads, *(cell for row in cells for cell in row)]), default=0
+    )
+    for (name, _), row in zip(rows, cells, strict=True):
+        if name:
+            yield Text(name, style="bold")
+        yield indented(grid(zip(heads, (cell.rjust(wide) for cell in row), strict=True)))
 
 
 def _cell(value: Any, unit: str) -> str:

@@ -61,7 +61,7 @@ class TimelineDisplay:
         self.turn, self.switches = _turns(row, identity, first)
 
     @classmethod
-    def from_result(
+    def from_results(
         cls, dataset: xr.Dataset, sequence: str | None = None, camera: str | None = None
     ) -> Self:
         """Take the track segments of one sequence and one camera."""
@@ -69,31 +69,23 @@ class TimelineDisplay:
             raise DataError("be.plot.timeline needs a result of be.tracking(..., timeline=True)")
         targets = dataset["target"].values
         who = dataset["spell_target"].values
-        title = []
-        if "sequence" in dataset:
-            sequence = _one("sequence", sequence, dataset["sequence"].values.tolist())
-            title.append(f"sequence {sequence}")
+        sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else []
+        if sequence := _one("sequence", sequence, sequences):
             targets = targets[_of_sequence(targets, sequence)]
-        elif sequence is not None:
-            raise DataError(f"sequence is {sequence!r}; expected None: the result has only one")
         chosen = np.isin(who, targets)
-        if cameras := cameras_of(dataset, sequence):
-            camera = _one("camera", camera, cameras)
+        if camera := _one("camera", camera, cameras_of(dataset, sequence)):
             chosen &= dataset["spell_camera"].values == camera
-            title.append(f"camera {camera}")
-        elif camera is not None:
-            raise DataError(f"camera is {camera!r}; expected None: the result has only one")
+        over = [f"sequence {sequence}"] * bool(sequence) + [f"camera {camera}"] * bool(camera)
         place = {target: i for i, target in enumerate(targets.tolist())}
         row = np.array([place[target] for target in who[chosen].tolist()], dtype=np.int64)
         first, last, identity = (
             dataset[name].values[chosen] for name in ("first_frame", "last_frame", "spell_identity")
         )
         names = [as_plot_text(str(t).rpartition("/")[2]) for t in targets.tolist()]
-        return cls(
-            names, row, first, last, identity, [as_plot_text(", ".join(title))] if title else []
-        )
+        titles = [as_plot_text(", ".join(over))] if over else []
+        return cls(names, row, first, last, identity, titles)
 
-    def plot(self, ax: Axes | None = None, **style: Any) -> Self:
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a bar for each track segment. See :func:`timeline`."""
         n = len(self.targets)
         self.ax_ = ax = look.axes_for(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))))
@@ -121,7 +113,8 @@ class TimelineDisplay:
         ax.yaxis.set_major_locator(FixedLocator(list(range(0, n, step))))
         ax.yaxis.set_major_formatter(FuncFormatter(self._name))
         ax.tick_params(axis="y", length=0)
-        look.titled(ax, "Timeline of the targets", [*self.over, self._key()])
+        title = "Timeline of the targets"
+        look.titled(ax, f"{title}: {name}" if name else title, [*self.over, self._key()])
         look.labelled(ax, "Frame", "Target")
         if not n:
             look.empty(ax, ["There are no targets."])
@@ -164,9 +157,13 @@ def _of_sequence(targets: np.ndarray, sequence: str | None) -> np.ndarray:
     return np.array([str(t).rpartition("/")[0] == sequence for t in targets], dtype=bool)
 
 
-def _one(what: str, given: str | None, names: list[str]) -> str:
-    """Return the name to show, the only one by default."""
+def _one(what: str, given: str | None, names: list[str]) -> str | None:
+    """Return the name to show, the only one by default; None where there are no names."""
     listed = ", ".join(names[:12])
+    if not names and given is not None:
+        raise DataError(f"{what} is {given!r}; expected None: the result has only one")
+    if not names:
+        return None
     if given is None and len(names) == 1:
         return names[0]
     if given is None:
@@ -218,7 +215,7 @@ def timeline(
     sequence, camera : str, optional
         Which one, where there are several.
     **style
-        Properties of all bars, such as ``alpha=0.8``.
+        Properties of all bars, such as ``alpha=0.8``; ``name`` names the tracker in the title.
 
     Returns
     -------
@@ -240,4 +237,4 @@ def timeline(
     >>> display.identity.tolist(), display.first.tolist()
     ([1, -1, 2], [1, 4, 5])
     """
-    return TimelineDisplay.from_result(dataset, sequence, camera).plot(ax, **style)
+    return TimelineDisplay.from_results(dataset, sequence, camera).plot(ax, **style)

@@ -90,6 +90,11 @@ class Parameters:
 class Division(Parameters, ABC, Generic[Parts]):
     """A rule that divides samples into parts, several times."""
 
+    @property
+    def by_subject(self) -> bool:
+        """Whether whole subjects are divided, so that none is in two parts."""
+        return False
+
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
     ) -> Iterator[Parts]:

@@ -67,6 +67,7 @@ class _SubjectFolds(_Folds):
     _purpose = shuffling.SUBJECT_FOLDS
     stratify: str | None
     balance: str
+    by_subject = True
 
     def _check_units(self) -> None:
         who = type(self).__name__

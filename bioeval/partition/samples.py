@@ -96,7 +96,8 @@ class SplitInput:
         if getattr(self._labels, "ndim", 1) == 2 and self._source == "groups":
             raise DataError(
                 f"{self.who}: groups names two subjects for each sample, as for pairs; divide "
-                "pairs by PredefinedPairFolds, or as samples by SampleKFold"
+                "pairs by PredefinedPairFolds, or as samples by SampleKFold. be.cross_evaluate "
+                "divides the subjects of pairs"
             )
         return LabelCodes(self._labels, self._source)
 

@@ -92,6 +92,7 @@ class SubjectShuffleSplit(_Shuffle):
     """
 
     _unit = "subject"
+    by_subject = True
 
 
 class SampleShuffleSplit(_Shuffle):
@@ -179,6 +180,11 @@ class TrainValidationTest(Division[ThreeParts]):
         require_integer(f"{who}: n_splits", n_splits, low=1)
         require_seed(random_state)
         require_column(who, stratify)
+
+    @property
+    def by_subject(self) -> bool:
+        """Whether the unit is the subject."""
+        return self.unit == "subject"
 
     @property
     def _sizes(self) -> dict[str, Any]:

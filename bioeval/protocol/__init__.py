@@ -28,6 +28,16 @@ CARD_OF_LAYOUT = {
     PAIRS: "pairs",
 }
 
+#: The card of each layout, for names that stand for one of them.
+_BY_LAYOUT = {
+    "auto": CARD_OF_LAYOUT,
+    "course-kfold": {
+        SQUARE: "course-kfold",
+        RECTANGULAR: "course-kfold-probe-vs-gallery",
+        PAIRS: "course-kfold-pairs",
+    },
+}
+
 
 def available() -> list[str]:
     """Return the names of the cards that ship with bioeval."""
@@ -56,12 +66,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
     if not isinstance(name_or_path, str | os.PathLike):
         raise CardError(f"a protocol is the name or the path of a card, not {name_or_path!r}")
     path = os.fspath(name_or_path)
-    separators = [separator for separator in (os.sep, os.altsep) if separator]
-    if (
-        isinstance(name_or_path, os.PathLike)
-        or path.endswith(".toml")
-        or any(separator in path for separator in separators)
-    ):
+    if isinstance(name_or_path, os.PathLike) or is_path(path):
         return read_card(read_file(path), path, path)
     if path not in available():
         raise CardError(
@@ -70,11 +75,21 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
     return _load_shipped(path)
 
 
-def for_layout(layout: str) -> Protocol:
-    """Return the card of ``protocol="auto"`` for a layout."""
+def is_path(name: str) -> bool:
+    """Return whether a text is the path of a card: it ends in .toml or holds a separator."""
+    return name.endswith(".toml") or os.sep in name or bool(os.altsep and os.altsep in name)
+
+
+def for_layout(layout: str, protocol: str | os.PathLike[str] | Protocol = "auto") -> Protocol:
+    """Return the card of a protocol for a layout: ``"auto"`` and ``"course-kfold"`` have several.
+
+    Any other protocol is returned as :func:`load` does, whatever its layout.
+    """
+    if not isinstance(protocol, str) or protocol not in _BY_LAYOUT:
+        return load(protocol)
     if layout not in CARD_OF_LAYOUT:
         raise CardError(bad_choice("the layout", layout, CARD_OF_LAYOUT))
-    return _load_shipped(CARD_OF_LAYOUT[layout])
+    return _load_shipped(_BY_LAYOUT[protocol][layout])
 
 
 def parse(text: str, where: str = "card") -> Protocol:

@@ -50,11 +50,8 @@ class Source(Section):
 
 
 _BY = {
-    "subject-folds": Choice(
-        "folds of subjects: each is tested once while the others are trained on; no subject is "
-        "in two",
-        SEARCHABLE,
-    ),
+    "subject-folds": "folds of subjects: each is tested once while the others are trained on; no "
+    "subject is in two. Pairs must name their subjects",
     "sample-folds": Choice(
         "folds of templates, with the same number of each subject's, within one; subjects "
         "are on both sides",
@@ -62,11 +59,8 @@ _BY = {
     ),
     "given-folds": "the folds that come with the data: of each pair, or of each template in the "
     "metadata column that 'column' names",
-    "dev-eval": Choice(
-        "two parts of subjects, drawn anew in each repeat: development, on which the threshold is "
-        "chosen, and evaluation, on which it is judged",
-        SEARCHABLE,
-    ),
+    "dev-eval": "two parts of subjects, drawn anew in each repeat: development, on which the "
+    "threshold is chosen, and evaluation, on which it is judged",
 }
 
 
@@ -76,7 +70,8 @@ class Partition(Section):
 
     doc = (
         "The folds. A training pair has both templates in the training part, a test pair both in "
-        "the test part; pairs of one and the other are used by neither."
+        "the test part; pairs of one and the other are used by neither. Of a list of pairs that is "
+        "divided by subject, both subjects."
     )
     by: str = card_field("how the data are divided", choices=_BY)
     folds: int = card_field(

@@ -115,25 +115,22 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     if not any(name in data for name in TASKS):
         legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
+    _check_pairs(values, problems)
     problems.raise_if_any()
     del above["schema"]
     sections: dict[str, Any] = {name: SECTIONS[name](**found) for name, found in values.items()}
-    card = Protocol(**above, **sections, path=path)
-    _check_pairs(card, problems)
-    problems.raise_if_any()
-    return card
+    return Protocol(**above, **sections, path=path)
 
 
-def _check_pairs(card: Protocol, problems: Problems) -> None:
+def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:
     """Find a rule of pairs in a card whose tasks need all comparisons."""
-    task = card.verification
-    if task is None or task.pairs == "ordered":
-        return
-    others = [name for name in card.tasks if name != "verification"]
-    if others or task.templates != ("single",):
+    task = values.get("verification", {})
+    rule = task.get("pairs", "ordered")
+    others = [name for name in values if name in TASKS and name != "verification"]
+    if rule != "ordered" and (others or task.get("templates") != ("single",)):
         problems.add(
             ("verification", "pairs"),
-            f"pairs = {shorten(task.pairs)}, which leaves comparisons out; expected "
+            f"pairs = {shorten(rule)}, which leaves comparisons out; expected "
             'templates = ["single"] beside it and no other task'
             f"{f'; found {_brackets(others)}' if others else ''}",
         )

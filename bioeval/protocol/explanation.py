@@ -35,13 +35,13 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
     for section in protocol.sections.values():
         if not isinstance(section, Task | Source):
             blocks.append([*wrap(section.doc), *_fields(section, layout, wrap)])
-    if protocol.not_said:
-        said = [line for text in protocol.not_said for line in _item(text, width)]
-        blocks.append([*wrap("What this card does not say:"), *said])
-    if protocol.not_expressed:
-        said = [line for text in protocol.not_expressed for line in _item(text, width)]
-        lead = "What the source fixes beyond this card, to be done when the data are prepared:"
-        blocks.append([*wrap(lead), *said])
+    beyond = "What the source fixes beyond this card, to be done when the data are prepared:"
+    for lead, texts in (
+        ("What this card does not say:", protocol.not_said),
+        (beyond, protocol.not_expressed),
+    ):
+        if texts:
+            blocks.append([*wrap(lead), *(line for text in texts for line in _item(text, width))])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 

@@ -57,40 +57,22 @@ class Choice:
 
 @dataclass(frozen=True)
 class Field:
-    """Description of one field of a card.
+    """Description of one field of a card."""
 
-    Parameters
-    ----------
-    kind
-        ``text``, ``integer`` or ``number``.
-    doc
-        What the field decides, in one line.
-    many, distinct, increasing, may_be_empty
-        Whether the value is a list; whether its values must differ, must increase, may be none.
-    choices
-        The accepted words of a text. ``kth:K`` is ``kth:1``, ``kth:2`` and so on.
-    pattern, pattern_words
-        The accepted form of a text, as a regular expression and in words.
-    default
-        The value when a card leaves the field out (None: nothing is fixed).
-    only_if
-        (field of the same section, word): the field is used only if that field has that word.
-    """
-
-    kind: str
-    doc: str
-    many: bool = False
-    choices: Mapping[str, Choice] = field(default_factory=dict)
+    kind: str  # text, integer or number
+    doc: str  # what the field decides, in one line
+    many: bool = False  # whether the value is a list
+    choices: Mapping[str, Choice] = field(default_factory=dict)  # kth:K is kth:1, kth:2, ...
     interval: Interval | None = None
-    pattern: str | None = None
-    pattern_words: str = ""
-    default: object = None
+    pattern: str | None = None  # the accepted form of a text, a regular expression
+    pattern_words: str = ""  # the same in words
+    default: object = None  # where a card leaves the field out; None: nothing is fixed
     required: bool = False
-    distinct: bool = False
-    increasing: bool = False
-    may_be_empty: bool = False
+    distinct: bool = False  # values of a list: whether they must differ,
+    increasing: bool = False  # must increase,
+    may_be_empty: bool = False  # may be none
     layouts: tuple[str, ...] = EVERY_LAYOUT
-    only_if: tuple[str, str] | None = None
+    only_if: tuple[str, str] | None = None  # (field of the section, word that it must have)
 
     def words(self, layout: str | None = None) -> list[str]:
         """Return the accepted words, those of one layout if it is given."""

@@ -41,19 +41,14 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
             f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
         )
     codes = scores.codes.gallery
-    n = len(codes)
-    first = np.zeros(n, dtype=bool)
+    first = np.full(len(codes), rule == "unordered")
     first[np.unique(codes, return_index=True)[1]] = True
     before = scores.mask
-    mask = np.full(scores.base.shape, IGNORE, dtype=np.uint8)
-    places = np.arange(n)
-    rows, columns = scores.base_rows(places), scores.base_columns(places)
-    for i in range(1, n):
+    mask = np.full(scores.shape, IGNORE, dtype=np.uint8)
+    for i in range(1, len(codes)):
         own = codes[:i] == codes[i]
-        line = np.where(own, GENUINE, IMPOSTOR).astype(np.uint8)
-        if rule == "first-impostors":
-            line[~own & ~(first[i] & first[:i])] = IGNORE
+        compared = own | (first[i] & first[:i])
         if before is not None:
-            line[before[i, :i] == IGNORE] = IGNORE
-        mask[rows[i], columns[:i]] = line
-    return scores.masked(mask)
+            compared &= before[i, :i] != IGNORE
+        mask[i, :i][compared] = np.where(own, GENUINE, IMPOSTOR)[compared]
+    return scores.with_mask(mask)

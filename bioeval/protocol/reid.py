@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import CardError, DataError, ProtocolError, bad_choice, require_choice
-from bioeval.protocol import available, load
+from bioeval.protocol import available, is_path, load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Reid
@@ -74,7 +74,7 @@ _FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
 
 
 def _of_card(convention: str | os.PathLike[str] | Protocol) -> Convention:
-    if isinstance(convention, str) and not _is_path(convention) and convention not in available():
+    if isinstance(convention, str) and not is_path(convention) and convention not in available():
         raise CardError(bad_choice("the convention", convention, conventions()))
     card = load(convention)
     if card.reid is None:
@@ -83,10 +83,6 @@ def _of_card(convention: str | os.PathLike[str] | Protocol) -> Convention:
             f"{', '.join(conventions())}, or a card of your own with that section"
         )
     return Convention(name=card.name, **card.reid)
-
-
-def _is_path(name: str) -> bool:
-    return name.endswith(".toml") or "/" in name or os.sep in name
 
 
 def conventions() -> list[str]:

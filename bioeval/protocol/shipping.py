@@ -15,18 +15,8 @@ _UNDATED = ("lecture", "ongoing")
 
 
 def unmet_rules(card: Protocol) -> list[str]:
-    """Return what a card lacks to ship with bioeval, one line for each rule.
-
-    Examples
-    --------
-    >>> from bioeval import protocol
-    >>> unmet_rules(protocol.load("market1501"))
-    []
-    """
-    source = {
-        "text": card.source.text, "section": card.source.section, "year": card.source.year,
-    }  # fmt: skip
-    head = {"name": card.name, "source": source, "not_said": card.not_said}
+    """Return what a card lacks to ship with bioeval, one line for each rule."""
+    head = {"name": card.name, "source": dict(card.source), "not_said": card.not_said}
     return _unmet(head, "" if card.path is None else PurePath(card.path).name)
 
 

@@ -25,32 +25,12 @@ _FUSIONS = {
     "usable templates is no attempt",
 }
 
-_RANK_UNITS = {
-    "template": "the candidate list holds every template, so a subject may be on it more than once",
-    "subject": "the candidate list holds each subject once, at its fused score",
-}
-
 TIES = {
     "pessimistic": "a non-mate exactly as close as the mate ranks before it",
     "optimistic": "a non-mate exactly as close as the mate ranks after it",
     "stable": "equal scores keep the order of the gallery's columns (a subject has the column of "
     "its first best template)",
     "expected": "the mean over all orders of the tied, so counts may hold fractions",
-}
-
-_GALLERIES = {
-    "all": "every template of the gallery is enrolled",
-    "single": "one template of each subject, drawn uniformly for each probe anew; rates are the "
-    "exact means over all such galleries, and counts may hold fractions",
-}
-
-_PAIRS = {
-    "ordered": "(i, j) and (j, i) are two attempts",
-    "unordered": "each pair of templates is one attempt, with the later one in the file as the "
-    "probe and the earlier one enrolled: TG and TI are half of the above",
-    "first-impostors": "each pair of templates of one subject is one genuine attempt, so TG is "
-    "half of the above; only the first templates in the file of two subjects make an impostor "
-    "attempt, once: TI = N(N - 1)/2 for N subjects",
 }
 
 _SINGLE = Choice(
@@ -102,26 +82,10 @@ _MULTI = Choice(
     },
 )
 
-_RANK_UNIT: dict[str, Any] = {
-    "doc": "the entries of the candidate list",
-    "choices": _RANK_UNITS,
-    "default": "template",
-}
 _FUSION: dict[str, Any] = {
     "doc": "how the scores of one subject's templates become one score",
     "choices": _FUSIONS,
     "default": "min",
-}
-_FUSION_OF_RANKS = {**_FUSION, "only_if": ("rank_unit", "subject")}
-_TIES: dict[str, Any] = {
-    "doc": "where a non-mate exactly as close as the mate ranks",
-    "choices": TIES,
-    "default": "pessimistic",
-}
-_GALLERY: dict[str, Any] = {
-    "doc": "which templates are enrolled",
-    "choices": _GALLERIES,
-    "default": "all",
 }
 
 
@@ -142,15 +106,18 @@ class Verification(Task):
         default=("single", "multi"),
         choices={"single": _SINGLE, "multi": _MULTI},
     )
-    fusion: str = card_field(
-        **_FUSION,
-        layouts=SEARCHABLE,
-        only_if=("templates", "multi"),
-    )
+    fusion: str = card_field(**_FUSION, layouts=SEARCHABLE, only_if=("templates", "multi"))
     pairs: str = card_field(
         "which comparisons of a square matrix are attempts; all but ordered go with templates "
         "= single and with no other task",
-        choices=_PAIRS,
+        choices={
+            "ordered": "(i, j) and (j, i) are two attempts",
+            "unordered": "each pair of templates is one attempt, with the later one in the file as "
+            "the probe and the earlier one enrolled: TG and TI are half of the above",
+            "first-impostors": "each pair of templates of one subject is one genuine attempt, so "
+            "TG is half of the above; only the first templates in the file of two subjects make "
+            "an impostor attempt, once: TI = N(N - 1)/2 for N subjects",
+        },
         default="ordered",
         layouts=(SQUARE,),
         only_if=("templates", "single"),
@@ -167,14 +134,42 @@ class Verification(Task):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenSet(Task):
+class Identification(Task):
+    """What open-set and closed-set identification have in common."""
+
+    layouts = SEARCHABLE
+    rank_unit: str = card_field(
+        "the entries of the candidate list",
+        choices={
+            "template": "the candidate list holds every template, so a subject may be on it more "
+            "than once",
+            "subject": "the candidate list holds each subject once, at its fused score",
+        },
+        default="template",
+    )
+    fusion: str = card_field(**_FUSION, only_if=("rank_unit", "subject"))
+    ties: str = card_field(
+        "where a non-mate exactly as close as the mate ranks", choices=TIES, default="pessimistic"
+    )
+    gallery: str = card_field(
+        "which templates are enrolled",
+        choices={
+            "all": "every template of the gallery is enrolled",
+            "single": "one template of each subject, drawn uniformly for each probe anew; rates "
+            "are the exact means over all such galleries, and counts may hold fractions",
+        },
+        default="all",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSet(Identification):
     """The ``[open_set]`` section."""
 
     doc = (
         "Open-set identification (1:N with a threshold): is the probe's subject in the gallery, "
         "and who is it?"
     )
-    layouts = SEARCHABLE
     says = {
         SQUARE: {
             "An attempt": "each probe is searched twice, in parallel: once as a genuine probe, "
@@ -217,10 +212,6 @@ class OpenSet(Task):
         },
         default="auto",
     )
-    rank_unit: str = card_field(**_RANK_UNIT)
-    fusion: str = card_field(**_FUSION_OF_RANKS)
-    ties: str = card_field(**_TIES)
-    gallery: str = card_field(**_GALLERY)
     max_rank: int | None = card_field(
         "the last rank of DIR (left out: every rank, while the table stays small)",
         interval=Interval(1),
@@ -229,14 +220,13 @@ class OpenSet(Task):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosedSet(Task):
+class ClosedSet(Identification):
     """The ``[closed_set]`` section."""
 
     doc = (
         "Closed-set identification (1:N without a threshold): every probe is enrolled; at which "
         "rank is its subject?"
     )
-    layouts = SEARCHABLE
     says = {
         SQUARE: {
             "An attempt": "each template is searched against all others. TA = probes with a mate",
@@ -255,10 +245,6 @@ class ClosedSet(Task):
         "CMS(k)": "probes with a mate at rank k or better / TA",
         "RR": "the recognition rate, CMS(1)",
     }
-    rank_unit: str = card_field(**_RANK_UNIT)
-    fusion: str = card_field(**_FUSION_OF_RANKS)
-    ties: str = card_field(**_TIES)
-    gallery: str = card_field(**_GALLERY)
     max_rank: int | None = card_field(
         "the last rank of CMS (left out: every rank)", interval=Interval(1), default=None
     )

@@ -155,7 +155,7 @@ def write(value: object) -> str:
         items = (f"{write_key(key)} = {write(item)}" for key, item in value.items())
         return f"{{ {', '.join(items)} }}"
     if isinstance(value, int) and value.bit_length() > 10_000:
-        return hex(value)  # Python refuses to write so many decimals
+        return hex(value)  # Python refuses to write it in decimals
     return str(value)
 
 

@@ -22,11 +22,6 @@ def per_query(lists: MatchLists, values: np.ndarray) -> np.ndarray:
     return np.where(lists.counts > 0, sums, np.nan)
 
 
-def mean_over(values: np.ndarray, found: np.ndarray, queries: int) -> float:
-    """Return the mean over a number of queries; those without a match add nothing."""
-    return float(values[found].sum() / queries) if queries else float("nan")
-
-
 def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.ndarray:
     """Return the average precision of each query; NaN where it has no match.
 
@@ -71,6 +66,17 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
     counts = lists.counts if over == "positives" else np.minimum(lists.counts, rank_k)
     with np.errstate(invalid="ignore", divide="ignore"):
         return per_query(lists, inside) / counts
+
+
+def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
+    """Return a warning if a query has more `matches` than fit into a list cut at a rank."""
+    beyond = int((matches > rank_k).sum())
+    if over == "smaller" or not beyond:
+        return []
+    return [
+        f"{beyond} of {len(matches)} queries have more matches in the gallery than the {rank_k} "
+        "places of a cut list: even a perfect list has a rank-K average precision below 1"
+    ]
 
 
 def inverse_negative_penalty(lists: MatchLists, ties: str) -> np.ndarray:

@@ -15,10 +15,10 @@ from bioeval.results.average_precision import (
     average_precision,
     first_places,
     inverse_negative_penalty,
-    mean_over,
     ranks_of,
 )
 from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.tallies.reid_counts import GomTally
 
 VARIANTS = ("paper", "reference")
@@ -45,69 +45,71 @@ class GomOptions:
 
 def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
-    ties, max_rank = options.ties, options.max_rank
-    tau, matches = tally.thresholds, tally.matches
-    found = matches.counts > 0
-    absent = ~tally.enrolled
-    total = len(found)
-    every = options.variant == "reference"
-    queries = total if every else int(found.sum())
-    opened = int(absent.sum())
-    rp, vp, precision, recall = _per_threshold(tally, ties, capped=every)
-    rep = np.sqrt(rp * vp)
-    fr = np.minimum(tally.retrieved / options.budget, 1.0)
-    something = tally.retrieved > 0
-    own = _own_within(tally)
-    means = {
-        name: rate(values[found].sum(axis=0), queries)
-        for name, values in (
-            ("mrp", rp), ("mvp", vp), ("mrep", rep), ("precision", precision), ("recall", recall)
-        )
-    }  # fmt: skip
-    means["mfr"] = rate(fr[absent].sum(axis=0), opened)
-    first = first_places(matches, ties)
-    cmc = np.cumsum(np.bincount(first[1][first[1] <= max_rank] - 1, minlength=max_rank))
-    within = np.searchsorted(tau, matches.distance[matches.starts[first[0]]])
-    kept = (within < len(tau)) & (first[1] <= max_rank)
-    flat = within[kept] * max_rank + first[1][kept] - 1
+    max_rank, tau, matches = options.max_rank, tally.thresholds, tally.matches
+    found, absent = matches.counts > 0, ~tally.enrolled
+    measures = gom_measures(tally, options)
+    cmc = measures.cmc
+    means = {name: measure.mean for name, measure in measures.means.items()}
+    within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
+    kept = (within < len(tau)) & (cmc.rank <= max_rank)
+    flat = within[kept] * max_rank + cmc.rank[kept] - 1
     identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
     identified = identified.cumsum(axis=0).cumsum(axis=1)
-    false_targets = rate(something[absent].sum(axis=0), opened)
     valid = int(found.sum())
-    over: tuple[str, ...] = ("threshold",)
+    scalars = {name: means.pop(name) for name in ("mean_ap", "mean_inp")}
     variables: dict[str, Any] = {
-        **{name: (over, values) for name, values in means.items()},
+        **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
-        "far": (over, false_targets),
-        "ttr": (over, rate(something[found].sum(axis=0), valid)),
-        "ttr_identity": (over, rate(own[found].sum(axis=0), valid)),
-        "ftr": (over, false_targets),
-        **{name: ((), value) for name, value in summary(tau, means).items()},
-        "mean_ap": ((), mean_over(average_precision(matches, ties), found, queries)),
-        "mean_inp": ((), mean_over(inverse_negative_penalty(matches, ties), found, queries)),
-        "cmc": (("rank",), rate(cmc, valid)),
-        "queries": ((), np.int64(queries)),
-        "open_queries": ((), np.int64(opened)),
+        **{name: ((), value) for name, value in (summary(tau, means) | scalars).items()},
+        "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
+        "queries": ((), np.int64(measures.means["mrep"].counted.sum())),
+        "open_queries": ((), np.int64(absent.sum())),
         "skipped": ((), np.int64((~found & ~absent).sum())),
         "removed": ((), np.int64(tally.removed_entries.sum())),
     }
     coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
     if options.per_query:
-        both = ("probe", "threshold")
-        for name, values, who in (
-            ("rp", rp, found), ("vp", vp, found), ("rep", rep, found), ("fr", fr, absent)
-        ):  # fmt: skip
-            variables[name] = (both, np.where(who[:, None], values, np.nan))
-        coordinates["probe"] = np.arange(total)
+        for name in ("rp", "vp", "rep", "fr"):
+            variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
+        coordinates["probe"] = np.arange(len(found))
     attrs = about_attrs(tally.about, "GOM", _warnings(found, absent, options.variant))
     attrs |= {
         "variant": options.variant,
         "budget": int(options.budget),
-        "ties": ties,
+        "ties": options.ties,
         "normalised_low": float(tally.low),
         "normalised_span": float(tally.span),
     }
     return build(variables, GOM, coordinates, attrs)
+
+
+def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
+    """Return the measures of GOM that are over queries, by what each query adds to them."""
+    matches, ties = tally.matches, options.ties
+    found, absent = matches.counts > 0, ~tally.enrolled
+    capped = options.variant == "reference"
+    counted = found | capped
+    rp, vp, precision, recall = _per_threshold(tally, ties, capped=capped)
+    something = tally.retrieved > 0
+
+    def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
+        return QueryMean(counted, np.flatnonzero(has), values[has])
+
+    means = {
+        "mrp": over(counted, found, rp),
+        "mvp": over(counted, found, vp),
+        "mrep": over(counted, found, np.sqrt(rp * vp)),
+        "precision": over(counted, found, precision),
+        "recall": over(counted, found, recall),
+        "mfr": over(absent, absent, np.minimum(tally.retrieved / options.budget, 1.0)),
+        "far": over(absent, absent, something),
+        "ttr": over(found, found, something),
+        "ttr_identity": over(found, found, _own_within(tally)),
+        "ftr": over(absent, absent, something),
+        "mean_ap": over(counted, found, average_precision(matches, ties)),
+        "mean_inp": over(counted, found, inverse_negative_penalty(matches, ties)),
+    }
+    return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
 
 
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import MergeError, ProtocolError, require_choice
+from bioeval.base.errors import BioevalWarning, MergeError, ProtocolError, require_choice
 from bioeval.base.variables import REID
 from bioeval.results.average_precision import (
     AP_FORMS,
     average_precision,
     counted_places,
     cut_average_precision,
+    cut_warnings,
     first_places,
     inverse_negative_penalty,
-    mean_over,
 )
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.tallies.reid_counts import MatchLists, ReidTally
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.tallies.reid_counts import ReidTally
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 
@@ -51,24 +53,20 @@ class ReidOptions:
 def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     """Return the measures of re-identification; see :func:`bioeval.reid`."""
     ties = options.ties
-    cmc_lists = tally.matches if tally.cmc_matches is None else tally.cmc_matches
     found = tally.matches.counts > 0
     total, valid = len(found), int(found.sum())
     queries = total if options.unmatched == "zero" else valid
-    tied = np.bincount(tally.matches.query, tally.matches.tied > 0, minlength=total) > 0
-    ambiguous = int((tied & found).sum())
+    ambiguous = _ambiguous(tally)
 
-    counted = np.cumsum(_at_rank(tally, cmc_lists, ties, options.max_rank))
+    measures = reid_measures(tally, options)
+    counted = measures.cmc.counts(options.max_rank)
     if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
         counted = np.rint(counted).astype(np.int64)
-    values = _per_query(tally.matches, options, undefined=ties == "expected" and ambiguous > 0)
-    means = {"average_precision": "mean_ap", "inp": "mean_inp"}
-    means["rank_k_average_precision"] = "rank_k_mean_ap"
     absent = int((~tally.enrolled).sum())
     variables: dict[str, Any] = {
         "cmc": (("rank",), rate(counted, queries)),
         "cmc_count": (("rank",), counted),
-        **{means[name]: ((), mean_over(each, found, queries)) for name, each in values.items()},
+        **{name: ((), measure.mean) for name, measure in measures.means.items()},
         "queries": ((), np.int64(queries)),
         "skipped": ((), np.int64(total - queries)),
         "unmatched": ((), np.int64(total - valid)),
@@ -81,11 +79,11 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     coordinates = {"rank": np.arange(1, options.max_rank + 1)}
     if options.per_query:
         first = np.full(total, np.nan)
-        query, rank, weight = first_places(cmc_lists, ties)
+        query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first[found] = sums[found]
         each_query = {
-            **values,
+            **{_OF_QUERY[name]: measure.each for name, measure in measures.means.items()},
             "first_match_rank": first,
             "matches": tally.matches.counts,
             "removed_entries": tally.removed_entries,
@@ -98,6 +96,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
             f"{ambiguous} queries have ties: AP and INP under expected ties are "
             "not offered (NaN); choose stable, pessimistic or optimistic ties"
         )
+    if options.rank_k is not None:
+        warnings += cut_warnings(tally.matches.counts, options.rank_k, options.rank_k_over)
     warnings += _unmatched(total, valid, absent, options.unmatched)
     attrs = about_attrs(tally.about, "re-identification", warnings)
     attrs |= {
@@ -117,22 +117,51 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     return build(variables, REID, coordinates, attrs)
 
 
-def _per_query(matches: MatchLists, options: ReidOptions, undefined: bool) -> dict[str, np.ndarray]:
-    """Return average precision and INP of each query, NaN if ties leave them undefined."""
-    ties = "stable" if options.ties == "expected" else options.ties  # the same without ties
+#: Means over the queries, and the variable that has the value of each query.
+_OF_QUERY = {
+    "mean_ap": "average_precision",
+    "mean_inp": "inp",
+    "rank_k_mean_ap": "rank_k_average_precision",
+}
+
+
+def reid_measures(tally: ReidTally, options: ReidOptions) -> QueryMeasures:
+    """Return the measures of re-identification, by what each query adds to them."""
+    counted = (tally.matches.counts > 0) | (options.unmatched == "zero")
+    return QueryMeasures(_curve(tally, options, counted), _means(tally, options, counted))
+
+
+def _ambiguous(tally: ReidTally) -> int:
+    """Return the number of queries with a non-match tied with one of their matches."""
+    return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
+
+
+def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
+    """Return mAP, mINP and the mAP of cut lists; NaN if ties leave them undefined."""
+    matches, expected = tally.matches, options.ties == "expected"
+    ties = "stable" if expected else options.ties  # the same without ties
+    undefined = expected and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
-    values = {"average_precision": nothing, "inp": nothing}
+    values = {"mean_ap": nothing, "mean_inp": nothing}
     if not undefined or options.ap == "tied-once":
-        values["average_precision"] = average_precision(matches, ties, options.ap)
+        values["mean_ap"] = average_precision(matches, ties, options.ap)
     if not undefined:
-        values["inp"] = inverse_negative_penalty(matches, ties)
+        values["mean_inp"] = inverse_negative_penalty(matches, ties)
     if options.rank_k is not None:
-        values["rank_k_average_precision"] = (
+        values["rank_k_mean_ap"] = (
             nothing
             if undefined
             else cut_average_precision(matches, ties, options.rank_k, options.rank_k_over)
         )
-    return values
+    query = np.flatnonzero(matches.counts)
+    return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+
+
+def warn_of_cut_lists(result: xr.Dataset) -> None:
+    """Warn where a query has more matches than fit into a list cut at rank K."""
+    for message in str(result.attrs["warnings"]).splitlines():
+        if "places of a cut list" in message:
+            warn(message, BioevalWarning, stacklevel=3)
 
 
 def require_matches(dataset: xr.Dataset) -> None:
@@ -155,8 +184,10 @@ def require_matches(dataset: xr.Dataset) -> None:
     )
 
 
-def _at_rank(tally: ReidTally, over: MatchLists, ties: str, max_rank: int) -> np.ndarray:
-    """Return the number of queries with their counted match at each rank."""
+def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> MatchCurve:
+    """Return the counted matches of the queries."""
+    over = tally.matches if tally.cmc_matches is None else tally.cmc_matches
+    ties, max_rank = options.ties, options.max_rank
     if tally.cmc == "single-gallery-shot":
         assert tally.shots is not None
         if max_rank > tally.shots.shape[1]:
@@ -164,11 +195,12 @@ def _at_rank(tally: ReidTally, over: MatchLists, ties: str, max_rank: int) -> np
                 f"single gallery shots were counted up to rank {tally.shots.shape[1]}; max_rank is "
                 f"{max_rank}: count again"
             )
-        return tally.shots[:, :max_rank].sum(axis=0)
+        query, place = np.indices((len(counted), max_rank)).reshape(2, -1)
+        return MatchCurve(counted, query, 1 + place, tally.shots[:, :max_rank].reshape(-1))
     if tally.cmc == "identity-dedup":
         assert tally.identities is not None
-        found = over.counts > 0
-        closer, tied, before = tally.identities[found].T
+        query = np.flatnonzero(over.counts)
+        closer, tied, before = tally.identities[query].T
         if ties == "expected":
             if tied.any():
                 raise ProtocolError(
@@ -177,12 +209,9 @@ def _at_rank(tally: ReidTally, over: MatchLists, ties: str, max_rank: int) -> np
                 )
             ties = "stable"
         behind: Mapping[str, Any] = {"pessimistic": tied, "optimistic": 0, "stable": before}
-        ranks, weights = 1 + closer + behind[ties], np.ones(len(closer))
-    else:
-        places = counted_places if tally.cmc == "allshots" else first_places
-        _, ranks, weights = places(over, ties)
-    kept = ranks <= max_rank
-    return np.bincount(ranks[kept] - 1, weights[kept], minlength=max_rank)
+        return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
+    places = counted_places if tally.cmc == "allshots" else first_places
+    return MatchCurve(counted, *places(over, ties))
 
 
 def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]:

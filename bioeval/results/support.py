@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from bioeval.base.errors import counted
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
-from bioeval.tallies.points import EqualError
+from bioeval.tallies.points import EqualError, per_cent
 from bioeval.tallies.thresholds import to_user
 
 #: Rule of 3: no error in n attempts bounds a rate by 3 / n at 95 %.
@@ -53,7 +53,7 @@ def support_warnings(
             why = "not supported at 95 % even without a false accept, rule of 3"
         else:
             why = f"about {attempts * x:.2g} false accepts expected, rule of 30"
-        found.append(f"FAR {x:g} ({why})")
+        found.append(f"FAR {per_cent(x)} ({why})")
     if not found:
         return []
     made = counted(attempts, "impostor pairs" if symmetric else "impostor attempts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,10 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, require_choice, subject
+from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.base.variables import TOP_K
 from bioeval.protocol.reid import Convention, cameras_of
+from bioeval.results.average_precision import cut_warnings
 from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.reid import warn_of_cut_lists
 from bioeval.scores.about import describe
 from bioeval.scores.labels import Codes
 from bioeval.scores.top_k import TopKScores
@@ -100,8 +102,8 @@ def top_k(
     Warns
     -----
     BioevalWarning
-        If a query has more matches than its list has places: then even a perfect list has an
-        average precision below 1.
+        If a query has more matches than fit into a list cut at `rank_k`: then even a perfect list
+        has an average precision below 1, unless `rank_k_over` is ``"smaller"``.
 
     Notes
     -----
@@ -122,8 +124,8 @@ def top_k(
     options = TopKOptions(
         removed, junk, junk_ids, unmatched, rank_k, rank_k_over, max_rank, per_query
     )
-    result = _lists_dataset(scores, options)
-    warn_of_short_lists(result)
+    result, _ = _lists_dataset(scores, options)
+    warn_of_cut_lists(result)
     return result
 
 
@@ -137,10 +139,11 @@ def reid_of_lists(
     *,
     max_rank: int | None = None,
     per_query: bool = False,
-) -> xr.Dataset:
-    """Evaluate top-K lists by a convention; a ProtocolError if lists do not support it.
+) -> tuple[xr.Dataset, QueryMeasures]:
+    """Evaluate top-K lists by a convention; return the result and what each query adds to it.
 
-    `max_rank` None takes the convention's, or the last rank covered by all lists if that is less.
+    A ProtocolError if lists do not support the convention. `max_rank` None takes the convention's,
+    or the last rank covered by all lists if that is less.
     """
     for name, word in _SUPPORTED.items():
         if getattr(rules, name) != word:
@@ -151,7 +154,7 @@ def reid_of_lists(
     names = ("removed", "junk", "junk_ids", "unmatched", "rank_k", "rank_k_over")
     given = {name: getattr(rules, name) for name in names}
     options = TopKOptions(**given, max_rank=max_rank, per_query=per_query)
-    result = _lists_dataset(scores, options)
+    result, measures = _lists_dataset(scores, options)
     if rules.unmatched == "skip" and not int(result["queries"]):
         raise ProtocolError(
             f"none of the {len(scores.indices)} queries has a match in the gallery that the "
@@ -171,30 +174,24 @@ def reid_of_lists(
     }
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
-    return result
+    return result, measures
 
 
-def warn_of_short_lists(result: xr.Dataset) -> None:
-    """Warn where a query has more matches than its list has places."""
-    if int(result["beyond_lists"]):
-        warnings.warn(result.attrs["warnings"].splitlines()[0], BioevalWarning, stacklevel=3)
-
-
-def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
-    """Return the measures of top-K lists; see :func:`top_k`."""
+def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset, QueryMeasures]:
+    """Return the measures of top-K lists, see :func:`top_k`, and what each query adds to them."""
     if options.max_rank is not None:
         check_max_rank(options.max_rank, scores.shape[1])
     junk = _junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
     found = _walk(scores, options.removed, junk)
     valid = found.positives > 0
-    queries = int(valid.sum()) if options.unmatched == "skip" else len(valid)
+    counted = valid | (options.unmatched == "zero")
+    queries = int(counted.sum())
 
     cmc_reach = found.reach(valid & (found.first == 0))
     last = _rank("max_rank", options.max_rank, cmc_reach, scores.depth)
-    at_first = np.bincount(
-        found.first[(found.first > 0) & (found.first <= last)], minlength=last + 1
-    )
-    counts = np.cumsum(at_first[1 : last + 1])
+    listed, query = np.flatnonzero(found.first), np.flatnonzero(valid)
+    cmc = MatchCurve(counted, listed, found.first[listed], np.ones(len(listed)))
+    counts = cmc.counts(last).astype(np.int64)
 
     ap_reach = found.reach(valid & (found.listed < found.positives))
     cut = _rank("rank_k", options.rank_k, ap_reach, scores.depth)
@@ -205,14 +202,12 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
     complete = bool((found.listed >= found.positives).all())
     whole = found.precisions(None) / total
     inp = np.where(valid & (found.last > 0), total / np.maximum(found.last, 1), 0.0)
+    values = {"rank_k_mean_ap": at_k}
+    values |= {"mean_ap": whole, "mean_inp": inp} if complete else {}
+    means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
-    notes, about = [], describe(scores)
-    if beyond:
-        notes.append(
-            f"{beyond} of {len(valid)} queries have more matches in the gallery than the "
-            f"{scores.depth} places of a list: even a perfect list has an average precision below 1"
-        )
+    notes, about = cut_warnings(found.positives, cut, options.rank_k_over), describe(scores)
     if skipped:
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
@@ -221,10 +216,9 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
     variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
-        "rank_k_mean_ap": ((), rate(at_k[valid].sum(), queries)),
+        "rank_k_mean_ap": ((), means["rank_k_mean_ap"].mean),
         "rank_k": ((), np.int64(cut)),
-        "mean_ap": ((), rate(whole[valid].sum(), queries) if complete else np.nan),
-        "mean_inp": ((), rate(inp[valid].sum(), queries) if complete else np.nan),
+        **{k: ((), means[k].mean if complete else np.nan) for k in ("mean_ap", "mean_inp")},
         "queries": ((), np.int64(queries)),
         "subjects": ((), np.int64(len(about.probe_subjects))),
         "skipped": ((), np.int64(skipped)),
@@ -244,7 +238,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> xr.Dataset:
         "unmatched": options.unmatched,
         "rank_k_over": options.rank_k_over,
     }
-    return build(variables, TOP_K, coordinates, attrs)
+    return build(variables, TOP_K, coordinates, attrs), QueryMeasures(cmc, means)
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,12 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         "impostor_attempts": ((), np.int64(impostor)),
         "skipped_claims": ((), np.int64(tally.skipped_claims)),
     }
-    if people := tally.people or tally.about.people:
-        variables["subjects"] = (), np.int64(people[-1])
-        variables["disjoint_pairs"] = (), np.int64(disjoint_pairs(*people))
+    people = tally.people
+    if people is None and (sides := tally.about.people):
+        people = sides[-1], disjoint_pairs(*sides)
+    if people is not None:
+        for name, number in zip(("subjects", "disjoint_pairs"), people, strict=True):
+            variables[name] = (), np.int64(number)
     warnings = []
     if not genuine:
         warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")

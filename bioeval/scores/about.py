@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bioeval.base.errors import MergeError
+from bioeval.kernels.count import count_disjoint
 from bioeval.scores.labels import digest
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -14,19 +15,12 @@ from bioeval.scores.matrix import PairScores, Scores
 def describe(scores: Scores) -> About:
     """Return the provenance of counts of these scores."""
     pairs = isinstance(scores, PairScores)
-    no_codes = np.empty(0, dtype=np.int64)
-    known = not pairs and scores.labelled
-    probe_subjects = np.unique(scores.codes.probe) if known else no_codes
-    gallery_subjects = np.unique(scores.codes.gallery) if known else no_codes
-    names = {
-        code: repr(name)
-        for code, name in zip(
-            probe_subjects.tolist(),
-            scores.codes.values[probe_subjects].tolist() if known else [],
-            strict=True,
-        )
-    }
-    enrolled = np.intersect1d(probe_subjects, gallery_subjects)
+    present: set[int] = set()
+    enrolled: set[int] = set()
+    names: list[str] = []
+    if not pairs and scores.labelled:
+        present, enrolled = (set(x.tolist()) for x in (scores.codes.probe, scores.codes.gallery))
+        names = [repr(label) for label in scores.codes.values.tolist()]
     return About(
         name=scores.name or "",
         layout=scores.layout,
@@ -34,9 +28,9 @@ def describe(scores: Scores) -> About:
         nan=scores.nan,
         probes=scores.shape[0],
         gallery_templates=0 if pairs else scores.shape[1],
-        gallery_subjects=len(gallery_subjects),
-        probe_subjects=frozenset(names.values()),
-        enrolled_subjects=frozenset(names[code] for code in enrolled.tolist()),
+        gallery_subjects=len(enrolled),
+        probe_subjects=frozenset(names[code] for code in present),
+        enrolled_subjects=frozenset(names[code] for code in present & enrolled),
         fingerprints=(scores.fingerprint,),
         notes=tuple(_notes(scores)),
         origin=scores.origin,
@@ -115,13 +109,7 @@ class About:
         return (probes, gallery, both) if both else None
 
     def merge(self, other: About) -> About:
-        """Return the provenance of the counts of both.
-
-        Raises
-        ------
-        MergeError
-            If they were counted otherwise, or with the labels of another gallery.
-        """
+        """Return the provenance of the counts of both; the options and the gallery must be one."""
         for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
@@ -153,6 +141,20 @@ def disjoint_pairs(left: int, right: int, people: int) -> int:
     Each pair has one of the `left` and one of the `right`, who are `people` in all.
     """
     return min(left, right, people // 2)
+
+
+def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
+    """Return how many disjoint pairs of subjects there are among some pairs.
+
+    A lower bound, at least half of the largest number: pairs are taken one by one, those of a
+    subject with few others first. Pairs of a subject with itself are left out.
+    """
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    key = np.unique((low.astype(np.int64) * people + high)[low != high])
+    pairs = np.stack([key // max(people, 1), key % max(people, 1)])
+    degree = np.bincount(pairs.ravel(), minlength=people)
+    first, second = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people), kind="stable")]
+    return int(count_disjoint(first, second, np.ones(people, dtype=np.bool_)))
 
 
 def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.progress import report
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
@@ -124,33 +125,24 @@ class Gallery:
 
     def __init__(self, scores: Scores):
         codes = scores.codes.gallery
-        n = len(codes)
-        changes = np.nonzero(codes[1:] != codes[:-1])[0] + 1
-        subjects = codes[np.concatenate([[0], changes])]
-        if len(np.unique(subjects)) == len(subjects):
-            self.order = None
-            self.columns = np.arange(n, dtype=np.int64)[None]
-        else:
-            # Subjects in the order of their first column, so that their names change nothing,
-            # not even the last digit of a sum.
-            _, first, back = np.unique(codes, return_index=True, return_inverse=True)
-            place = np.argsort(np.argsort(first))[back.reshape(-1)]
-            self.order = np.argsort(place, kind="stable")
-            self.columns = np.ascontiguousarray(self.order[None])
-            codes = codes[self.order]
-            changes = np.nonzero(codes[1:] != codes[:-1])[0] + 1
-            subjects = codes[np.concatenate([[0], changes])]
-        self.subjects = subjects
-        self.starts = np.concatenate([[0], changes, [n]]).astype(np.int64)
+        # Subjects in the order of their first column, so that their names change nothing, not even
+        # the last digit of a sum.
+        _, first, back = np.unique(codes, return_index=True, return_inverse=True)
+        group = np.argsort(np.argsort(first))[back.reshape(-1)]
+        order = np.argsort(group, kind="stable")
+        self.order = None if (group[1:] >= group[:-1]).all() else order
+        self.columns = order[None]
+        self.subjects = codes[np.sort(first)]
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
         self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
-        self._group[subjects] = np.arange(len(subjects))
+        self._group[self.subjects] = np.arange(len(self.subjects))
         # The group of each probe's own subject, and the position of the probe itself.
         self.own = self._group[scores.codes.probe]
         self.own_start = np.where(self.own >= 0, self.starts[self.own], 0)
         self.own_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
         ids = scores.gallery_ids if self.order is None else scores.gallery_ids[self.order]
         position = np.full(max(ids.max(), scores.probe_ids.max()) + 1, -1, dtype=np.int64)
-        position[ids] = np.arange(n)
+        position[ids] = np.arange(len(ids))
         self.self_position = position[scores.probe_ids]
 
     def group_of(self, subject: np.ndarray) -> np.ndarray:
@@ -227,8 +219,7 @@ class BlockReader:
         step = self.rows_per_block()
         for low in range(0, m, step):
             yield self.block(low, min(low + step, m))
-            if progress is not None:
-                progress(min(low + step, m), m)
+            (progress or report)(min(low + step, m), m)
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""

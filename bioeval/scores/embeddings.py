@@ -65,18 +65,14 @@ class EmbeddingSource:
                 f"{gallery.shape[1]}; expected the same number"
             )
         self.metric, self.dtype = metric, np.dtype(dtype)
-        self._left = _prepare(probe, metric, "probe embeddings", self.dtype)
-        self._right = (
-            self._left
-            if probe is gallery
-            else _prepare(gallery, metric, "gallery embeddings", self.dtype)
-        )
+        sides = [_prepare(probe, metric, "probe embeddings", self.dtype)]
+        if probe is not gallery:
+            sides.append(_prepare(gallery, metric, "gallery embeddings", self.dtype))
         self.shape = (len(probe), len(gallery))
-        self._scale = 1.0
-        if metric == "l2":
-            self._scale = _scale_of(self._left, self._right)
-            self._left = _scaled(self._left, self._scale)
-            self._right = self._left if probe is gallery else _scaled(self._right, self._scale)
+        self._scale = _scale_of(sides) if metric == "l2" else 1.0
+        if self._scale != 1.0:
+            sides = [x * x.dtype.type(self._scale) for x in sides]
+        self._left, self._right = sides[0], sides[-1]
         if metric in ("cosine", "l2"):
             self._lengths = np.einsum("ij,ij->i", self._right, self._right)
 
@@ -146,18 +142,14 @@ class EmbeddingSource:
             return distances if self._scale == 1.0 else distances / self.dtype.type(self._scale)
 
 
-def _scale_of(left: np.ndarray, right: np.ndarray) -> float:
+def _scale_of(sides: list[np.ndarray]) -> float:
     """Return a power of two that keeps squares in range; 1 where they are."""
-    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in (left, right))
-    info = np.finfo(left.dtype)
+    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in sides)
+    info = np.finfo(sides[0].dtype)
     exponent = math.frexp(largest)[1]
     inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
     # Of subnormal numbers the power would overflow; the largest one brings them into range.
     return 1.0 if largest == 0 or inside else 2.0 ** min(-exponent, info.maxexp - 1)
-
-
-def _scaled(x: np.ndarray, scale: float) -> np.ndarray:
-    return x if scale == 1.0 else x * x.dtype.type(scale)
 
 
 # Share of the squared lengths below which a squared distance is summed from the differences.

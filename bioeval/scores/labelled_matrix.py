@@ -8,6 +8,7 @@ and in any selection of one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Self
 
@@ -30,6 +31,13 @@ class LabelledMatrix:
     """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
 
     checksum: Checksum | None = None
+    origin = ""
+    memory_limit = MEMORY_LIMIT
+    labelled = True
+    exclude: tuple[str, ...] = ()
+    _mask: Any = None
+    _rows: np.ndarray | None = None
+    _columns: np.ndarray | None = None
 
     def __init__(
         self,
@@ -47,12 +55,8 @@ class LabelledMatrix:
     ):
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
-        self.kind, self.nan, self.name = kind, nan, name and short_name(name)
+        self.kind, self.nan, self.name = kind, nan, name
         self._base = as_values(values)
-        self.origin = ""
-        self.memory_limit = MEMORY_LIMIT
-        self._rows: np.ndarray | None = None
-        self._columns: np.ndarray | None = None
         m, n = self._base.shape
         self._mask = None if mask is None else as_mask(mask, (m, n))
         self.labelled = probe_labels is not None
@@ -71,6 +75,15 @@ class LabelledMatrix:
         if self.labelled:
             self.codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
+
+    @property
+    def name(self) -> str | None:
+        """The name of the system, short and printable."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self._name = name and short_name(str(name))
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
@@ -148,9 +161,9 @@ class LabelledMatrix:
 
     @cached_property
     def layout(self) -> str:
-        """Either ``"all-against-all"`` or ``"probe-against-gallery"``.
+        """``"all-against-all"``, ``"probe-against-gallery"``, ``"pairs"`` or ``"top-k"``.
 
-        It is all-against-all where every probe is itself one of the gallery's templates.
+        A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
@@ -205,12 +218,6 @@ class LabelledMatrix:
         view.exclude = self._as_columns(columns)
         return view
 
-    def masked(self, mask: np.ndarray) -> Self:
-        """Return a view with another mask, uint8, of the shape of the base."""
-        view = self.select()
-        view._mask = as_mask(mask, self._base.shape)
-        return view
-
     def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Say which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
         found = np.zeros(len(i), dtype=bool)
@@ -244,12 +251,10 @@ class LabelledMatrix:
         >>> scores.select(probes=[1, 3], gallery=[0, 1, 2]).shape
         (2, 3)
         """
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
+        view = copy(self)
         for found in ("fingerprint", "layout"):  # cached, of the whole
             view.__dict__.pop(found, None)
-        view.codes = object.__new__(Codes)
-        view.codes.__dict__.update(self.codes.__dict__)
+        view.codes = copy(self.codes)
         if probes is not None:
             index = as_index(probes, self.shape[0], "probes")
             view._rows = self.base_rows(index)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice, short_name
+from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.scores.arrays import IGNORE, as_array, as_index
 from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
 from bioeval.scores.labelled_matrix import KINDS, MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
@@ -217,29 +217,24 @@ class Scores(LabelledMatrix):
         j = as_index(gallery_index, self.shape[1], "gallery_index")
         if len(i) != len(j):
             raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
-        own = self.probe_ids[i] == self.gallery_ids[j]
-        if own.any():
-            raise DataError(
-                f"{int(own.sum())} pairs compare a template with itself, the first is pair "
-                f"{int(np.argmax(own))} (template {int(i[np.argmax(own)])})"
-            )
+
+        def refuse(wrong: np.ndarray, what: str) -> None:
+            if wrong.any():
+                first = int(np.argmax(wrong))
+                raise DataError(
+                    f"{int(wrong.sum())} pairs {what}, the first is pair {first} (row "
+                    f"{i[first]}, column {j[first]})"
+                )
+
+        refuse(self.probe_ids[i] == self.gallery_ids[j], "compare a template with itself")
         if genuine is None:
             if not self.labelled:
                 raise DataError("genuine is missing: these scores have no labels to derive it from")
             genuine = self.codes.probe[i] == self.codes.gallery[j]
         rows, columns = self.base_rows(i), self.base_columns(j)
-        if self._mask is not None and (self._mask[rows, columns] == IGNORE).any():
-            ignored = self._mask[rows, columns] == IGNORE
-            raise DataError(
-                f"{int(ignored.sum())} pairs are cells that the mask ignores, the first is pair "
-                f"{int(np.argmax(ignored))}"
-            )
-        removed = self.excluded(i, j)
-        if removed.any():
-            raise DataError(
-                f"{int(removed.sum())} pairs are excluded for their {' or '.join(self.exclude)}, "
-                f"the first is pair {int(np.argmax(removed))}"
-            )
+        if self._mask is not None:
+            refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
+        refuse(self.excluded(i, j), f"are excluded for their {' or '.join(self.exclude)}")
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]
         else:
@@ -278,6 +273,7 @@ class PairScores(Scores):
     """
 
     missing = 0
+    labelled = False
 
     def __init__(
         self,
@@ -292,7 +288,7 @@ class PairScores(Scores):
     ):
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
-        self.kind, self.nan, self.name = kind, nan, name and short_name(name)
+        self.kind, self.nan, self.name = kind, nan, name
         array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score a pair")
@@ -304,7 +300,7 @@ class PairScores(Scores):
         if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
         self._base = array
-        self.origin = ""
+        self.layout = "pairs"
         self.pair_ids = np.arange(len(array), dtype=np.int64)[:, None]
         self.genuine = flags.astype(bool)
         self.pair_subjects = None
@@ -320,29 +316,11 @@ class PairScores(Scores):
             raise DataError(
                 f"folds has {len(self.pair_folds)} values; expected {len(array)}, one a pair"
             )
-        self.labelled = False
-        self.exclude = ()
-        self._mask = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of pairs."""
         return self._base.shape
-
-    @property
-    def values(self) -> np.ndarray:
-        """One score a pair."""
-        return self._base
-
-    @property
-    def mask(self) -> None:
-        """None: pairs have no mask."""
-        return None
-
-    @cached_property
-    def layout(self) -> str:
-        """Always ``"pairs"``."""
-        return "pairs"
 
     @property
     def subjects(self) -> np.ndarray:

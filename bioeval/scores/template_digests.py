@@ -32,13 +32,7 @@ class DigestKey:
 
     @classmethod
     def parse(cls, key: Text | None) -> Self:
-        """Return the key of a text; without one, that of bioeval, which is public.
-
-        Raises
-        ------
-        DataError
-            If the key is no text, or empty.
-        """
+        """Return the key of a text; without one, that of bioeval, which is public."""
         text = PUBLIC_KEY if key is None else key
         if not isinstance(text, (str, bytes)) or not text:
             # The key itself is not shown: it is a secret.
@@ -63,21 +57,11 @@ class DigestKey:
 
 @dataclass(frozen=True, eq=False)
 class CountedProbes:
-    """The probes that a tally counted, and the gallery they were compared with, as digests.
+    """The probes that a tally counted, and the gallery they were compared with, as digests."""
 
-    Attributes
-    ----------
-    probes : uint64 array, shape (m,)
-        One digest a probe; of fixed pairs, one a pair.
-    gallery : str
-        Digest of all gallery templates in their order; empty for fixed pairs.
-    key : str
-        Digest of the key, by which two keys are distinguished.
-    """
-
-    probes: np.ndarray
-    gallery: str
-    key: str
+    probes: np.ndarray  # uint64 (m,): one a probe; of fixed pairs, one a pair
+    gallery: str  # of all gallery templates in their order; empty for fixed pairs
+    key: str  # of the key, by which two keys are distinguished
 
     @classmethod
     def of(cls, scores: Scores, key: DigestKey, site: str = "") -> CountedProbes:
@@ -95,13 +79,7 @@ class CountedProbes:
         return cls(_mixed(probes, where), whole, check)
 
     def merge(self, other: CountedProbes) -> CountedProbes:
-        """Return the probes of both.
-
-        Raises
-        ------
-        MergeError
-            If the gallery or the key differs, or a probe is in both.
-        """
+        """Return the probes of both; the gallery and the key must be one, the probes others."""
         if self.key != other.key:
             raise MergeError(
                 "tallies of different keys: whether they share a probe cannot be checked; count "

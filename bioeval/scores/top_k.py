@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, short_name
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores
@@ -77,11 +77,8 @@ class TopKScores(Scores):
         name: str | None = None,
     ):
         require_choice("kind", kind, ("distance", "similarity"))
-        self.kind, self.nan, self.name = kind, "raise", name and short_name(name)
-        self.origin = ""
-        self.labelled = True
-        self._mask = None
-        self.exclude = ()
+        self.kind, self.nan, self.name = kind, "raise", name
+        self.layout = "top-k"
         self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
         n = len(self.gallery_labels)
         if n == 0:
@@ -125,11 +122,6 @@ class TopKScores(Scores):
         return values
 
     # ---------------------------------------------------------------- what it is
-
-    @property
-    def layout(self) -> str:
-        """Always ``"top-k"``."""
-        return "top-k"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -189,7 +181,7 @@ class TopKScores(Scores):
         """Raise: the scores below the lists are missing."""
         self._refuse()
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self) -> NoReturn:
         raise ProtocolError(
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
             f"has the {self.depth} nearest alone; bioeval.top_k and the protocols of "
@@ -198,29 +190,14 @@ class TopKScores(Scores):
         )
 
     @property
-    def values(self) -> np.ndarray:
-        """Unavailable: a list is no matrix."""
-        self._refuse()
-
-    @property
-    def base(self) -> Any:
-        """Unavailable: a list is no matrix."""
+    def _base(self) -> NoReturn:
+        """Refuse: whatever reads a value reads it here."""
         self._refuse()
 
     @property
     def streams(self) -> bool:
         """Never."""
         return False
-
-    def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
-        """Refuse: a list is no matrix."""
-        self._refuse()
-
-    def at_pairs(
-        self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
-    ) -> NoReturn:
-        """Refuse: a list is no matrix."""
-        self._refuse()
 
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bioeval.base.errors import DataError, require_choice
-from bioeval.scores.about import disjoint_pairs
+from bioeval.scores.about import disjoint_among
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import open_limits
@@ -149,7 +149,7 @@ def auc_jackknife(
     area = whole / (len(g) * len(i))
     trials = min(
         sample_of(int((genuine_of > 0).sum())),
-        disjoint_pairs(len(np.unique(one)), len(np.unique(other)), n),
+        disjoint_among(one, other, n),
     )
     if not attempts.all():
         trials = 0

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.open_set import impostor_probes, impostor_role
-from bioeval.stats.analytic import ratio_variances
 from bioeval.stats.binomial import clopper_pearson, wilson
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval_variables import (
     Limits,
     by_subject,
     few_people,
-    normal_limits,
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import linear_forms, ratio, weight_columns
+from bioeval.stats.resampling import linear_forms, ratio
+from bioeval.stats.subject_means import ROOM, SubjectMeans, subject_columns
 from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.thresholds import to_internal
@@ -33,9 +31,6 @@ if TYPE_CHECKING:
 
 #: Open-set ranks that have intervals.
 RANKS = 10
-
-# Values of a temporary array.
-_ROOM = 1 << 22
 
 
 def closed_set_intervals(
@@ -59,7 +54,8 @@ def closed_set_intervals(
     remarks = []
     if options.by_subject:
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
-        low, high = probing.cms(count)
+        of = probing.genuine
+        low, high = probing.of_genuine.limits_at_ranks(of.person, of.rank, of.weight, count)
         remarks = few_people(probing.people, options)
     else:
         low, high = _independent(options)(dataset["cms_count"].values, attempts, options.confidence)
@@ -163,9 +159,9 @@ def identification_replicates(
     probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
     found = probing.genuine.up_to(1)
     hits = np.bincount(found.person, found.weight, minlength=probing.people)
-    recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.all_genuine)
+    recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
     at_far, _ = probing.drawn_points(targets, 1)
-    return recognised, at_far[:, 0], probing.people, probing.trials[0]
+    return recognised, at_far[:, 0], probing.people, probing.of_genuine.trials
 
 
 def rank_one_decisions(
@@ -226,8 +222,8 @@ class _ProbeSubjects:
     people : int
         Subjects with probes.
     genuine, impostor : _SortedAttempts
-    trials : (int, int)
-        Subjects with genuine, and with impostor attempts; 0 for a single one.
+    of_genuine, of_impostor : SubjectMeans
+        Of each class of attempts.
     """
 
     def __init__(
@@ -247,77 +243,26 @@ class _ProbeSubjects:
         chosen = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = rank_weights(tally, chosen, ties)
         self.genuine = _SortedAttempts.of(tally.mate[probes], person[probes], ranks, weights)
-        self.genuine_of = np.bincount(person[chosen], minlength=self.people)
+        genuine_of = np.bincount(person[chosen], minlength=self.people)
         others = impostor_probes(tally, impostor_role(tally, impostors))
         ones = np.ones(len(others))
         self.impostor = _SortedAttempts.of(tally.other[others], person[others], ones, ones)
-        self.impostor_of = np.bincount(person[others], minlength=self.people)
-        self.trials = tuple(
-            sample_of(int((x > 0).sum())) for x in (self.genuine_of, self.impostor_of)
-        )
-        self.weights = (
-            weight_columns(self.people, options)
-            if options.resamples
-            else np.ones((self.people, 1), dtype=np.float32)
-        )
-        self.all_genuine = linear_forms(self.genuine_of[None], self.weights)[0]
-        self.all_impostor = linear_forms(self.impostor_of[None], self.weights)[0]
+        impostor_of = np.bincount(person[others], minlength=self.people)
+        self.weights = subject_columns(self.people, options)
+        self.of_genuine = SubjectMeans(genuine_of, self.weights, options)
+        self.of_impostor = SubjectMeans(impostor_of, self.weights, options)
 
-    def _limits(self, layers: np.ndarray, of: np.ndarray, all_: np.ndarray, trials: int) -> Limits:
-        """Return the limits of the proportion of attempts in all layers up to each.
-
-        Parameters
-        ----------
-        layers : array, shape (k, people)
-        of : int array, shape (people,)
-            All attempts of each subject.
-        all_ : float64 array, shape (columns,)
-            All attempts, weighted.
-        """
-        if not self.options.resamples:
-            reached = np.cumsum(layers, axis=0)
-            share = reached.sum(axis=1) / of.sum() if of.any() else np.full(len(layers), np.nan)
-            both = normal_limits(share, np.sqrt(ratio_variances(reached, of)), self.options)
-            return open_limits(share, *both, trials, self.options.confidence)
-        step = max(1, _ROOM // self.weights.shape[1])
-        before, found = np.zeros(self.weights.shape[1]), []
-        for low in range(0, len(layers), step):
-            reached = before + np.cumsum(linear_forms(layers[low : low + step], self.weights), 0)
-            before = reached[-1]
-            # Weights under expected ties are fractions: a proportion of 1 may differ by rounding.
-            values = np.minimum(ratio(reached, all_), 1.0)
-            values = np.where(np.abs(values - 1) < 1e-12, 1.0, values)
-            both = confidence_limits(values, self.options)
-            found.append(open_limits(values[:, 0], *both, trials, self.options.confidence))
-        low_, high = (np.concatenate(x) for x in zip(*found, strict=True))
-        return low_, high
-
-    def cms(self, count: int) -> Limits:
-        """Return the limits of CMS at ranks 1 to `count`."""
-        step = max(1, _ROOM // self.people)  # bounds memory; ranks before are one layer
-        parts = [self._cms(low, min(low + step, count)) for low in range(0, count, step)]
-        low_, high = (np.concatenate(x) for x in zip(*parts, strict=True))
-        return low_, high
-
-    def _cms(self, low: int, high: int) -> Limits:
-        """Return the limits of CMS at ranks `low` + 1 to `high`."""
-        rank = np.maximum(self.genuine.rank - low, 0).astype(np.float64)
-        layers = by_subject(
-            rank, self.genuine.person, np.arange(0.0, high - low + 1), self.people,
-            self.genuine.weight,
-        )[:-1]  # fmt: skip
-        lows, highs = self._limits(layers, self.genuine_of, self.all_genuine, self.trials[0])
-        return lows[1:], highs[1:]
-
+    @stage("intervals of the curves")
     def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
         """Return the limits of FAR, FRR and DIR at increasing distances."""
         impostor = by_subject(self.impostor.distance, self.impostor.person, grid, self.people)
-        far = self._limits(impostor[:-1], self.impostor_of, self.all_impostor, self.trials[1])
+        far = self.of_impostor.limits(impostor[:-1])
         rates = []
         for k in range(1, ranks + 1):
             of = self.genuine.up_to(k)
             layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
-            rates.append(self._limits(layers, self.genuine_of, self.all_genuine, self.trials[0]))
+            rates.append(self.of_genuine.limits(layers))
+            report(k, ranks)
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
         return {
             "far": far,
@@ -332,24 +277,17 @@ class _ProbeSubjects:
             undefined = np.full((len(targets), ranks), np.nan)
             return {"dir_at_far": (undefined, undefined)}
         at_far, eer = self.drawn_points(targets, ranks)
-        both = open_limits(
-            at_far[..., 0],
-            *confidence_limits(at_far, self.options),
-            self.trials[0],
-            self.options.confidence,
-        )
-        of_eer = open_limits(
-            eer[0], *confidence_limits(eer, self.options), min(self.trials), self.options.confidence
-        )
-        return {"dir_at_far": both, "eer": of_eer}
+        fewer = min(self.of_genuine, self.of_impostor, key=lambda means: means.trials)
+        return {"dir_at_far": self.of_genuine.drawn_limits(at_far), "eer": fewer.drawn_limits(eer)}
 
+    @stage("bootstrap")
     def drawn_points(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
         """Return DIR at FAR (targets, ranks, columns) and the EER (columns) of all weightings."""
         columns = self.weights.shape[1]
         at_far = np.full((len(targets), ranks, columns), np.nan)
         eer = np.full(columns, np.nan)
         mate, other = self.genuine.up_to(ranks), self.impostor
-        if not self.genuine_of.any() or not self.impostor_of.any():
+        if not self.of_genuine.attempts.any() or not self.of_impostor.attempts.any():
             return at_far, eer
         first = self.genuine.up_to(1)
         threshold = np.union1d(first.distance, other.distance)
@@ -358,11 +296,11 @@ class _ProbeSubjects:
         # Equal scores are accepted together: a limit is the first of its value.
         value = np.searchsorted(other.distance, other.distance, side="right") - 1
         below = np.append(np.searchsorted(mate.distance, other.distance), len(mate.distance))
-        step = max(1, _ROOM // (len(threshold) + len(mate.distance) + 1))
+        step = max(1, ROOM // (len(threshold) + len(mate.distance) + 1))
         for low in range(0, columns, step):
             part = slice(low, low + step)
             weights = self.weights[:, part].astype(np.float64)
-            genuine, impostor = self.all_genuine[part], self.all_impostor[part]
+            genuine, impostor = self.of_genuine.total[part], self.of_impostor.total[part]
             taken = _cumulative(weights, other)
             far = ratio(taken[of_other], impostor)
             found = ratio(_cumulative(weights, first)[of_first], genuine)
@@ -378,6 +316,7 @@ class _ProbeSubjects:
                     )
                     share = np.cumsum(at) / genuine[c]
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
+            report(low + weights.shape[1], columns)
         return at_far, eer
 
 

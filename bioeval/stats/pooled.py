@@ -57,7 +57,7 @@ class PooledRates:
         if rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
         self._genuine[:, number] += counts.astype(np.int64)  # each subject is listed once
-        self._pairs += disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people)
+        self._pairs += attempts.disjoint_pairs
         for seen, side in zip(self._seen, attempts.sides, strict=True):
             seen.update(number[side].tolist())
 

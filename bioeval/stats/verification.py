@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
-from bioeval.scores.about import disjoint_pairs
 from bioeval.stats.analytic import ratio_variances, variance
 from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.bootstrap import sample_of
@@ -135,6 +135,7 @@ class Replicates:
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
 
+@stage("bootstrap")
 def replicates(
     tally: VerificationTally,
     attempts: SubjectAttempts,
@@ -170,7 +171,7 @@ def replicates(
     found = Replicates(
         thresholds, far, ratio(all_genuine - at_grid, all_genuine),
         sample_of(len(np.unique(people))),
-        disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people), attempts.people,
+        attempts.disjoint_pairs, attempts.people,
     )  # fmt: skip
     chosen = {
         "eer": (equal_error(far, frr), points.equal_error.eer),
@@ -340,6 +341,7 @@ class _Dense:
         np.add.at(self.counts[layer], (a, b), counts)
 
 
+@stage("intervals")
 def _analytic(
     dataset: xr.Dataset,
     tally: VerificationTally,
@@ -360,7 +362,7 @@ def _analytic(
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
     values, people = attempts.sweep(thresholds, dense)
-    pairs = disjoint_pairs(attempts.probes, attempts.enrolled, attempts.people)
+    pairs = attempts.disjoint_pairs
     every = dense.counts.sum(axis=0, dtype=np.int64)
     accepted, total = np.zeros_like(every), float(every.sum())
     rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)

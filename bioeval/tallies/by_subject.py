@@ -7,7 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
+from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.matrix import PairScores, Scores
@@ -60,15 +62,37 @@ def require_people(scores: Scores, method: str | None = None) -> None:
     if knows_people(scores):
         return
     if isinstance(scores, PairScores):
-        raise ProtocolError(
-            f"{what} needs the subjects of both sides of each pair: in a file, the columns "
-            "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
-            f"subjects= to Scores.from_pairs{instead('pairs')}"
-        )
+        require_pair_subjects(scores, what, instead("pairs"))
     raise ProtocolError(
         f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
         f"templates belong together. Give labels{instead('attempts')}"
     )
+
+
+def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> None:
+    """Raise :class:`ProtocolError` unless the subjects of listed pairs are known."""
+    if scores.pair_subjects is None:
+        raise ProtocolError(
+            f"{what} needs the subjects of both sides of each pair: in a file, the columns "
+            "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
+            f"subjects= to Scores.from_pairs{instead}"
+        )
+
+
+def codes_of_pairs(scores: PairScores) -> Codes:
+    """Return the subjects of listed pairs as codes: side a as probes, side b as the gallery."""
+    assert scores.pair_subjects is not None
+    left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
+    codes = Codes(left, right)
+    wrong = (codes.probe == codes.gallery) != scores.genuine
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        a, b = left.tolist()[i], right.tolist()[i]
+        raise DataError(
+            f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
+            f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
+        )
+    return codes
 
 
 def knows_people(scores: Scores) -> bool:
@@ -85,8 +109,8 @@ class SubjectAttempts:
     ----------
     people : int
         Number of subjects, which are numbered from 0.
-    probes, enrolled : int
-        Number of subjects on the probe side and on the enrolled side.
+    disjoint_pairs : int
+        Disjoint pairs of subjects with an impostor attempt, which are independent trials.
     sides : pair of int64 arrays
         The subjects of the two sides.
     names : list
@@ -97,7 +121,7 @@ class SubjectAttempts:
         scores = job.scores
         self.scores, self.job, self.reader = scores, job, reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = self._codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
+        known = codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
         if isinstance(scores, PairScores):
             self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:
@@ -110,23 +134,13 @@ class SubjectAttempts:
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
-        self.probes, self.enrolled = map(len, self.sides)
+        if self._pairs is None and job.claims is None:
+            a, b = self.sides
+            self.disjoint_pairs = disjoint_pairs(len(a), len(b), self.people)
+        else:
+            left, right = (self._person[c] for c in codes)
+            self.disjoint_pairs = disjoint_among(left, right, self.people)
         self.names = known.values[who].tolist()
-
-    @staticmethod
-    def _codes_of_pairs(scores: PairScores) -> Codes:
-        assert scores.pair_subjects is not None
-        left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
-        codes = Codes(left, right)
-        wrong = (codes.probe == codes.gallery) != scores.genuine
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            a, b = left.tolist()[i], right.tolist()[i]
-            raise DataError(
-                f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
-                f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
-            )
-        return codes
 
     def thresholds(self, tally: VerificationTally, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return increasing thresholds, and whether they are all the distinct scores.
@@ -240,6 +254,7 @@ class SubjectAttempts:
             )  # fmt: skip
             layers = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
             sink.add(layers, who[ends[:-1]], enrolled)
+            report(block.low + int(ends[-1]), self.scores.shape[0])
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.job.claims is not None

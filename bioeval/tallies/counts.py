@@ -163,7 +163,7 @@ class VerificationTally:
     skipped_claims: int = 0
     requested: int | None = None
     points: VerificationPoints | None = None
-    people: tuple[int, ...] | None = None  # subjects of either side of the attempts, and of both
+    people: tuple[int, int] | None = None  # subjects of listed attempts, disjoint pairs of them
 
     def merge(self, other: VerificationTally) -> VerificationTally:
         """Count the attempts of both; they must be of the same kind, over the same thresholds.

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.base.progress import report, stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels import paired_bootstrap as kernel
+from bioeval.scores.about import disjoint_among
 from bioeval.tallies.by_subject import SubjectAttempts
 
 #: Up to this many attempts, replicates of a comparison are exact.
 EXACT_ATTEMPTS = 1 << 23
 
-# Values of a temporary array.
+# Values of a temporary array, and replicates in one call of the kernel.
 _ROOM = 1 << 24
+_COLUMNS = 256
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class PairedAttempts:
     def _genuine(self) -> np.ndarray:
         return self.left == self.right
 
+    @stage("bootstrap")
     def points(
         self, system: int, weights: np.ndarray, targets: np.ndarray
     ) -> dict[str, np.ndarray]:
@@ -91,7 +95,7 @@ class PairedAttempts:
         ).astype(np.int32)
         columns = weights.shape[1]
         corners = len(distinct) + 1 if OPTIMA else 0
-        step = max(1, _ROOM // corners) if corners else columns
+        step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts = []
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
@@ -101,6 +105,7 @@ class PairedAttempts:
             kernel.replicate_points(impostor, genuine, whole, targets, eer, frr, auc, rates)
             best = {scalar.name: scalar.over_points(*rates) for scalar in OPTIMA}
             parts.append({"eer": eer, "frr_at_far": frr, "auc": auc, **best})
+            report(first + width, columns)
         return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
 
     def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
@@ -126,8 +131,9 @@ class PairedAttempts:
         alive = np.ones(self.people, dtype=bool)
         alive[subjects] = False
         edges = differ & ~self._genuine & alive[self.left] & alive[self.right]
-        return len(subjects) + _matched(self.left[edges], self.right[edges], self.people)
+        return len(subjects) + disjoint_among(self.left[edges], self.right[edges], self.people)
 
+    @stage("discordant subjects")
     def discordant_order(self) -> int:
         """Return the number of disjoint units with a genuine-impostor pair in another order.
 
@@ -187,17 +193,3 @@ def units_in_another_order(
             between[0].astype(np.int32), between[1].astype(np.int32), alive,
         )
     )  # fmt: skip
-
-
-def _matched(left: np.ndarray, right: np.ndarray, people: int) -> int:
-    """Return the size of a maximal matching; pairs of subjects with few others come first."""
-    pairs = np.unique(np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1), axis=0)
-    degree = np.bincount(pairs.reshape(-1), minlength=people)
-    order = np.argsort(degree[pairs].min(axis=1, initial=people), kind="stable")
-    free = np.ones(people, dtype=bool)
-    found = 0
-    for a, b in pairs[order].tolist():
-        if free[a] and free[b]:
-            free[a] = free[b] = False
-            found += 1
-    return found

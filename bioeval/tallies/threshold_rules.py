@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, subject
-from bioeval.tallies.points import cheapest, check_costs
+from bioeval.tallies.points import cheapest, check_costs, per_cent
 from bioeval.tallies.threshold_search import Attempts, distinct
 
 RULES = ("eer", "far", "cost", "hter", "accuracy", "fixed")
@@ -25,7 +25,7 @@ _EXPECTED = (
 
 _POINTS = {
     "eer": "the equal error rate",
-    "far": "the smallest FRR with FAR at most {:g}",
+    "far": "the smallest FRR with FAR at most {}",
     "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
     "accuracy": "the largest accuracy",
     "fixed": "the threshold {:g}",
@@ -57,7 +57,8 @@ class Rule:
     @property
     def words(self) -> str:
         """A description of the chosen point."""
-        return _POINTS[self.name].format(*self.values)
+        values = map(per_cent, self.values) if self.name == "far" else self.values
+        return _POINTS[self.name].format(*values)
 
 
 def parse_rule(threshold: Any, what: str = "threshold") -> Rule:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.scores.about import disjoint_among
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
-from bioeval.scores.labels import as_labels, plain
+from bioeval.scores.labels import Codes, as_labels, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
@@ -161,19 +162,21 @@ class VerificationJob:
             people=self._people(),
         )
 
-    def _people(self) -> tuple[int, ...] | None:
-        """Return the subjects of either side of pairs or claims, and of both; None if unknown."""
+    def _people(self) -> tuple[int, int] | None:
+        """Return the subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
         if isinstance(self.scores, PairScores):
             if self.scores.pair_subjects is None:
                 return None
-            left, right = (set(side) for side in self.scores.pair_subjects.T.tolist())
+            a, b = (as_labels(x, "subjects") for x in self.scores.pair_subjects.T.tolist())
+            codes = Codes(a, b)
+            left, right = codes.probe, codes.gallery
         elif self.claims is not None:
             probes, groups = self.claims
-            left = set(self.scores.codes.probe[probes].tolist())
-            right = set(self.reader.gallery.subjects[groups].tolist())
+            left, right = self.scores.codes.probe[probes], self.reader.gallery.subjects[groups]
         else:
             return None
-        return len(left), len(right), len(left | right)
+        both = np.unique(np.concatenate([left, right]))
+        return len(both), disjoint_among(left, right, int(both.max(initial=-1)) + 1)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

@@ -55,10 +55,10 @@ def command(
         width = max(map(len, PARTS))
         put("".join(f"{name:<{width}}  {what}\n" for name, what in PARTS.items()))
         return
-    asked = {
+    chosen = {
         name: value for name, value in (("size", size), ("repeat", repeat)) if value is not None
     }
-    options = Options(**{**(QUICK if quick else {}), **asked, **given})
+    options = Options(**{**(QUICK if quick else {}), **chosen, **given})
 
     from bioeval.scores.formats.files import check_target, replacing
 

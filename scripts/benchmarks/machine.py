@@ -61,7 +61,7 @@ def available() -> int | None:
 def peak_bytes() -> int | None:
     """Return the most memory that this process ever held, or since :func:`forget_peak`."""
     marked = _kilobytes(Path("/proc/self/status"), "VmHWM")
-    if marked is not None:  # what getrusage tells on Linux includes the parent process
+    if marked is not None:  # on Linux, getrusage includes the parent process
         return marked
     try:
         import resource

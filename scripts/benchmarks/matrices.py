@@ -60,7 +60,7 @@ class Matrix:
         return largest
 
     def pairs(self, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores of the first rows, at most so many, and which are genuine."""
+        """Return the scores of the first rows, up to a number, and which are genuine."""
         rows = max(1, min(self.size, most // self.size))
         genuine = self.labels[:rows, None] == self.labels[None]
         attempts = np.arange(rows)[:, None] != np.arange(self.size)[None]

@@ -102,7 +102,7 @@ def measure(key: str, options: Options) -> dict[str, Any]:
         before = held_bytes()
         work.call()
     after = peak_bytes()
-    assert before is not None and after is not None  # asked beforehand
+    assert before is not None and after is not None  # checked before
     found = {"above": max(0, after - before), "bytes": work.bytes, "cells": work.cells}
     return {**found, "note": work.note}
 

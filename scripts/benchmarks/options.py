@@ -37,7 +37,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: What ``--quick`` measures unless told otherwise.
+#: What ``--quick`` measures by default.
 QUICK: Mapping[str, Any] = MappingProxyType(
     {
         "size": 4_000,

@@ -41,7 +41,7 @@ class Gallery:
 
     @classmethod
     def drawn(cls, shape: tuple[int, int]) -> Gallery:
-        """Draw normal distances, nearer for matches; the gallery stands in no order."""
+        """Draw normal distances, nearer for matches; the gallery is in no order."""
         rng = np.random.default_rng(0)
         m, n = shape
         queries, gallery = rng.integers(0, IDENTITIES, m), rng.integers(0, IDENTITIES, n)

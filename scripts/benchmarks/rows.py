@@ -62,7 +62,7 @@ class Row:
     Parameters
     ----------
     part, key, section, name : str
-        The part it belongs to, what tells it from all others, where it stands, what it says.
+        The part it belongs to, its identifier, the section of the table, and its label.
     ratio, low, high : float, optional
         Median and quartiles of the rounds; None where nothing was measured.
     figure : str

@@ -85,12 +85,12 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     ----------
     options : Options
     tell : callable
-        Told, in a few words, what is being done.
+        Called with a short description of each step.
 
     Raises
     ------
     DataError
-        If there are not so many threads, or not so much memory.
+        If the machine has fewer threads or less memory.
     """
     if options.threads > most_threads():
         raise DataError(f"threads is {options.threads}; the kernels can have {most_threads()} here")

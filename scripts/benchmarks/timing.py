@@ -25,7 +25,7 @@ Times = dict[str, np.ndarray]
 
 Clock = Callable[[], float]
 
-#: Whether the system tells processor time finely enough.
+#: Whether processor time has a fine enough resolution on this system.
 _FINE = sys.platform != "win32"
 
 
@@ -92,7 +92,7 @@ def interleaved(
 
 
 def clock_of(threads: int) -> Clock:
-    """Return the clock for what runs on so many threads."""
+    """Return the clock for a number of threads."""
     return time.process_time if threads == 1 and _FINE else time.perf_counter
 
 
@@ -114,7 +114,7 @@ def seconds(contender: Contender) -> tuple[float, float]:
 
 @contextmanager
 def limited(threads: int) -> Iterator[None]:
-    """Hold the kernels and the matrix products of the block to so many threads."""
+    """Limit the kernels and the matrix products of the block to a number of threads."""
     before = numba.get_num_threads()
     numba.set_num_threads(threads)
     pools = importlib.import_module("threadpoolctl")  # scikit-learn brings it

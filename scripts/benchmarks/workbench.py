@@ -55,7 +55,7 @@ class Workbench:
         return Matrix(self.options.size, self.options.templates, "float64")
 
     def work(self, key: str) -> Work:
-        """Return what a key of :data:`WORK` stands for, its data made.
+        """Return the work of a key of :data:`WORK`, with its data made.
 
         Raises
         ------

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -170,7 +171,7 @@ def test_streams_and_codes_of_the_real_program(scores):
 
 
 def in_bash(command: str) -> subprocess.CompletedProcess[str]:
-    """Run a line in which BIOEVAL stands for the program."""
+    """Run a line in which BIOEVAL is the program."""
     line = command.replace("BIOEVAL", f"{sys.executable} -m bioeval")
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120)
 
@@ -246,9 +247,9 @@ def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
 
 def test_exit_codes_are_documented(capsys):
     assert run("--help") == 0
-    told = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(capsys.readouterr().out.split())
     for code in (0, 1, 2, 130, 141, 143):
-        assert f" {code} " in told.partition("Exit codes")[2]
+        assert f" {code} " in shown.partition("Exit codes")[2]
 
 
 # ------------------------------------------------------------------------ run
@@ -274,7 +275,7 @@ def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command,
     whole = " ".join(" ".join(lines).split())
     if columns > 20:  # there are longer words
         assert max(map(len, lines)) <= columns
-    for words in ("ZeroFNMR", "Rank 1") if command[0] == "run" else ("Fixed pair list",):
+    for words in ("ZeroFNMR", "CMS, rank 1") if command[0] == "run" else ("Fixed pair list",):
         assert words in whole
 
 
@@ -305,8 +306,8 @@ def test_json(scores, capsys):
     assert at_far["1"] == float(tree["open_set"].dir_at_far.isel(far_target=0).sel(rank=1))
     assert document["protocol"] == "course-all-vs-all"
     assert document["enrolled_subjects"] == 4
-    told = {w["message"] for w in document["warnings"] if "open_set" in w["tasks"]}
-    assert told == set(tree["open_set"].attrs["warnings"].splitlines())
+    shown = {w["message"] for w in document["warnings"] if "open_set" in w["tasks"]}
+    assert shown == set(tree["open_set"].attrs["warnings"].splitlines())
 
 
 def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):
@@ -619,7 +620,7 @@ def test_ranks_of_a_card(scores, tmp_path, root, capsys):
     (tmp_path / "mine.toml").write_text(text.replace("[1, 5, 10]", "[2, 3, 500]"))
     assert run("run", scores, "--protocol", "mine.toml", "--out", "results") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in lines if line.startswith("  Rank ")] == ["2", "3"]
+    assert [line.split()[2] for line in lines if line.startswith("  CMS, rank ")] == ["2", "3"]
     document = json.loads(Path("results/summary.json").read_text())
     assert [row["rank"] for row in document["tasks"]["closed_set"]["ranks"]] == [2, 3]
     for row in document["tasks"]["open_set"]["far_targets"]:
@@ -751,7 +752,7 @@ def test_each_option_bears_the_name_of_an_argument():
         known = {arg for function in called for arg in signature(function).parameters}
         known |= {arg.removesuffix("_key") for arg in known}
         unknown = {option.removesuffix("_b") for option in options} - known - own
-        assert unknown <= {"name"}, name
+        assert unknown <= {"name", "terms"}, name
 
 
 def test_folds_are_named_as_the_option(scores, capsys):
@@ -769,8 +770,52 @@ def test_choices_are_those_of_the_library():
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.stats import METHODS
     from bioeval.views.plots.save import FORMATS
+    from bioeval.views.terms import TERMS
 
     choices = {p.name: p.type.choices for p in command.params if hasattr(p.type, "choices")}
     assert choices.pop("plot_formats") == FORMATS
     assert choices.pop("interval") == METHODS
+    assert choices.pop("terms") == TERMS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
+
+
+def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path, capsys):
+    x = np.random.default_rng(0).normal(size=(8, 3))
+    np.savez("faces.npz", first=x, second=x[:, :2], who=np.arange(8) // 2)
+    read = ["faces.npz", "--embeddings", "first", "--labels", "who"]
+    for command in ("run", "threshold"):
+        more = ["--folds", 2, "--repeats", 1] if command == "threshold" else []
+        for given, expected in (([], "faces:first"), (["--name", "old"], "old")):
+            assert run(command, *read, *more, *given) == 0
+            assert (
+                f"System{' ' * (4 if command == 'run' else 2)}{expected}\n"
+                in capsys.readouterr().out
+            )
+            assert run(command, *read, *more, *given, "--json") == 0
+            assert json.loads(capsys.readouterr().out)["system"] == expected
+    be.save(be.simulate(4, 2, random_state=1), "plain.npz")
+    assert run("run", "plain.npz", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["system"] == "plain"
+
+
+@pytest.mark.parametrize(
+    ("command", "theirs", "ours"),
+    [
+        (["run"], "FNMR at FMR = 0", "FRR"),
+        (["run", "--protocol", "course-kfold"], "FNMR, %", "FRR"),
+        (["threshold", "--folds", 2, "--repeats", 1, "--target", "far=0.1"], "FMR at most", "FRR"),
+        (["gallery-size", "--sizes", "2,9"], "\nTPIR\n", "CMS"),
+    ],
+)
+def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
+    """Only the header, where the names of both are, has the lecture's."""
+    monkeypatch.setenv("COLUMNS", "200")
+    be.save(be.simulate(12, 3, random_state=1), "s.npz")
+    name, *options = command
+    assert run(name, "s.npz", *options, "--terms", "iso") == 0
+    text = capsys.readouterr().out
+    header = text[text.index("ISO/IEC") :].partition("\n\n")[0]
+    assert theirs in text and ours in header
+    assert not {ours, "FAR"} & set(re.findall(r"\w+", text.replace(header, "")))
+    assert run(name, "s.npz", *options, "--terms", "iso", "--json") == 0
+    assert "fnmr" not in capsys.readouterr().out.lower().replace("zerofnmr", "")

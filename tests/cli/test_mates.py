@@ -44,7 +44,7 @@ def test_they_give_results_without_the_opposite_advice(square, run):
     code, output, errors = run("run", square, *BOTH)
     assert code == 0
     assert "gallery-labels" not in output + errors
-    assert "Rank 1" in output
+    assert "CMS, rank 1" in output
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,12 @@ import re
 import pytest
 from rich.progress import Progress
 
+from bioeval.base import progress as work
+from bioeval.cli import progress as shown
 from bioeval.cli.progress import Stages, TimeLeft
+from bioeval.evaluation.compare import compare
+from bioeval.evaluation.evaluate import evaluate
+from bioeval.scores.simulation.scores_of_people import simulate
 
 
 class Terminal(io.StringIO):
@@ -22,20 +27,52 @@ def xterm(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def test_stages_are_shown_on_a_terminal(xterm):
+def test_stages_are_shown_on_a_terminal(xterm, monkeypatch):
+    monkeypatch.setattr(shown, "_SHORTEST", 0.0)
     stream = Terminal()
-    with Stages("bootstrap", stream) as stages:
+    with Stages(stream) as stages:
         stages("reading x.npz")
         stages.counting(1, 2)
         stages.counting(2, 2)
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
-    places = [shown.index(word) for word in ("reading x.npz ...", "counting", "bootstrap ...")]
+        with work.stage("bootstrap"):
+            work.report(1, 4)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    words = ("reading x.npz ...", "counting", "computing rates ...", "bootstrap")
+    places = [text.index(word) for word in words]
     assert places == sorted(places)
+
+
+@pytest.fixture
+def reports():
+    found = []
+    with work.shown_by(lambda *what: found.append(what)):
+        yield found
+
+
+def test_what_follows_the_counting_is_reported_with_its_length(reports):
+    """The second pass by rows, the replicates of a comparison by replicate, each to its end."""
+    scores = simulate(12, 3, random_state=1)
+    evaluate(scores, interval="subject-bootstrap", replicates=100)
+    assert ("finding operating points", 36, 36) in reports
+    assert ("bootstrap", 36, 36) in reports
+    reports.clear()
+    compare(scores, simulate(12, 3, random_state=2), replicates=600)
+    columns = 1 + 600 + 12  # the data, replicates, the data without each subject
+    drawn = [done for what, done, total in reports if (what, total) == ("bootstrap", columns)]
+    assert drawn[:3] == [256, 512, columns]
+
+
+def test_work_without_a_stage_and_after_its_end_reports_nothing(reports):
+    work.report(1, 2)
+    with work.stage("bootstrap"):
+        pass
+    work.report(1, 2)
+    assert reports == [("bootstrap", 0, 0)]
 
 
 def test_the_line_is_wiped_at_the_end(xterm):
     stream = Terminal()
-    with Stages(stream=stream) as stages:
+    with Stages(stream) as stages:
         stages("reading")
     last = stream.getvalue().rpartition("reading")[2]
     assert "\x1b[2K" in last
@@ -45,14 +82,14 @@ def test_the_line_is_wiped_at_the_end(xterm):
 @pytest.mark.parametrize(("stream", "term"), [(io.StringIO(), "xterm"), (Terminal(), "dumb")])
 def test_stages_are_silent_elsewhere(monkeypatch, stream, term):
     monkeypatch.setenv("TERM", term)
-    with Stages(stream=stream) as stages:
+    with Stages(stream) as stages:
         stages("reading")
         stages.counting(1, 2)
         stages.counting(2, 2)
     assert stream.getvalue() == ""
 
 
-def test_no_time_is_left_only_at_the_end(xterm):
+def test_no_time_left_is_never_said(xterm):
     """However close the end is: 999 of 1000 rows in 10 s leave 10 ms, shown as a second."""
     clock = [0.0]
     progress = Progress(get_time=lambda: clock[0])
@@ -64,5 +101,12 @@ def test_no_time_is_left_only_at_the_end(xterm):
         progress.update(task.id, completed=done)
         said.append(TimeLeft().render(task).plain)
     assert said[0] == ""  # no speed yet
-    assert [text.endswith("0:00:00 left") for text in said] == [False, False, False, True]
-    assert said[2] == "100 %, 0:00:01 left"
+    assert said[2:] == ["100 %, 0:00:01 left", "finishing"]
+
+
+def test_a_stage_of_unknown_length_says_for_how_long_it_runs():
+    clock = [0.0]
+    progress = Progress(get_time=lambda: clock[0])
+    progress.add_task("reading", total=None)
+    clock[0] = 61.5
+    assert TimeLeft().render(progress.tasks[0]).plain == "0:01:01"

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -60,7 +61,7 @@ def test_what_is_concluded(found):
     assert found.better.values[0] == 1
     said = dict(line.split(": ", 1) for line in found.attrs["conclusions"].splitlines())
     assert list(said) == found.measure.values.tolist()
-    assert said["EER"].endswith("good is better (95 %, 30 subjects).")
+    assert said["EER"].endswith("good is better.")
     for i, sentence in enumerate(said.values()):
         low, high = float(found.difference_low[i]), float(found.difference_high[i])
         half = float(found.tolerance[i])
@@ -68,7 +69,7 @@ def test_what_is_concluded(found):
         assert apart or found.better.values[i] == 0
         if found.supported[i] and found.discordant_subjects[i] >= 6:
             assert (found.better.values[i] != 0) == apart
-            assert ("no significant difference with 30 subjects" in sentence) != apart
+            assert ("no significant difference at 95 %" in sentence) != apart
 
 
 def test_the_other_way_round(systems, found):
@@ -178,16 +179,16 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     weak += ["DIR at FAR <= 0.01 %, rank 1", "FRR at FAR <= 0.01 %"]  # of 120 probes, 7,020 pairs
     assert {name for name, yes in supported.items() if not yes} == set(weak)
     for said in found.attrs["conclusions"].splitlines():
-        assert said.endswith("too few for this FAR.") == (said.split(":")[0] in weak)
+        few = said.endswith("too few impostor attempts for this FAR.")
+        assert few == (said.split(":")[0] in weak)
     assert main(files) == 0
     shown = capsys.readouterr().out
-    marked = [line for line in shown.splitlines() if line.endswith("†")]
-    assert len(marked) == 4 and all("at FAR <=" in line for line in marked)
-    assert "better" in shown and "† The impostor attempts are too few for this FAR" in shown
-    assert "FAR 0.001, 0.0001 (not one false accept" in " ".join(shown.split())
+    assert "is better" in shown
+    assert shown.count("no conclusion: too few") == 4
+    assert "FAR 0.1 %, 0.01 % (not one false accept" in " ".join(shown.split())
     assert main([*files, "--far", "0.1"]) == 0
-    assert "†" not in capsys.readouterr().out
-    zero = be.compare(*systems, replicates=100, far_targets=[0])  # asked for, and what it says
+    assert "no conclusion" not in capsys.readouterr().out
+    zero = be.compare(*systems, replicates=100, far_targets=[0])  # given, and its message
     assert zero.supported.all() and ": too few for" not in zero.attrs["warnings"]
 
 
@@ -299,12 +300,12 @@ def test_the_command_reads_what_the_others_read(systems, files, capsys):
 def test_one_file_may_hold_scores_and_the_other_embeddings(crowd, systems, tmp_path, capsys):
     file = str(tmp_path / "mixed.npz")
     np.savez(file, d=systems[0].values, x=crowd.embeddings, who=crowd.labels)
-    asked = ["--labels", "who", "--replicates", "100", "--json"]
+    options = ["--labels", "who", "--replicates", "100", "--json"]
     for given in (
         ["--scores", "d", "--embeddings-b", "x", "--metric-b", "l2"],
         ["--embeddings", "x", "--metric", "l2", "--scores-b", "d"],
     ):
-        assert main(["compare", file, file, *given, *asked]) == 0
+        assert main(["compare", file, file, *given, *options]) == 0
         document = json.loads(capsys.readouterr().out)
         assert {document["system_a"], document["system_b"]} == {"d", "x"}
         assert document["measures"][0]["difference"] == pytest.approx(0, abs=1e-12)
@@ -313,7 +314,58 @@ def test_one_file_may_hold_scores_and_the_other_embeddings(crowd, systems, tmp_p
 def test_a_narrow_terminal_gets_sentences(files, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     assert main(files) == 0
-    assert "is better (95 %, 30" in " ".join(capsys.readouterr().out.split())
+    assert "pp [" in (out := " ".join(capsys.readouterr().out.split()))
+    assert "first is better." in out
+
+
+def test_differences_are_in_percentage_points_and_verdicts_in_words(
+    files, found, capsys, monkeypatch
+):
+    """Below the row where there is no room beside it."""
+    row = found.isel(measure=0)
+    numbers = [f"{100 * row[name].item():.2f} %" for name in ("value_a", "value_b")]
+    ends = [f"{100 * row[f'difference_{end}'].item():+.2f}" for end in ("low", "high")]
+    change = f"{100 * row.difference.item():+.2f} pp"
+    line = " ".join(["EER", *numbers, change, f"[{', '.join(ends)}]"])
+    for columns, gap in (("80", "\n  "), ("140", " ")):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(files) == 0
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= int(columns)
+        text = "\n".join(
+            "  " * line.startswith("  ") + " ".join(line.split()) for line in shown.splitlines()
+        )
+        assert f"{line}{gap}first is better\n" in text
+        assert "no significant difference at 95 %" in text
+        assert "no conclusion: too few impostor attempts for this FAR" in text
+
+
+def test_the_command_speaks_iso_terms(files, capsys):
+    assert main([*files, "--terms", "iso", "--json"]) == 0
+    assert "FRR at FAR <= 1 %" in capsys.readouterr().out  # names of results stay
+    assert main([*files, "--terms", "iso"]) == 0
+    shown = capsys.readouterr().out
+    assert "FNMR at FMR <= 1 %" in shown and "TPIR at FPIR <= 1 %" in shown
+    assert "for this FPIR" in shown and "for this FAR" not in shown
+    assert "FMR is FAR" in shown
+
+
+def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
+    from bioeval.views.plots import save_all
+
+    drawn = {}
+
+    def keep(figure, path):
+        drawn[path.stem] = {text.get_text() for text in figure.findobj(match=Text)}
+        return path
+
+    monkeypatch.setattr(save_all, "save", keep)
+    assert main([*files, "--out", "here", "--plots"]) == 0
+    assert set(drawn) == {"roc", "roc-log", "det", "cmc", "dir-far", "dir-far-log"}
+    for texts in drawn.values():
+        assert all(any(name in text for text in texts) for name in ("first", "second"))
+    assert main([*files, "--plots"]) == 2
+    assert "--plots needs --out" in capsys.readouterr().err
 
 
 def test_other_data_are_one_line_and_2(systems, files, capsys):

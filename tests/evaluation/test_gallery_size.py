@@ -137,7 +137,7 @@ def test_the_fit_finds_the_chances_again():
     weights = np.bincount(counts, minlength=trials + 1).astype(float)
     model = BetaBinomial.fitted(weights, trials)
     assert model.a == pytest.approx(0.4, rel=0.05) and model.b == pytest.approx(6.0, rel=0.1)
-    # So many or more, told as one.
+    # Large counts pooled into one.
     cut = np.append(weights[:40], weights[40:].sum())
     model = BetaBinomial.fitted(cut, trials)
     assert model.a == pytest.approx(0.4, rel=0.05) and model.b == pytest.approx(6.0, rel=0.15)
@@ -321,7 +321,7 @@ def test_sampled_galleries_lie_about_the_exact_mean():
 
 
 def test_each_sampled_gallery_is_one_of_those_there_are():
-    """Two of three subjects: three galleries, told apart by their rates, drawn equally often."""
+    """Two of three subjects: three galleries, distinguished by their rates, drawn equally often."""
     d = [[0, 5, 2, 9], [5, 0, 9, 2], [2, 9, 0, 1], [9, 2, 1, 0]]
     people = np.array(["a", "a", "b", "b"])
     # c is nearer to a's templates than they are to each other, and far from b's.

@@ -194,7 +194,7 @@ def test_what_is_out_of_reach_has_no_chance(count, limit):
 
 @pytest.mark.parametrize("gallery", [1, 2])
 def test_mates_that_are_out_of_reach_still_tie(gallery):
-    """Beyond the ranks asked for, ties are counted all the same."""
+    """Beyond the ranks that are reported, ties are counted all the same."""
     rng = np.random.default_rng(6)
     subjects = np.repeat(np.arange(300), 3)
     near = rng.integers(0, 50, (2, 900)).astype(float)
@@ -381,7 +381,7 @@ def test_the_seed_is_what_counts():
     assert one.equals(same) and not one.cms.equals(other.cms)
     single = be.closed_set(scores, gallery="single", sampling=1, random_state=1)
     assert np.isnan(single.cms_sd).all()
-    # A probe draws the same wherever it stands.
+    # A probe draws the same in whatever row it is.
     rows = np.array([5, 40, 3])
     part = be.closed_set(scores.select(probes=rows), **given_, random_state=1)
     whole = be.closed_set(scores.select(probes=rows[::-1]), **given_, random_state=1)

@@ -769,7 +769,7 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     shown = capsys.readouterr().out
     ds = be.reid(on_disk, "cityflow")
     assert "mAP, lists cut at rank 100" in shown and "comparisons removed" not in shown
-    assert f"{100 * ds.rank_k_mean_ap:.1f}" in shown
+    assert f"{100 * ds.rank_k_mean_ap:.2f}" in shown
     assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
     document = json.loads(Path("found/summary.json").read_text())
     assert document["tasks"]["reid"]["rank_k_mean_ap"] == pytest.approx(float(ds.rank_k_mean_ap))
@@ -801,7 +801,7 @@ def test_the_worst_queries(on_disk, capsys):
     run = [*RUN, "--protocol", "market1501", "--per-query"]
     assert main([*run, "--out", "found"]) == 0
     first = int(np.nanargmin(ap))
-    assert f"by row from 0: {first} (AP {100 * ap[first]:.1f} %), " in capsys.readouterr().out
+    assert f"by row from 0: {first} (AP {100 * ap[first]:.2f} %), " in capsys.readouterr().out
     with open("found/queries.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(ap)

@@ -213,6 +213,7 @@ def test_single_shots_of_torchreid(folder, name):
             assert (np.abs(exact - reference[:length]) <= allowed).all(), key
 
 
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_cut_lists(folder, name):
     scores, found = load(folder, name)
@@ -268,8 +269,8 @@ def test_gom_program(folder, name):
             # It takes every query for one that is not in the gallery, and removes all the same.
             budget = int(key.partition("B=")[2].partition("|")[0])
             values = np.where(be.apply_convention(scores).mask == 0, 1.0, scores.values)
-            nobody = 10**6 + np.arange(len(values))
-            strangers = be.Scores(values, nobody, scores.gallery_labels)
+            unknown = 10**6 + np.arange(len(values))
+            strangers = be.Scores(values, unknown, scores.gallery_labels)
             ds = be.gom(strangers, normalize=False, convention="vehicleid", budget=budget)
             np.testing.assert_allclose(ds.mfr, reference, rtol=0, atol=1e-12, err_msg=key)
             if name == "open_set_queries":
@@ -357,6 +358,7 @@ def test_distinct_identities_of_the_lecture(shared):
     assert ds.first_match_rank[0] == lesson["template_rank"]
 
 
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 def test_the_numbers_of_the_page(folder):
     """What docs/reid.md says of the disagreements."""
     ap = {form: "mean_ap" for form in ("sum", "trapezoid")}

@@ -196,7 +196,7 @@ def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
         (be.verification, {"far_targets": [2]}),
         (be.verification, {"costs": [(2, 1, 1)]}),
         (be.open_set, {"ties": "pesimistic"}),
-        (be.open_set, {"impostors": "nobody"}),
+        (be.open_set, {"impostors": "others"}),
         (be.open_set, {"max_rank": 0}),
         (be.open_set, {"thresholds": [2, 1]}),
         (be.open_set, {"gallery": "single", "far_targets": [-1]}),

@@ -126,7 +126,7 @@ def moments_of_row(row, scale):
 
 @pytest.mark.parametrize("first", [0.0, 1e9, -1e9, 1e200])
 def test_moments_keep_their_digits(first):
-    """Whatever the first score is, from which the others are told apart."""
+    """Whatever the first score is, which is subtracted from the others."""
     row = np.concatenate([[first], np.linspace(0.5, 0.501, 300)])
     scale = 2.0**-640 if first == 1e200 else 1.0
     exact = [Fraction(x) * Fraction(scale) for x in row.tolist()]

@@ -118,7 +118,7 @@ def test_moments(patterns, dtype):
 
 
 def test_comparisons_of_single_precision_are_summed_in_32_bits(patterns):
-    """In 64 bits, as sums are unless told otherwise, half as many scores go at a time."""
+    """In 64 bits, as sums are by default, half as many scores go at a time."""
     if patterns is not X86:
         pytest.skip("only the instructions of x86 are known here")
     found = of_closer("float32")

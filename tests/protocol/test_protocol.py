@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from card_reference import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from bioeval.base.errors import BioevalError, CardError
 from bioeval.protocol import toml as toml_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, fields_of, matches_choice
-from bioeval.protocol.reference import reference
 from bioeval.protocol.shipping import unmet_rules, unmet_rules_of_draft
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ summary = "A card for the tests."
 layout = "probe-against-gallery"
 
 [source]
-text = "nobody"
+text = "a test"
 
 [verification]
 templates = ["single"]
@@ -84,7 +84,7 @@ def test_what_a_card_lacks_to_be_shipped(tmp_path):
     assert year.startswith("[source] year is missing")
     assert not_said.startswith("not_said is empty")
     path = tmp_path / "mine.toml"
-    text = changed('"nobody"', '"A lecture"\nsection = "2"').replace(
+    text = changed('"a test"', '"A lecture"\nsection = "2"').replace(
         "[source]", 'not_said = ["Much."]\n\n[source]'
     )
     path.write_text(text, encoding="utf-8")
@@ -147,7 +147,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
     assert (card.name, card.title, card.layout) == ("mine", "My protocol", "probe-against-gallery")
     assert card.path is None
     assert card.not_said == ()
-    assert dict(card.source) == {"text": "nobody", "year": None, "section": None, "url": None}
+    assert dict(card.source) == {"text": "a test", "year": None, "section": None, "url": None}
     assert list(card.tasks) == ["verification", "open_set"]
     assert dict(card.tasks["verification"]) == {
         "templates": ("single",),
@@ -234,7 +234,7 @@ def test_load_takes_a_name_a_path_or_a_protocol(tmp_path, monkeypatch):
     [
         CARD.encode("utf-8-sig"),
         CARD.replace("\n", "\r\n").encode(),
-        CARD.replace("nobody", "Łukasz и 王").encode(),
+        CARD.replace("a test", "Łukasz и 王").encode(),
     ],
     ids=["byte order mark", "Windows line ends", "other scripts"],
 )
@@ -327,7 +327,7 @@ WRONG = {
     "unknown section, nearest": ("[report]", "[reports]", 18, "Did you mean 'report'?"),
     "unknown field": (
         'ties = "optimistic"', 'tie = "optimistic"', 14,
-        '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of impostors, ',
+        '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of rank_unit, ',
     ),
     "unknown field, nearest": ("far_targets", "far_target", 19, "Did you mean 'far_targets'?"),
     "field of another section": (
@@ -392,10 +392,10 @@ WRONG = {
         "[report]", f"[thresholds]\nvalues = [1{'0' * 400}]\n\n[report]", 19,
         "within the range of a float64",
     ),
-    "a date": ('"nobody"', "2020-01-01", 8, "[source] text = 2020-01-01; expected a text"),
-    "no source": ('[source]\ntext = "nobody"', "", 0, "[source] is missing; expected a section"),
+    "a date": ('"a test"', "2020-01-01", 8, "[source] text = 2020-01-01; expected a text"),
+    "no source": ('[source]\ntext = "a test"', "", 0, "[source] is missing; expected a section"),
     "no text of the source": (
-        'text = "nobody"', "year = 2020", 7, "[source] text is missing; expected a text: the paper"
+        'text = "a test"', "year = 2020", 7, "[source] text is missing; expected a text: the paper"
     ),
 }  # fmt: skip
 
@@ -453,7 +453,7 @@ def test_all_problems_at_once_in_the_order_of_the_lines():
     text = changed('"mine"', '"My card"')
     text = changed('"optimistic"', '"pesimistic"', text)
     text = changed("[0.5]", "[2]", text)
-    text = changed('text = "nobody"', "", text)
+    text = changed('text = "a test"', "", text)
     found = problems(text)
     assert len(found) == 4
     lines = [int(re.match(r"mine.toml, line (\d+): ", problem)[1]) for problem in found]
@@ -566,7 +566,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.text("abc-_.\"' =#[]\n"), VALUES, max_size=6))
 def test_values_are_written_so_that_they_read_back(values):
-    """And each field is found on its line, whatever stands around it."""
+    """And each field is found on its line, whatever is around it."""
     lines = [f"{toml_text.write_key(key)} = {toml_text.write(v)}" for key, v in values.items()]
     text = "\n".join(lines)
     assert toml_text.read(text, "values") == values
@@ -718,7 +718,7 @@ def test_the_page_on_cards_has_the_fields_of_the_table():
     page = (ROOT / "docs" / "protocol-cards.md").read_text(encoding="utf-8")
     assert reference() in page, (
         "docs/protocol-cards.md is not what the table says; put the output of "
-        "`python -m bioeval.protocol.reference` into its reference"
+        "`.venv/bin/python scripts/card_reference.py` into its reference"
     )
 
 

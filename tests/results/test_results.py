@@ -31,25 +31,25 @@ def every_result() -> dict[str, xr.Dataset]:
     d = square.values.astype(np.float32)
     d[0, 3], d[2, 7] = np.inf, -np.inf
     infinite = be.Scores(d, square.probe_labels)
-    nobody = be.Scores(np.ones((2, 3)), ["x", "y"], ["a", "a", "b"])
+    unenrolled = be.Scores(np.ones((2, 3)), ["x", "y"], ["a", "a", "b"])
     return {
         "single": be.verification(square),
         "multi": be.verification(square, templates="multi", fusion="mean", thresholds=5),
         "claims": be.verification(
-            similar, claims=["a"] * 6 + ["nobody"], unenrolled_claims="skip", thresholds=[0.0]
+            similar, claims=["a"] * 6 + ["unenrolled"], unenrolled_claims="skip", thresholds=[0.0]
         ),
         "pairs": be.verification(be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1])),
         "mask": be.verification(be.Scores(np.ones((1, 3)), mask=[[2, 1, 0]])),
         "no costs": be.verification(square, costs=(), far_targets=[]),
         "infinite": be.verification(infinite),
-        "nobody": be.verification(nobody),
+        "unenrolled": be.verification(unenrolled),
         "open": be.open_set(square),
         "open similar": be.open_set(similar, rank_unit="subject", ties="expected", max_rank=2),
         "open both": be.open_set(similar, impostors="both", thresholds=[-1, 0]),
-        "open nobody": be.open_set(nobody, far_targets=[]),
+        "open unenrolled": be.open_set(unenrolled, far_targets=[]),
         "closed": be.closed_set(square),
         "closed expected": be.closed_set(infinite, ties="expected", rank_unit="subject"),
-        "closed nobody": be.closed_set(nobody, unmated="skip"),
+        "closed unenrolled": be.closed_set(unenrolled, unmated="skip"),
         "ranks": be.ranks(infinite),
         "merged": be.tally(square.select(range(9)))
         .merge(be.tally(square.select(range(9, 20))))
@@ -65,14 +65,14 @@ RESULTS = [
     "mask",
     "no costs",
     "infinite",
-    "nobody",
+    "unenrolled",
     "open",
     "open similar",
     "open both",
-    "open nobody",
+    "open unenrolled",
     "closed",
     "closed expected",
-    "closed nobody",
+    "closed unenrolled",
     "ranks",
     "merged",
 ]  # what every_result gives
@@ -297,7 +297,7 @@ def test_warnings_are_an_attribute_one_a_line():
     twice = be.closed_set(be.Scores(scores().values, labels, labels.copy()))
     assert "probe and gallery labels are the same list" in twice.attrs["warnings"]
     one_each = be.closed_set(be.Scores(scores().values, np.arange(20), np.arange(20)))
-    assert one_each.attrs["warnings"] == ""  # nobody would have a mate without gallery_labels
+    assert one_each.attrs["warnings"] == ""  # no probe would have a mate without gallery_labels
     strangers = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
     lines = strangers.attrs["warnings"].splitlines()
     assert any("no probe's subject is in the gallery" in line for line in lines)

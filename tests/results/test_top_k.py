@@ -313,10 +313,10 @@ def test_lists_under_other_names(tmp_path):
         top=[[3, 1], [2, 3]],
         far=[[0.1, 0.2], [0.3, 0.4]],
         who=["ann", "bob"],
-        whom=["ann", "bob", "ann"],
+        gallery=["ann", "bob", "ann"],
         scores=np.eye(2),
     )
-    keys = {"probe_labels_key": "who", "gallery_labels_key": "whom", "indices_key": "top"}
+    keys = {"probe_labels_key": "who", "gallery_labels_key": "gallery", "indices_key": "top"}
     found = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
     same(found, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
                               distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
@@ -435,3 +435,19 @@ def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
     labels = ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
     assert main(["run", "l.txt", *labels]) == 2
     assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("card", ["vehicleid", "cityflow"])
+def test_a_matrix_warns_of_cut_lists_as_lists_do(card):
+    gallery = ["ann", "bob", "ann", "ann"]
+    matrix = be.Scores([[1, 2, 3, 4], [3, 4, 1, 2]], ["ann", "bob"], gallery)
+    lists = be.TopKScores([[0, 1, 2], [2, 3, 0]], ["ann", "bob"], gallery)
+    said = []
+    for scores in (matrix, lists):
+        with pytest.warns(BioevalWarning, match="1 of 2 queries .* 2 places of a cut") as caught:
+            found = be.reid(scores, card, rank_k=2)
+        said.append(str(caught[0].message))
+        assert said[-1] in found.attrs["warnings"]
+        be.reid(scores, card, rank_k=3)
+        be.reid(scores, card, rank_k=2, rank_k_over="smaller")
+    assert said[0] == said[1]

@@ -98,9 +98,18 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.study_threshold(square(), "eer", folds=2, repeats=1, replicates=100),
         variables.STUDY,
     ),
-    "re-identification": (lambda: be.reid(queries(), per_query=True), variables.REID),
-    "GOM": (lambda: be.gom(queries(), per_query=True), variables.GOM),
-    "top K": (lambda: be.top_k(listed()), variables.TOP_K),
+    "re-identification": (
+        lambda: be.reid(queries(), per_query=True, rank_k=3, interval="analytic"),
+        variables.REID,
+    ),
+    "GOM": (
+        lambda: be.gom(queries(), per_query=True, interval="subject-bootstrap", replicates=100),
+        variables.GOM,
+    ),
+    "top K": (
+        lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"),
+        variables.TOP_K,
+    ),
     "tracking": (
         tracked,
         {**variables.TRACKING, **variables.TRACKING_TARGETS, **variables.TRACKING_SPELLS},

@@ -17,10 +17,10 @@ def by_hand(values, probe, gallery, removed, square):
     genuine, impostor, ranks, multi_genuine = [], [], [], []
     for i, who in enumerate(probe):
         mates, others = [], []
-        for j, whom in enumerate(gallery):
-            if (square and i == j) or (who == whom and removed(i, j)):
+        for j, other in enumerate(gallery):
+            if (square and i == j) or (who == other and removed(i, j)):
                 continue
-            (mates if who == whom else others).append(values[i][j])
+            (mates if who == other else others).append(values[i][j])
         genuine += mates
         impostor += others
         if mates:

@@ -225,10 +225,10 @@ def test_a_matrix_larger_than_a_block_is_read_in_blocks(tiny_blocks):
     scores = be.Scores(d, SQUARE_LABELS, nan="reject")
     assert blocks.BlockReader(scores).rows_per_block() == 2
     assert_all_tasks(scores, [*THRESHOLDS, INF], **case)
-    told = []
+    calls = []
     whole = be.Scores(d.astype("float16"), SQUARE_LABELS, nan="reject")  # not for the one sweep
-    be.closed_set(whole, progress=lambda done, rows: told.append((done, rows)))
-    assert told == [(2, 6), (4, 6), (6, 6)]
+    be.closed_set(whole, progress=lambda done, rows: calls.append((done, rows)))
+    assert calls == [(2, 6), (4, 6), (6, 6)]
 
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
@@ -244,8 +244,8 @@ def test_claims_in_any_order_are_found_in_their_blocks(tiny_blocks, templates):
         be.Scores(d, SQUARE_LABELS), claims=claims, templates=templates, thresholds=range(9)
     )
     assert_verification(ds, *attempts, "distance")
-    nobody = be.verification(be.Scores(d, SQUARE_LABELS), claims=(probes[:0], SQUARE_LABELS[:0]))
-    assert (nobody.genuine_attempts, nobody.impostor_attempts) == (0, 0)
+    empty = be.verification(be.Scores(d, SQUARE_LABELS), claims=(probes[:0], SQUARE_LABELS[:0]))
+    assert (empty.genuine_attempts, empty.impostor_attempts) == (0, 0)
 
 
 def test_a_pandas_frame_is_read(tiny_blocks):

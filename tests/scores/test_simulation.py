@@ -295,7 +295,7 @@ def test_verification_truth_is_consistent(genuine_sd):
     # The AUC is the area under GAR over FAR.
     area = integrate.quad(lambda far: truth.gar(truth.threshold_at_far(far)), 0, 1, epsabs=1e-9)
     assert area[0] == pytest.approx(truth.auc, abs=1e-7)
-    # d' of the two distributions is the one that was asked for.
+    # d' of the two distributions is the one that was given.
     variance = (genuine_sd**2 + 1) / 2
     assert abs(truth.genuine_mean) / math.sqrt(variance) == pytest.approx(1.7)
 

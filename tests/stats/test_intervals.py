@@ -407,12 +407,12 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     ds = tree["verification/single"].to_dataset()
     low, high = 100 * float(ds.eer_interval_low), 100 * float(ds.eer_interval_high)
     (line,) = [x for x in text.splitlines() if x.lstrip().startswith("EER  ")][:1]
-    assert f"{100 * float(ds.eer):.1f} %" in line and f"[{low:.1f}, {high:.1f}]" in line
+    assert f"{100 * float(ds.eer):.2f} %" in line and f"[{low:.2f}, {high:.2f}]" in line
     assert "In brackets: 90 % interval, subject-bootstrap (300 replicates)." in text
     assert "rule of 3" in text  # what the data cannot support is still said
     assert max(map(len, text.splitlines())) <= 100
     assert "[" not in as_text(be.evaluate(scores), 100)
-    assert f"[{low:.1f}, {high:.1f}]" in as_text(tree, 46)
+    assert f"[{low:.2f}, {high:.2f}]" in as_text(tree, 46)
 
 
 def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
@@ -422,8 +422,8 @@ def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     be.save(scores, "scores.npz")
-    asked = ["--interval", "subject-bootstrap", "--replicates", "200", "--seed", "4"]
-    assert main(["run", "scores.npz", *asked, "--json", "--out", "here"]) == 0
+    options = ["--interval", "subject-bootstrap", "--replicates", "200", "--seed", "4"]
+    assert main(["run", "scores.npz", *options, "--json", "--out", "here"]) == 0
     document = json.loads(capsys.readouterr().out)
     expected = be.evaluate(scores, interval="subject-bootstrap", replicates=200, random_state=4)[
         "verification/single"

@@ -216,7 +216,7 @@ def literally(errors: np.ndarray, attempts: np.ndarray, drawn: list[int]) -> flo
             wrong, total = wrong + int(errors[a]), total + int(attempts[a])
             continue
         for j, b in enumerate(drawn):
-            if i != j and a != b:  # nobody is compared with the own copy
+            if i != j and a != b:  # no subject is compared with a copy of itself
                 wrong, total = wrong + int(errors[a, b]), total + int(attempts[a, b])
     return wrong / total if total else math.nan
 

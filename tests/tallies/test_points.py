@@ -183,8 +183,8 @@ def test_rarer_targets_are_reported_where_the_data_support_them():
     single = be.evaluate(be.Scores(d, labels), auc=False, max_rank=2)["verification/single"]
     assert single.far_target.values.tolist() == [0.1, 0.01, 0.001, 0.0001, 1e-5]
     assert (np.diff(single.frr_at_far) >= 0).all()
-    asked = be.evaluate(be.Scores(d, labels), auc=False, max_rank=2, far_targets=[0.01])
-    assert asked["verification/single"].far_target.values.tolist() == [0.01]
+    chosen = be.evaluate(be.Scores(d, labels), auc=False, max_rank=2, far_targets=[0.01])
+    assert chosen["verification/single"].far_target.values.tolist() == [0.01]
 
 
 def test_a_symmetric_matrix_counts_unordered_pairs_for_support():

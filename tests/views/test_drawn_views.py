@@ -93,11 +93,11 @@ def test_tables_give_the_bounds_of_operating_points(scores):
     rows = {line[2:38].strip(): line[38:] for line in text.splitlines() if line.startswith("  ")}
     for end in ("at least", "at most"):
         name = end.replace(" ", "_")
-        assert f"{100 * ds[f'eer_{name}'].item():.1f} %" in rows[f"EER, rank 1, {end}"]
+        assert f"{100 * ds[f'eer_{name}'].item():.2f} %" in rows[f"EER, rank 1, {end}"]
         for i, target in enumerate(("10 %", "1 %")):
             rate = 100 * ds[f"dir_at_far_{name}"][i, 0].item()
-            assert f"{rate:.1f} %" in rows[f"DIR at FAR <= {target}, rank 1, {end}"]
-    assert "DIR, rank 1" not in rows  # at thresholds that nobody asked for
+            assert f"{rate:.2f} %" in rows[f"DIR at FAR <= {target}, rank 1, {end}"]
+    assert "DIR, rank 1" not in rows  # at thresholds that were not given
     few = be.open_set(scores, gallery="single", thresholds=[3.0], far_targets=[0.1])
     assert "DIR, rank 1 " in as_text(few, 200) and "EER, rank 1, at least" in as_text(few, 200)
 
@@ -118,9 +118,13 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     ds = be.gallery_size(scores, [2, 5, 20, 40], thresholds=4)
     assert errors == ""
     for least in ds.least_error_share.sel(gallery_size=[5, 40]).values.ravel():
-        assert f"{100 * least:.3f} %" in text
-    assert f"{100 * ds.cms.sel(gallery_size=5, rank=1).item():.3f} %" in text
-    assert text.count("extrapolated") >= 2 and "Error of the same model" in text
+        assert f"{100 * least:.2f} %" in text
+    assert f"{100 * ds.cms.sel(gallery_size=5, rank=1).item():.2f} %" in text
+    assert (
+        text.count(" modelled") >= 2
+        and "extrapolated" in text
+        and "Error of the same model" in text
+    )
     assert main(["gallery-size", file, "--sizes", "2,40", "--json", "--ties", "expected"]) == 0
     document = json.loads(capsys.readouterr().out)
     first, last = document["gallery_sizes"]

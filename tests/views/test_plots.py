@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -25,6 +27,7 @@ from bioeval.views.plots.det import TICKS, deviate
 from bioeval.views.plots.dir_surface import _staircase
 from bioeval.views.plots.far_curves import by_far, from_floor
 from bioeval.views.plots.registry import PLOTS
+from bioeval.views.terms import in_terms
 
 CURVES = ("roc", "det", "error_rates", "dir_far", "cmc")
 
@@ -818,6 +821,16 @@ def test_files_that_cannot_be_written(tree, tmp_path):
         plot.save({}, tmp_path / "roc.png")
 
 
+@pytest.mark.parametrize("plotted", PLOTS.values(), ids=PLOTS)
+def test_every_display_has_the_same_two_methods(plotted):
+    display = getattr(plot, plotted.display)
+    assert next(iter(inspect.signature(display.from_results).parameters)) in ("data", "dataset")
+    given = inspect.signature(display.plot).parameters
+    assert list(given)[:2] == ["self", "ax"]
+    assert given["name"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert list(given)[-1] == "style"
+
+
 def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
     written = plot.save_all(tree, scores, tmp_path / "plots")
     assert all(path.stat().st_size > 2000 for path in written)
@@ -893,3 +906,30 @@ def test_matplotlib_waits_until_it_is_needed(root):
         [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", [*CURVES, "dir_surface", "gallery_size", "threshold_study"])
+def test_pictures_speak_the_words_of_their_data(name, scores, tree):
+    """Either vocabulary; the other one's words are in small beside the axes alone."""
+    data = {
+        "gallery_size": lambda: be.gallery_size(scores, [2, 15]),
+        "threshold_study": lambda: be.study_threshold(scores, ("far", 0.01), folds=3, repeats=1),
+        "error_rates": lambda: tree["verification/single"],
+    }.get(name, lambda: tree)()
+    lecture, iso = {"FAR", "FRR", "GAR", "DIR", "CMS"}, {"FMR", "FNMR", "FPIR", "FNIR", "TPIR"}
+    for terms, ours, theirs, beside in (
+        ("lecture", lecture, iso, "ISO: "), ("iso", iso, lecture, "lecture: "),
+    ):  # fmt: skip
+        display = getattr(plot, name)(in_terms(data, terms))
+        texts = [text.get_text() for text in display.figure_.findobj(mpl.text.Text)]
+        said = set(re.findall(r"\w+", " ".join(t for t in texts if not t.startswith(beside))))
+        aside = set(re.findall(r"\w+", " ".join(t for t in texts if t.startswith(beside))))
+        assert said & ours and not said & theirs
+        assert aside & theirs and not aside & (ours - theirs)
+
+
+def test_curves_of_templates_that_are_alone_are_drawn_once():
+    d = np.array([[1.0, 4, 6], [5, 1, 2], [3, 3, 2.5]])
+    display = plot.roc(be.evaluate(be.Scores(d, list("abc"), list("abc"))))
+    assert list(display.curves) == [""]
+    assert "single- and multi-template" in display.ax_.get_title(loc="left")

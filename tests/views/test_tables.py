@@ -13,6 +13,8 @@ import bioeval as be
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import ResultTable, as_text, datasets
 from bioeval.views.tables.numbers import fvc_name, threshold
+from bioeval.views.tables.sections import fusion_in_words
+from bioeval.views.terms import in_terms
 
 TARGETS = [0.1, 0.01, 0.001, 0.0001]
 
@@ -91,12 +93,12 @@ def test_rows_of_verification():
     assert "249 templates of 60 subjects, all against all" in text
     assert "distances, accepted at or below the threshold" in text
     over = "900 60,000 60"
-    assert row(text, "EER") == f"EER 3.3 % 4.12346 {over}"
-    assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.0 % 4 {over}"
-    assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.2 % 3.3 {over}"
-    assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.3 % 2.2")
-    assert row(text, "FRR at FAR <= 0.01 %") == f"FRR at FAR <= 0.01 % 100.0 % -inf {over}"
-    assert row(text, "FRR at FAR = 0") == f"FRR at FAR = 0 (ZeroFMR) 40.0 % {over}"
+    assert row(text, "EER") == f"EER 3.33 % 4.12346 {over}"
+    assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.00 % 4 {over}"
+    assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.23 % 3.3 {over}"
+    assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.34 % 2.2")
+    assert row(text, "FRR at FAR <= 0.01 %") == f"FRR at FAR <= 0.01 % 100.00 % -inf {over}"
+    assert row(text, "FRR at FAR = 0") == f"FRR at FAR = 0 (ZeroFMR) 40.00 % {over}"
     assert row(text, "FAR at FRR = 0") == f"FAR at FRR = 0 (ZeroFNMR) 51.234 % {over}"
     assert row(text, "AUC") == f"AUC 0.99123 {over}"
     assert row(text, "d'") == f"d' 4.310 {over}"
@@ -106,16 +108,16 @@ def test_rows_of_verification():
 
 def test_decimals_show_one_attempt():
     """1 of 900 is 0.11 %, 1 of 36,000 is 0.0028 %."""
-    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.1 %")
+    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.11 %")
     assert row(as_text(verification(36_000, eer=1 / 36_000)), "EER").startswith("EER 0.003 %")
 
 
 def test_nearly_perfect_is_not_perfect():
     assert row(as_text(verification(auc=0.9999999)), "AUC").startswith("AUC > 0.99999 9")
     assert row(as_text(verification(auc=1.0)), "AUC").startswith("AUC 1.00000 9")
-    assert row(as_text(verification(eer=1e-5)), "EER").startswith("EER < 0.1 % ")
-    assert row(as_text(verification(eer=0.99999)), "EER").startswith("EER > 99.9 % ")
-    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.0 % ")
+    assert row(as_text(verification(eer=1e-5)), "EER").startswith("EER < 0.01 % ")
+    assert row(as_text(verification(eer=0.99999)), "EER").startswith("EER > 99.99 % ")
+    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.00 % ")
 
 
 def test_points_stand_below_each_other():
@@ -129,27 +131,27 @@ def test_points_stand_below_each_other():
 def test_rows_of_open_set():
     text = as_text(open_set())
     assert "N = 60 subjects (59 for impostors), ranks count templates, pessimistic ties" in text
-    assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.0 % 249 200 60"
+    assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.00 % 249 200 60"
     assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
     many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)
     assert "N = 2,000 subjects (1,999 for impostors), ranks" in as_text(many)
-    nobody = open_set().assign_attrs(
+    unknown = open_set().assign_attrs(
         genuine_gallery_subjects=0, impostor_gallery_subjects=0, gallery_templates=20
     )
-    assert "gallery of 20 templates, subjects unknown, ranks" in as_text(nobody)
+    assert "gallery of 20 templates, subjects unknown, ranks" in as_text(unknown)
     assert "n/a: FAR and 1 - DIR do not cross" in text
 
 
 def test_rows_of_closed_set():
     scores = be.Scores([[1, 4, 6], [5, 3, 2]], ["ann", "bob"], ["ann", "bob", "cat"])
     text = as_text(be.closed_set(scores))
-    assert row(text, "Rank 1") == "Rank 1 (recognition rate) 50.0 % 2 2"
-    assert "Rank 5" not in text  # there are three candidates
+    assert row(text, "CMS, rank 1") == "CMS, rank 1 (recognition rate) 50.00 % 2 2"
+    assert "rank 5" not in text  # there are three candidates
 
 
 def ranks_shown(dataset: xr.Dataset) -> list[str]:
     lines = as_text(dataset).splitlines()
-    return [line.split()[1] for line in lines if line.startswith("  Rank ")]
+    return [line.split()[2] for line in lines if line.startswith("  CMS, rank ")]
 
 
 def test_ranks_that_the_card_asks_for():
@@ -160,14 +162,14 @@ def test_ranks_that_the_card_asks_for():
 
 
 def test_subjects_are_those_who_made_the_attempts():
-    """Three probe subjects, of whom one is not in the gallery."""
+    """Three probe subjects, one of them not in the gallery."""
     d = [[1.0, 4, 6], [5, 1, 2], [3, 3, 3]]
     scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
     for path, rows in {
-        "verification/single": {"EER": 3, "FAR 14.3 %": 3, "FRR 0.0 %": 2},
+        "verification/single": {"EER": 3, "FAR 14.29 %": 3, "FRR 0.00 %": 2},
         "open_set": {"EER": 3, "DIR, rank 1": 2, "FAR": 1},
-        "closed_set": {"Rank 1": 2},
+        "closed_set": {"CMS, rank 1": 2},
     }.items():
         lines = [" ".join(line.split()) for line in as_text(tree[path].to_dataset()).splitlines()]
         for name, subjects in rows.items():
@@ -256,10 +258,10 @@ def test_without_operating_points_there_are_rates():
     kept = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
     text = as_text(kept)
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert "FAR 0.0 % 1.5 10 3" in lines
-    assert "FRR 50.0 % 1.5 2 3" in lines
-    assert "FAR 20.0 % 2 10 3" in lines
-    assert "FRR 0.0 % 2 2 3" in lines
+    assert "FAR 0.00 % 1.5 10 3" in lines
+    assert "FRR 50.00 % 1.5 2 3" in lines
+    assert "FAR 20.00 % 2 10 3" in lines
+    assert "FRR 0.00 % 2 2 3" in lines
 
 
 def test_warnings_are_told_once():
@@ -272,8 +274,8 @@ def test_warnings_are_told_once():
     )
     text = as_text(tree, 200)
     assert text.count(both) == 1
-    told = text.partition("Warnings\n")[2]
-    assert told == f"  - {both}\n  Open-set identification\n  - only here\n"
+    warnings = text.partition("Warnings\n")[2]
+    assert warnings == f"  - {both}\n  Open-set identification\n  - only here\n"
 
 
 def test_a_reason_is_said_once():
@@ -335,7 +337,7 @@ def test_every_width(width):
     if width < 79:
         assert "over 900 genuine and 60,000 impostor attempts, 60 subjects" in whole
     else:
-        assert "EER 3.3 % 4.12346 900 60,000 60" in whole
+        assert "EER 3.33 % 4.12346 900 60,000 60" in whole
 
 
 def test_names_are_not_markup():
@@ -397,3 +399,64 @@ def test_thresholds_that_differ_by_rank_are_explained():
     assert explained in " ".join(as_text(found).split())
     alike = be.open_set(scores, far_targets=[0.0], max_rank=1)
     assert explained not in " ".join(as_text(alike).split())
+
+
+def test_iso_terms_turn_the_table_round():
+    """Rows, reasons and warnings; the other names are in the header alone."""
+    found = be.evaluate(be.simulate(10, 3, random_state=1))
+    usual, iso = as_text(found), as_text(in_terms(found, "iso"))
+    header = (
+        "Terms in ISO/IEC 19795-1, FAR is FMR, FRR is FNMR; of identification, FAR is FPIR(N, T), "
+        "DIR is TPIR(N, R, T), CMS is TPIR(N, R, no threshold)"
+    )
+    assert header in " ".join(usual.split())
+    assert "FMR is FAR, FNMR is FRR; of identification, FPIR(N, T) is FAR" in " ".join(iso.split())
+    for text, ours, theirs in (
+        (usual, ("FAR", "FRR", "DIR", "CMS"), ("FNMR", "FPIR", "FNIR", "TPIR")),
+        (iso, ("FMR", "FNMR", "FPIR", "TPIR"), ("FAR", "FRR", "DIR", "CMS")),
+    ):
+        body = text[text.index("\nVerification") :].replace("ZeroFNMR", "")
+        assert all(word in body for word in ours)
+        assert not any(word in body for word in theirs)
+    assert "  FNMR at FMR <= 1 % (FMR100) " in iso
+    assert "  TPIR at FPIR <= 1 %, rank 1 " in iso
+    assert "false match" in iso and "false accept" not in iso
+    given = [node.attrs.get("terms") for node in found.leaves]
+    assert given == [None] * 4  # the results themselves are as they were
+
+
+def test_templates_that_are_alone_make_one_block():
+    d = np.array([[1.0, 4, 6], [5, 1, 2], [3, 3, 2.5]])
+    alone = be.Scores(d, list("abc"), list("abc"))
+    text = as_text(be.evaluate(alone))
+    assert "\nVerification, single- and multi-template (one template a subject)\n" in text
+    assert text.count("\nVerification") == 1
+    two = be.Scores(np.hstack([d, d + 0.5]), list("abc"), list("abcabc"))
+    assert as_text(be.evaluate(two)).count("\nVerification") == 2
+
+
+def test_a_task_without_attempts_is_one_line():
+    nobody = be.Scores([[1.0, 2.0], [2.0, 3.0]], ["x", "y"], ["a", "b"])
+    text = as_text(be.evaluate(nobody))
+    assert "\n\nOpen-set identification: no results (0 genuine attempts)\n\n" in text
+    assert "\n\nClosed-set identification: no results (0 genuine attempts)\n" in text
+    assert "n/a" not in text and "threshold  " not in text
+    assert text.count("genuine attempt") == 3  # not again among the warnings
+    assert "no probe's subject is in the gallery" in text
+
+
+@pytest.mark.parametrize(
+    ("fusion", "distance", "similarity"),
+    [
+        ("min", "nearest template", "most similar template"),
+        ("max", "farthest template", "least similar template"),
+        ("mean", "mean distance of the templates", "mean similarity of the templates"),
+        ("kth:2", "template number 2 from the nearest", "template number 2 from the most similar"),
+    ],
+)
+def test_fusion_is_named_in_words_of_the_scores(fusion, distance, similarity):
+    for kind, words in (("distance", distance), ("similarity", similarity)):
+        assert fusion_in_words(fusion, kind) == f"subject scored by the {words}"
+    scores = be.simulate(6, 3, random_state=0)
+    alike = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    assert similarity in as_text(be.verification(alike, templates="multi", fusion=fusion))

@@ -11,7 +11,7 @@ from bioeval.base.random import RandomState
 from bioeval.evaluation.cross.identification_folds import identify_folds
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset
-from bioeval.evaluation.cross.splits import Sides, SplitPlan, plan_of_scores
+from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan, plan_of_scores
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
 from bioeval.evaluation.cross.verification_folds import (
     attempts_by_subject,
@@ -64,8 +64,9 @@ def cross_evaluate(
         Scores of any layout; or, with `estimator`, the features of n samples.
     splitter : splitter
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts. Of
-        ``TrainValidationTest`` the threshold is chosen on the validation part. Pairs are divided
-        by ``PredefinedPairFolds`` or as samples.
+        ``TrainValidationTest`` the threshold is chosen on the validation part. Of a list of pairs
+        a splitter by subject divides the subjects, and a pair is in a part with both of them;
+        other splitters divide the pairs.
     y : sequence of hashable, shape (n,), optional
         The subject of each sample, with `estimator`.
     meta : mapping of str to sequence, optional
@@ -99,7 +100,7 @@ def cross_evaluate(
     replicates, random_state
         Of the resampling.
     progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
+        Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
 
     Returns
     -------
@@ -107,11 +108,12 @@ def cross_evaluate(
         Over ``repeat, fold``: the ``threshold`` that was chosen, in the units of the scores; rates
         ``far frr gar grr accuracy hter`` (also over ``rank``: ``dir``, ``cms``), counts
         ``fa fr ga gr`` and attempts of the test part; the same of the training part with
-        ``train_`` before the name; ``test_subjects`` and ``train_subjects``. Over the folds of all
-        repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled`` (counts summed),
-        ``<rate>_low`` and ``<rate>_high`` (the interval) and
-        ``<rate>_folds``, the number of folds in which it is defined. A fold whose class has no
-        attempt is NaN, is left out of the mean, and is counted.
+        ``train_`` before the name; ``test_subjects`` and ``train_subjects``; of pairs divided by
+        subject ``crossing_pairs``, which have one subject in the test part and are not used. Over
+        the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
+        (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
+        number of folds in which it is defined. A fold whose class has no attempt is NaN, is left
+        out of the mean, and is counted.
 
     Raises
     ------
@@ -164,9 +166,8 @@ def cross_evaluate(
         _check_task(scores, options)
         plan, sides = plan_of_scores(scores, splitter)
         reader = BlockReader(scores)
-        if sides is None:
-            assert isinstance(scores, PairScores)
-            found = verify_pairs(scores, plan, options)
+        if isinstance(sides, PairSides):
+            found = verify_pairs(plan, sides, options, progress)
         elif task == "verification":
             found = verify_matrix(reader, plan, sides, options, progress)
         else:
@@ -177,7 +178,7 @@ def cross_evaluate(
         if resampling is not None:
             resampled = PooledRates(scores.subjects.tolist(), resampling)
             with threads_for(scores):
-                _add_tests(resampled, scores, sides, plan, found, options)
+                _add_tests(resampled, sides, plan, found, options)
     made = fold_dataset(found, plan.shape, about, options, splitter, confidence, resampled)
     unknown = isinstance(data, PairScores) and data.pair_subjects is None
     made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
@@ -198,16 +199,14 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
 
 def _add_tests(
     pooled: PooledRates,
-    scores: Scores,
-    sides: Sides | None,
+    sides: Sides | PairSides,
     plan: SplitPlan,
     found: Mapping[tuple[int, int], Fold],
     options: FoldOptions,
 ) -> None:
     """Add the attempts of all test parts, each at its own threshold."""
     for place, fold in found.items():
-        test = plan.split(*place).test
-        part = scores.select(test) if sides is None else sides.view(test)
+        part = sides.view(plan.split(*place).test)
         if fold.defined and part is not None:
             attempts = attempts_by_subject(part, options.templates, options.fusion)
             pooled.add(attempts, fold.threshold)

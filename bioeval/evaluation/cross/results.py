@@ -30,13 +30,13 @@ INTERVAL_BY_SUBJECT = (
 )
 
 # Hint where the spread over folds gives no interval.
-BOUND = '; interval="subject-bootstrap" has a bound'
+BOUND = '; `interval="subject-bootstrap"` has a bound'
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
 
 # Summaries of a rate over all folds, in the order of the variables.
-SUMMARIES = ("mean", "sd", "pooled", "low", "high", "folds")
+SUMMARIES = ("mean", "sd", "se", "pooled", "low", "high", "folds")
 
 
 @dataclass
@@ -133,6 +133,7 @@ def fold_dataset(
         *_warnings(ratios, there, options),
         *remark,
         *_unmated_warning(counts, about.layout),
+        *_crossing_warning(counts, shape),
         *(() if resampled is None else resampled.remarks()),
     ]
     attrs = about_attrs(
@@ -229,6 +230,7 @@ def _summary(
     return {
         "mean": found.mean,
         "sd": found.sd,
+        "se": found.sd / max(found.folds, 1) ** 0.5,
         "low": max(found.low, bounds[0]) if known else np.nan,
         "high": min(found.high, bounds[1]) if known else np.nan,
         "folds": np.int64(found.folds),
@@ -301,6 +303,21 @@ def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]
     return [
         f"{counted(skipped, 'probes')} without a mate in the gallery of the test part left out; "
         "a closed set requires enrolment"
+    ]
+
+
+def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[str]:
+    """Return how many pairs are tested in no fold, since their subjects are in two."""
+    crossing = counts["crossing_pairs"].sum() if "crossing_pairs" in counts else 0
+    if not crossing:
+        return []
+    tested = sum(counts[f"{role}_attempts"].sum() for role in ("genuine", "impostor"))
+    repeats, folds = shape
+    left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+    return [
+        "pairs of subjects in different parts are not tested: "
+        f"{'on average ' if repeats > 1 else ''}{round(left_out):,}, beside "
+        f"{round(tested / repeats):,} that are; fewer folds test more"
     ]
 
 

@@ -19,6 +19,7 @@ from bioeval.partition.base import Splitter
 from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.by_subject import codes_of_pairs, require_pair_subjects
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,48 @@ class Sides:
         return bool((last[subject] == fold).all())
 
 
+class PairSides:
+    """Listed pairs as `n` samples to divide: the pairs, or with `by_subject` their subjects.
+
+    A pair is in a part with both its subjects. `labels` are the subjects; None for pairs.
+    """
+
+    def __init__(self, scores: PairScores, by_subject: bool):
+        self.scores, self.by_subject = scores, by_subject
+        self.n, self.labels = scores.shape[0], None
+        if by_subject:
+            codes = codes_of_pairs(scores)
+            self.labels, self.n = codes.values, len(codes.values)
+            self._ends = np.stack([codes.probe, codes.gallery])
+
+    def pairs_in(self, samples: np.ndarray) -> np.ndarray:
+        """Return the pairs of a part."""
+        return np.flatnonzero(self._inside(samples).all(axis=0)) if self.by_subject else samples
+
+    def crossing(self, samples: np.ndarray) -> int:
+        """Return the number of pairs of a subject of a part and one outside it."""
+        first, second = self._inside(samples)
+        return int(np.count_nonzero(first != second))
+
+    def _inside(self, samples: np.ndarray) -> np.ndarray:
+        inside = np.zeros(self.n, dtype=bool)
+        inside[samples] = True
+        return inside[self._ends]
+
+    def size_of(self, pairs: np.ndarray) -> int:
+        """Return the number of subjects of some pairs; of pairs, where subjects are unknown."""
+        if self.by_subject:
+            return len(np.unique(self._ends[:, pairs]))
+        if self.scores.pair_subjects is None:
+            return len(pairs)
+        return len(set(self.scores.pair_subjects[pairs].ravel().tolist()))
+
+    def view(self, samples: np.ndarray) -> PairScores | None:
+        """Return the pairs of a part; None if there are none."""
+        pairs = self.pairs_in(samples)
+        return self.scores.select(pairs) if len(pairs) else None
+
+
 def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
     """Concatenate two columns without converting the type of either."""
     if probe.dtype.kind == gallery.dtype.kind:
@@ -225,15 +268,17 @@ def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | Non
     return SplitPlan(_splits(splitter, n, labels, groups, meta), n, shuffled)
 
 
-def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | None]:
-    """Return all splits of some scores, and the sides of their matrix; None for pairs."""
+def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | PairSides]:
+    """Return all splits of some scores, and what is divided: their templates, or pairs."""
     if isinstance(scores, PairScores):
-        n = scores.shape[0]
-        groups = scores.pair_subjects
-        if groups is not None and not isinstance(splitter, PredefinedPairFolds):
-            groups = None
-        meta = {"genuine": scores.genuine}
-        return plan_of(splitter, n, None, groups, meta), None
+        # Of scikit-learn's, those of groups.
+        by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)
+        if by_subject:
+            require_pair_subjects(scores, f"a division by subject ({type(splitter).__name__})")
+        pairs = PairSides(scores, by_subject)
+        groups = scores.pair_subjects if isinstance(splitter, PredefinedPairFolds) else None
+        meta = {} if by_subject else {"genuine": scores.genuine}
+        return plan_of(splitter, pairs.n, pairs.labels, groups, meta), pairs
     if isinstance(splitter, PredefinedPairFolds):
         raise DataError(
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "

@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError
+from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
 from bioeval.evaluation.cross.evaluation import cross_evaluate
@@ -18,13 +19,13 @@ from bioeval.evaluation.cross.verification_folds import attempts_by_subject, lis
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
-from bioeval.scores.about import disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
 from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.points import per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
@@ -39,11 +40,6 @@ FOLDS, REPEATS = 10, 20
 
 # Ratio to its target above which a rate is reported as missed.
 CLEARLY = 1.1
-
-NAMED = (
-    "; knowing their subjects does not change that: for new subjects, give the pairs folds that "
-    "share no subject"
-)
 
 
 def study_threshold(
@@ -67,8 +63,8 @@ def study_threshold(
     Parameters
     ----------
     scores : Scores
-        A matrix with labels, or a list of pairs (which is divided by pair, or by its own folds;
-        by pair even where its subjects are known).
+        A matrix with labels, or a list of pairs, which is divided by its own folds if it has any,
+        by its subjects if they are known, else by pair.
     target : str or tuple
         As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
     folds, repeats : int, optional
@@ -164,8 +160,7 @@ def study_threshold(
         variables["subjects"] = ((), np.int64(subjects))
     if knows_people(scores):
         people = attempts_by_subject(scores, templates, fusion)
-        disjoint = disjoint_pairs(people.probes, people.enrolled, people.people)
-        variables["disjoint_pairs"] = ((), np.int64(disjoint))
+        variables["disjoint_pairs"] = ((), np.int64(people.disjoint_pairs))
     both = [variables[f"optimistic_{rate}"][1] for rate in ("far", "frr")]
     variables["optimistic_hter"] = ((), sum(both) / 2)
     for rate in RATES:
@@ -184,7 +179,7 @@ def study_threshold(
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
     attrs["chosen_on"] = "all data; its error there is optimistic"
-    attrs["divided"] = "pairs" if isinstance(scores, PairScores) else "subjects"
+    attrs["divided"] = "subjects" if _by_people(scores) else "pairs"
     attrs["on_new_data"] = _missed(variables["far_mean"][1], rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
     attrs["replicates"] = interval.replicates
@@ -193,10 +188,10 @@ def study_threshold(
     )
     bound = '; the column "by subject" has a bound' if by_subject else ""
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
-    if isinstance(scores, PairScores) and scores.pair_folds is None:
+    if not _by_people(scores):
         said.append(
             "pairs are divided, not subjects: a subject of several pairs is not new to the "
-            "threshold" + ("" if scores.pair_subjects is None else NAMED)
+            "threshold"
         )
     said += remarks
     reach, few = _reach(variables, rule.values)
@@ -206,6 +201,7 @@ def study_threshold(
     return build(variables, STUDY, coordinates, attrs)
 
 
+@stage("choosing the threshold")
 def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
     """Choose the threshold on all data, and count them at it."""
     rule = rule.as_distance(scores.kind)
@@ -215,6 +211,7 @@ def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> J
     return judge_two(scores, scores, rule, templates, fusion)
 
 
+@stage("bootstrap")
 def _by_subject(
     scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
 ) -> tuple[dict[str, tuple[float, float, float]], list[str]]:
@@ -231,11 +228,12 @@ def _by_subject(
 
 def _require_units(scores: Scores, folds: int) -> None:
     """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds of them."""
-    pairs = isinstance(scores, PairScores)
-    if isinstance(scores, PairScores) and scores.pair_folds is not None:
-        return
-    if not pairs:
+    if isinstance(scores, PairScores):
+        if scores.pair_folds is not None:
+            return
+    else:
         require_subjects(scores, "a threshold study")
+    pairs = not _by_people(scores)
     number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
     if number == 1:
         raise DataError(f"there is only one {what}, which cannot be both trained on and tested")
@@ -247,13 +245,24 @@ def _require_units(scores: Scores, folds: int) -> None:
 
 
 def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:
-    if not isinstance(scores, PairScores):
-        return RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
-    if scores.pair_folds is not None:
+    if isinstance(scores, PairScores) and scores.pair_folds is not None:
         return PredefinedPairFolds(scores.pair_folds)
+    if _by_people(scores):
+        return RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
     return RepeatedSampleKFold(
         folds, n_repeats=repeats, random_state=random_state, stratify="genuine"
     )
+
+
+def _by_people(scores: Scores) -> bool:
+    """Return whether folds share no subject: else pairs are divided."""
+    if not isinstance(scores, PairScores):
+        return True
+    if scores.pair_subjects is None or scores.pair_folds is None:
+        return scores.pair_subjects is not None
+    folds = [*scores.pair_folds.tolist()] * 2
+    people = scores.pair_subjects.T.ravel().tolist()
+    return len(set(zip(people, folds, strict=True))) == len(set(people))
 
 
 def _needed(
@@ -303,15 +312,15 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, s
         return "", ""
     if variables["more_for_3"][1]:
         cannot = (
-            f"the data cannot show FAR {values[0]:g}: even without a false accept "
+            f"the data cannot show FAR {per_cent(values[0])}: even without a false accept "
             f"{variables['impostors_for_3'][1]:,} impostor pairs would be needed "
             "(rule of 3)"
         )
         return cannot, ""
     if variables["more_for_30"][1]:
         few = (
-            f"fewer than 30 false accepts are expected at FAR {values[0]:g} (rule of 30): the "
-            "threshold is uncertain"
+            f"fewer than 30 false accepts are expected at FAR {per_cent(values[0])} (rule of 30): "
+            "the threshold is uncertain"
         )
         return "", few
     return "", ""

@@ -6,7 +6,7 @@ import numpy as np
 
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import Sides, Split, SplitPlan
+from bioeval.evaluation.cross.splits import PairSides, Sides, Split, SplitPlan
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.by_fold.sweep import Part
@@ -100,24 +100,22 @@ def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
 
 
 def verify_pairs(
-    scores: PairScores, plan: SplitPlan, options: FoldOptions
+    plan: SplitPlan, sides: PairSides, options: FoldOptions, progress: Progress | None
 ) -> dict[tuple[int, int], Fold]:
-    """Evaluate verification over listed pairs, which are the samples."""
+    """Evaluate verification over listed pairs."""
     found: dict[tuple[int, int], Fold] = {}
-    for repeat, fold in plan.places:
+    for done, (repeat, fold) in enumerate(plan.places, 1):
         split = plan.split(repeat, fold)
-        parts = [listed_attempts(scores, part) for part in (split.train, split.test)]
-        sizes = _size_of(scores, split.train), _size_of(scores, split.test)
+        train, test = sides.pairs_in(split.train), sides.pairs_in(split.test)
+        parts = [listed_attempts(sides.scores, pairs) for pairs in (train, test)]
         judged = judge_listed(parts[0], parts[1], options.distance_rule)
-        found[repeat, fold] = Fold.of_judged(judged, *sizes)
+        made = Fold.of_judged(judged, sides.size_of(train), sides.size_of(test))
+        if sides.by_subject:
+            made.counts["crossing_pairs"] = sides.crossing(split.test)
+        found[repeat, fold] = made
+        if progress is not None:
+            progress(done, len(plan.places))
     return found
-
-
-def _size_of(scores: PairScores, index: np.ndarray) -> int:
-    """Return the number of subjects of some pairs; of pairs, where subjects are unknown."""
-    if scores.pair_subjects is None:
-        return len(index)
-    return len(set(scores.pair_subjects[index].ravel().tolist()))
 
 
 def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:

@@ -29,6 +29,10 @@ TRUTH = {
 }
 
 
+#: The columns of the subjects of both sides.
+SUBJECTS = (("subject_a", "enrol"), ("subject_b", "test"))
+
+
 def _recognise(found: Found) -> bool:
     recognised = found.content == "text" and found.suffix == ".csv"
     if recognised and found.options.scores_key is None and (advice := matrix_advice(found.path)):
@@ -50,7 +54,7 @@ def _read(path: Path, options: ReadOptions) -> PairScores:
                 f"{table.at(row)}: {genuine} is {cell!r}; expected one of {', '.join(TRUTH)}"
             )
         flags[row] = TRUTH[cell.casefold()]
-    sides = [table.find(f"subject_{side}") for side in "ab"]
+    sides = [table.find(*names) for names in SUBJECTS]
     who = None
     if None not in sides:
         columns = [text_array(table.columns[side or ""], f"{path}: {side}") for side in sides]

@@ -152,42 +152,36 @@ def simulate(
         "camera_sd": camera_sd,
     }
     of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd}
-    foreign = of_scores if model == "gaussian-embeddings" else of_embeddings
+    own, foreign, other = of_embeddings, of_scores, MODELS[1]
+    if model == "gaussian-scores":
+        own, foreign, other = of_scores, of_embeddings, MODELS[0]
     for name, value in foreign.items():
         if value is not None:
-            other = MODELS[1] if model == MODELS[0] else MODELS[0]
             raise DataError(
                 f"{Argument(name)} is {value!r}, which model {model!r} has not; {other!r} has"
             )
+    given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     if model == "gaussian-scores":
-        given = (subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state)
-        return _gaussian_scores(
-            draw_design(*given),
-            GaussianScores(
-                2.0 if d_prime is None else d_prime,
-                1.0 if genuine_sd is None else genuine_sd,
-                kind,
-            ),
+        design = draw_design(
+            subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
         )
+        return _gaussian_scores(design, GaussianScores(**given, kind=kind))
     if kind != "distance":
         raise DataError(
             f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
             f"'distance', or {Argument('model', 'gaussian-scores')}"
         )
+    given.pop("metric", None)
     return simulate_embeddings(
         subjects,
         templates,
         layout=layout,
         probes=probes,
         unenrolled=unenrolled,
-        dimensions=16 if dimensions is None else dimensions,
-        between=1.0 if between is None else between,
-        within=0.6 if within is None else within,
         sessions=sessions,
-        session_sd=session_sd,
         cameras=cameras,
-        camera_sd=camera_sd,
         random_state=random_state,
+        **given,
     ).scores("l2" if metric is None else metric)
 
 
@@ -235,25 +229,20 @@ session_sd, cameras, camera_sd, random_state
     >>> population.meta["session"].tolist()
     [1, 2, 1, 2, 1, 2]
     """
-    for name, sd, of in (("session_sd", session_sd, sessions), ("camera_sd", camera_sd, cameras)):
-        if sd is not None and of is None:
-            of_name = name.removesuffix("_sd") + "s"
-            raise DataError(f"{name} is {sd!r} without {of_name}; expected both or neither")
-    given = (subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state)
-    return draw_embeddings(
-        draw_design(*given),
-        dimensions,
-        between,
-        within,
-        _offset_sd(session_sd, sessions),
-        _offset_sd(camera_sd, cameras),
+    design = draw_design(
+        subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
     )
+    offsets = {
+        "session_sd": _offset_sd("session_sd", session_sd, "sessions", sessions),
+        "camera_sd": _offset_sd("camera_sd", camera_sd, "cameras", cameras),
+    }
+    return draw_embeddings(design, dimensions, between, within, **offsets)
 
 
-def _offset_sd(sd: float | None, number: int | None) -> float:
-    if number is None:
-        return 0.0
-    return 0.3 if sd is None else sd
+def _offset_sd(name: str, sd: float | None, of: str, number: int | None) -> float:
+    if number is None and sd is not None:
+        raise DataError(f"{name} is {sd!r} without {of}; expected both or neither")
+    return 0.0 if number is None else 0.3 if sd is None else sd
 
 
 def _gaussian_scores(design: Design, truth: GaussianScores) -> Scores:
@@ -271,14 +260,13 @@ def _gaussian_scores(design: Design, truth: GaussianScores) -> Scores:
         distances[genuine] = distances[genuine] * truth.genuine_sd - truth.shift
         # Of the same draws, a similarity is the negative distance.
         values[low : low + step] = distances if truth.kind == "distance" else -distances
-    if design.probes is None:
-        return Scores(values, rows.labels, kind=truth.kind, probe_meta=rows.meta, name="simulated")
+    square = design.probes is None
     return Scores(
         values,
         rows.labels,
-        columns.labels,
+        None if square else columns.labels,
         kind=truth.kind,
         probe_meta=rows.meta,
-        gallery_meta=columns.meta,
+        gallery_meta=None if square else columns.meta,
         name="simulated",
     )

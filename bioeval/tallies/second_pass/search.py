@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from bioeval.base.progress import stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.tallies.cells import edge_of
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
@@ -35,6 +36,7 @@ COLLECT = 1 << 20
 Sweep = Callable[[], Iterator[ImpostorBlock]]
 
 
+@stage("finding operating points")
 def refine(
     tally: VerificationTally,
     sweep: Sweep,

@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted
-from bioeval.views.plots.select_datasets import System, as_plot_text
+from bioeval.views.plots.select_datasets import System, as_plot_text, joined
+from bioeval.views.terms import Speaker, speaker
 
 
 def title_of(what: str, systems: Sequence[System]) -> str:
@@ -46,7 +47,12 @@ def _semicolons(*parts: str) -> str:
 
 
 def _label(system: System) -> str:
-    return system.name or as_plot_text(system.dataset.attrs.get("system", ""))
+    whole = "" if system.group else _system(system)
+    return joined(whole, system.name) if system.variant else system.name or whole
+
+
+def _system(system: System) -> str:
+    return as_plot_text(system.dataset.attrs.get("system", ""))
 
 
 def attempts(dataset: xr.Dataset, role: str) -> int | None:
@@ -121,9 +127,14 @@ def identification_details(systems: Sequence[System]) -> list[str]:
     return [_semicolons(*said)]
 
 
-def iso_of(systems: Sequence[System], variable: str) -> str:
-    """Return the ISO term of a variable, where all systems have the same."""
-    terms = {str(s.dataset[variable].attrs.get("iso_term", "")) for s in systems}
+def in_words(systems: Sequence[System]) -> Speaker:
+    """Return what puts a text into the words of the systems' views."""
+    return speaker(systems[0].dataset)
+
+
+def other_term(systems: Sequence[System], *rates: str) -> str:
+    """Return what the other vocabulary calls rates, where it is the same for all systems."""
+    terms = {speaker(system.dataset).other(*rates) for system in systems}
     return terms.pop() if len(terms) == 1 else ""
 
 

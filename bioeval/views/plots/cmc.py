@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.variables import REID
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import agreed, identification_details, iso_of
+from bioeval.views.plots.captions import agreed, identification_details, other_term
 from bioeval.views.plots.curves import (
     CLOUD,
     Captions,
@@ -76,8 +77,9 @@ class CmcDisplay(CurvesDisplay):
             rate, label, details = "cmc", "Queries matched at rank k or better, CMC(k)", _convention
         else:
             rate, label, details = "cms", "Cumulative match score, CMS(k)", self._details
-        iso = "rank R", iso_of(systems, rate)
-        return self._finish(Captions("CMC", "Rank k", label, iso, details(systems), at=0.3))
+        theirs = other_term(systems, "cms") if rate == "cms" else f"ISO: {REID['cmc'].iso}"
+        terms = "ISO: rank R", theirs
+        return self._finish(Captions("CMC", "Rank k", label, terms, details(systems), at=0.3))
 
     def _details(self, systems: Sequence[System]) -> list[str]:
         details = identification_details(systems)

@@ -11,7 +11,7 @@ from matplotlib.cbook import STEP_LOOKUP_MAP
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import over, title_of, undefined
+from bioeval.views.plots.captions import in_words, over, title_of, undefined
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.select_datasets import System, joined
 
@@ -94,7 +94,7 @@ class Captions:
     title: str
     x: str
     y: str
-    iso: tuple[str, str] = ("", "")  # ISO terms of the axes
+    terms: tuple[str, str] = ("", "")  # of the axes in the other vocabulary
     details: Sequence[str] = ()  # lines below the title, after the attempts and subjects
     #: Curves that are drawn but lie off the axes, with the reason.
     unseen: Mapping[str, str] = field(default_factory=dict)
@@ -203,11 +203,10 @@ class CurvesDisplay:
     def _cloud(
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
-        """Draw curves of sampled galleries behind their mean."""
+        """Draw curves of sampled galleries, or of folds, behind their mean."""
+        given = {"color": look.colour(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
         for x, y in lines:
-            self.ax_.plot(
-                x, y, color=look.colour(curve.hue), alpha=0.2, linewidth=0.5, zorder=1.5, **style
-            )
+            self.ax_.plot(x, y, **{**given, **style})
 
     def _finish(self, captions: Captions) -> Self:
         """Write the title, what the rates are over, the axes' names and the lines' labels.
@@ -215,21 +214,23 @@ class CurvesDisplay:
         Curves that cannot be seen are named with the reason: in the middle of the axes if there
         are no others.
         """
+        say = in_words(self.systems)
         reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
         reasons |= captions.unseen
         remarks = []
         if len(reasons) == len(self.curves):
             same = len(set(reasons.values())) == 1
             texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
-            look.empty(self.ax_, [look.sentence(text) for text in dict.fromkeys(texts)])
+            look.empty(self.ax_, [look.sentence(say(text)) for text in dict.fromkeys(texts)])
         else:
             remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
         lines = [*self._over(), *captions.details, *self._methods(), *remarks]
-        look.titled(self.ax_, title_of(captions.title, self.systems), lines)
-        look.labelled(self.ax_, captions.x, captions.y, *captions.iso)
+        title = title_of(captions.title, self.systems)
+        look.titled(self.ax_, say(title), map(say, lines))
+        look.labelled(self.ax_, say(captions.x), say(captions.y), *captions.terms)
         named = [
             Labelled(
-                joined(self._name, captions.texts.get(name, name)),
+                joined(self._name, say(captions.texts.get(name, name))),
                 line.get_color(),
                 *corners(line),
                 at=captions.at if isinstance(captions.at, float) else captions.at[name],

@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import attempts, iso_of, scalar
+from bioeval.views.plots.captions import attempts, other_term, scalar
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay, curve_of, numbered
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.far_curves import by_far, far_floor
@@ -60,7 +60,7 @@ class DetDisplay(CurvesDisplay):
             dataset = curve.system.dataset
             eer = scalar(dataset, "eer")
             if eer == eer and len(self.curves) <= MOST_MEASURED:
-                texts[curve.name] = f"{curve.name}\nEER {look.percent(eer)}".lstrip("\n")
+                texts[curve.name] = f"{curve.name}\nEER {look.measured(eer)}".lstrip("\n")
             far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
             if low_x < far < high and low_y < frr < high:
                 colour = self.lines_[curve.name].get_color()
@@ -76,10 +76,10 @@ class DetDisplay(CurvesDisplay):
         equal = ndtr(np.linspace(deviate(max(low_x, low_y)), deviate(high), 50))
         ax.plot(equal, equal, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
         others.append(Labelled("", "k", equal, equal))
-        iso = iso_of(self.systems, "far"), iso_of(self.systems, "frr")
+        terms = other_term(self.systems, "far"), other_term(self.systems, "frr")
         return self._finish(
             Captions(
-                "DET", "False accept rate, FAR (%)", "False reject rate, FRR (%)", iso,
+                "DET", "False accept rate, FAR (%)", "False reject rate, FRR (%)", terms,
                 unseen=unseen, at=0.5, texts=texts, others=others,
             )
         )  # fmt: skip

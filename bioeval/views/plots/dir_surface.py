@@ -11,7 +11,8 @@ from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import (
     attempts,
     identification_details,
-    iso_of,
+    in_words,
+    other_term,
     over,
     threshold_label,
     title_of,
@@ -91,13 +92,14 @@ class DirSurfaceDisplay:
         log = last > LINEAR if log is None else log
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
-        look.titled(ax, title_of("DIR(t, k)", systems), [*over(systems), *details], share=0.86)
+        say = in_words(systems)
+        look.titled(ax, say(title_of("DIR(t, k)", systems)), [*over(systems), *details], share=0.86)
         if self.why_not:
             ax.set(xticks=[], yticks=[])
-            look.empty(ax, [look.sentence(self.why_not)])
+            look.empty(ax, [look.sentence(say(self.why_not))])
         else:
             self._draw(last, log, style)
-        look.labelled(ax, threshold_label(self.kind), "Rank k", "threshold T", "rank R")
+        look.labelled(ax, threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R")
         return self
 
     def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
@@ -119,7 +121,10 @@ class DirSurfaceDisplay:
         self._far_marks(x)
         bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02, aspect=30)
         look.bar_labelled(
-            bar, ax, "Detection and identification rate, DIR", iso_of([self.system], "dir")
+            bar,
+            ax,
+            in_words([self.system])("Detection and identification rate, DIR"),
+            other_term([self.system], "dir"),
         )
 
     def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
@@ -157,9 +162,10 @@ class DirSurfaceDisplay:
             marked.append(loosest)
             self.ax_.axvline(loosest, 0, 0.86, color="white", linewidth=1.6, alpha=0.5)
             self.ax_.axvline(loosest, 0, 0.86, color=look.TEXT, linewidth=0.8, dashes=(2, 2))
+            text = in_words([self.system])(f"FAR {look.percent(mark)}")
             look.note(
-                self.ax_, f"FAR {look.percent(mark)}", (loosest, 0), (0, 5), rotation=90,
-                ha="center", va="bottom", color=look.TEXT, fontsize=look.SMALL_SIZE - 0.5, zorder=4,
+                self.ax_, text, (loosest, 0), (0, 5), rotation=90, ha="center",
+                va="bottom", color=look.TEXT, fontsize=look.SMALL_SIZE - 0.5, zorder=4,
                 bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 1.2},
             )  # fmt: skip
 

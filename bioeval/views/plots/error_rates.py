@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import attempts, iso_of, kind_of, scalar, threshold_label
+from bioeval.views.plots.captions import attempts, kind_of, other_term, scalar, threshold_label
 from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, thinned
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import pick
@@ -78,14 +78,13 @@ class ErrorRatesDisplay(CurvesDisplay):
         others = self._eer(log)
         crowded = len(self.systems) > MOST_NAMED
         texts = {n: "" if n.endswith("FRR") else self.curves[n].system.name for n in self.lines_}
-        iso = (iso_of(self.systems, "far"), iso_of(self.systems, "frr"))
         at = {
             n: 0.8 if n.endswith("FAR") != (self.kind == "similarity") else 0.2 for n in self.lines_
         }
         return self._finish(
             Captions(
                 "Error rates", threshold_label(self.kind), "Error rate",
-                ("", " and ".join(filter(None, iso))),
+                ("", other_term(self.systems, "far", "frr")),
                 details, at=at, texts=texts if crowded else {}, others=others,
             )
         )  # fmt: skip
@@ -126,7 +125,7 @@ class ErrorRatesDisplay(CurvesDisplay):
             # The colour already names one of several systems.
             where = "" if several else f" at {threshold:.4g}"
             x, y = np.array([threshold]), np.array([eer])
-            marks.append(Labelled(f"EER {look.percent(eer)}{where}", colour, x, y))
+            marks.append(Labelled(f"EER {look.measured(eer)}{where}", colour, x, y))
             marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))
         return marks
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import attempts, iso_of
+from bioeval.views.plots.captions import attempts, in_words, other_term
 from bioeval.views.plots.curves import Captions, CurvesDisplay
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import System
+from bioeval.views.terms import Speaker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,14 +46,14 @@ class FarCurvesDisplay(CurvesDisplay):
             known = [f for f in floors.values() if f == f]
             look.log_axis(ax, "x", min([0.1, *(f / 1.8 for f in known)]) if known else 1e-3)
             ax.set_ylim(*look.rate_limits(lowest if self.defined else 0.0))
-            keep_free = shade_below_floor(ax, floors)
+            keep_free = shade_below_floor(ax, floors, in_words(self.systems))
         else:
             ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
             others = self._chance()
-        iso = iso_of(self.systems, "far"), iso_of(self.systems, self.rate)
+        terms = other_term(self.systems, "far"), other_term(self.systems, self.rate)
         return self._finish(
             Captions(
-                self.title, "False accept rate, FAR", self.y_label, iso, self._details(),
+                self.title, "False accept rate, FAR", self.y_label, terms, self._details(),
                 at=0.15 if log else 0.4, others=others, keep_free=keep_free,
             )
         )  # fmt: skip
@@ -98,7 +99,7 @@ def far_floor(system: System) -> float:
     return 1.0 / count if count else float("nan")
 
 
-def shade_below_floor(ax: Axes, floors: Mapping[str, float]) -> list[Any]:
+def shade_below_floor(ax: Axes, floors: Mapping[str, float], say: Speaker) -> list[Any]:
     """Shade the FAR below one of the impostor attempts; return the text that says so."""
     known = [f for f in floors.values() if f == f]
     if not known:
@@ -109,6 +110,6 @@ def shade_below_floor(ax: Axes, floors: Mapping[str, float]) -> list[Any]:
         return []
     ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
     same = len({round(1 / f) for f in known}) == 1
-    text = f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt"
+    text = say(f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt")
     place = (floor, 1.0)
     return [look.note(ax, text, place, (-3, -6), rotation=90, ha="right", va="top", fontsize=7.5)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import iso_of
+from bioeval.views.plots.captions import other_term
 from bioeval.views.plots.curves import CLOUD, RANKS, Captions, Curve, CurvesDisplay, curves_at_ranks
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import pick
@@ -72,7 +72,7 @@ class GallerySizeDisplay(CurvesDisplay):
         return self._finish(
             Captions(
                 "CMS", "Subjects in the gallery, N", "Cumulative match score, CMS",
-                ("gallery size N", iso_of(self.systems, "cms")), details,
+                ("ISO: gallery size N", other_term(self.systems, "cms")), details,
                 at=0.3, others=others, keep_free=keep_free,
             )
         )  # fmt: skip

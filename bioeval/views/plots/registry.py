@@ -15,6 +15,7 @@ _RATES: Needs = {"far": ("threshold",), "frr": ("threshold",)}
 _ROC: Needs = {"far": ("threshold",), "gar": ("threshold",)}
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _BY_SIZE: Needs = {"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)}
+_FOLDS: Needs = {"far": ("repeat", "fold"), "frr": ("repeat", "fold"), "train_far_mean": ()}
 _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
                  "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
 
@@ -58,9 +59,10 @@ PLOTS = {
         Plot(
             "repeated",
             "be.repeat",
-            ({"cms_mean": ("rank",)}, {"far_mean": ("threshold",)}),
+            ({"cms_mean": ("rank",)}, {"far_mean": ("threshold",)}, {"dir_mean": ("rank",)}),
             {"repeated": {}},
         ),
+        Plot("folds", "be.cross_evaluate", (_FOLDS,), {"folds": {}}, True),
         Plot("threshold_study", "be.study_threshold", (_STUDY,), {"threshold_study": {}}, True),
         # Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
         Plot(

@@ -13,6 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.progress import stage
 from bioeval.views.plots.registry import PLOTS, Plot
 from bioeval.views.plots.save import FORMATS, save
 from bioeval.views.plots.select_datasets import drawable, pick
@@ -23,6 +24,7 @@ def save_all(
     of_scores: Iterable[tuple[str, str, Any]],
     directory: str | os.PathLike[str],
     formats: Sequence[str] = ("png",),
+    overlaid: bool = False,
 ) -> list[Path]:
     """Write every plot that a result supports to a folder; see :func:`bioeval.plot.save_all`.
 
@@ -34,6 +36,8 @@ def save_all(
     directory : path
         Created if it does not exist.
     formats : sequence of {"png", "pdf", "svg"}
+    overlaid : bool
+        Leave out plots that show one system each.
     """
     for name in formats:
         require_choice("the format", name, FORMATS)
@@ -42,27 +46,27 @@ def save_all(
         raise DataError(f"{folder}: is a file; expected a folder, which is made if need be")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for stem, plot, data, options in chain(_of_results(results), _of_scores(of_scores)):
+    for stem, plot, data, options in chain(_of_results(results, overlaid), _of_scores(of_scores)):
         display = getattr(importlib.import_module(plot.home), plot.display)
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
-        display.from_results(data).plot(figure, **options)
-        written += [save(figure, folder / f"{stem}.{kind}") for kind in formats]
+        with stage(f"drawing {stem}"):
+            display.from_results(data).plot(figure, **options)
+            written += [save(figure, folder / f"{stem}.{kind}") for kind in formats]
     return written
 
 
-def _of_results(results: Any) -> Iterator[tuple[str, Plot, Any, Any]]:
+def _of_results(results: Any, overlaid: bool) -> Iterator[tuple[str, Plot, Any, Any]]:
     for plot in PLOTS.values():
         data = drawable(results, plot)
-        if data is None:
+        if data is None or (overlaid and plot.one_system):
             continue
         for stem, options in plot.files.items():
             if not plot.one_system:
                 yield stem, plot, data, options
                 continue
             for system in pick(data, plot.name):
-                given = {system.name: system.dataset} if system.name else system.dataset
-                yield _name(stem, system.name), plot, given, options
+                yield _name(stem, system.name), plot, system, options
 
 
 def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[tuple[str, Plot, Any, Any]]:

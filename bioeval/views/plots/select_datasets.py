@@ -10,6 +10,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError, short_name
+from bioeval.views.one_template import once
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 
 _WORDS = {
@@ -17,6 +18,7 @@ _WORDS = {
     "open_set": "",
     "closed_set": "",
     "reid": "",
+    "folds": "",
     "single": "single-template",
     "multi": "multi-template",
 }
@@ -87,7 +89,9 @@ def joined(*parts: str) -> str:
 
 def _datasets(data: Any) -> Iterator[xr.Dataset]:
     """All datasets in a result, a tree, or a mapping of either."""
-    if isinstance(data, xr.Dataset):
+    if isinstance(data, System):
+        yield data.dataset
+    elif isinstance(data, xr.Dataset):
         yield data
     elif isinstance(data, xr.DataTree):
         yield from (node.dataset for node in data.subtree)
@@ -104,6 +108,8 @@ def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
 
 
 def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
+    if isinstance(data, System):
+        return [data]
     if isinstance(data, xr.Dataset):
         _require(data, plot, needs)
         return [System("", data)]
@@ -158,15 +164,18 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}, which no node of "
             f"the tree has ({listed})"
         )
-    for node in nodes:
-        _require(node.to_dataset(), plot, needs)
-    paths = [node.path.removeprefix(tree.path).strip("/").split("/") for node in nodes]
+    found = once(
+        {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
+    )
+    for dataset in found.values():
+        _require(dataset, plot, needs)
+    paths = [path.split("/") for path in found]
     names = _names(paths)
     if len({joined(*name) for name in names}) < len(names):
         names = [("/".join(path), "") for path in paths]
     return [
-        System(joined(group, variant), node.to_dataset(), group, variant)
-        for (group, variant), node in zip(names, nodes, strict=True)
+        System(joined(group, variant), dataset, group, variant)
+        for (group, variant), dataset in zip(names, found.values(), strict=True)
     ]
 
 
@@ -177,5 +186,7 @@ def _names(paths: list[list[str]]) -> list[tuple[str, str]]:
         group = [part for part in path if part not in _WORDS]
         task = [part for part in path if _WORDS.get(part)]
         variant = [_WORDS[part] for part in task if not all(part in other for other in paths)]
+        if not group and not variant and len(paths) > 1:  # one task among several
+            variant = path[-1:]
         names.append((joined(*group), joined(*variant)))
     return names

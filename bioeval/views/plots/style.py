@@ -163,48 +163,47 @@ def titled(ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0) -
         )  # fmt: skip
 
 
-def labelled(ax: Axes, x: str, y: str, iso_x: str = "", iso_y: str = "") -> None:
-    """Name both axes, with the ISO terms in small where there is room.
+def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> None:
+    """Name both axes, with the other vocabulary's terms in small where there is room.
 
     A name such as "False accept rate, FAR" is cut to "FAR" where there is little room.
     """
     wide, high = room(ax)
     below = ax.set_xlabel(_name(x, wide, scale(ax)), loc="left")
     beside = ax.set_ylabel(_name(y, high, scale(ax)), loc="bottom")
-    for label, term, length in ((below, iso_x, wide), (beside, iso_y, high)):
+    for label, term, length in ((below, term_x, wide), (beside, term_y, high)):
         label.set(fontsize=LABEL_SIZE * scale(ax), color=TEXT)
-        _iso(ax, label, term, length)
+        _beside(ax, label, term, length)
 
 
 def _name(text: str, length: float, size: float) -> str:
     return text if _fits(text, LABEL_SIZE * size, length) else text.rpartition(", ")[2]
 
 
-def _iso(ax: Axes, label: Any, term: str, length: float) -> None:
-    """Write an ISO term behind a label of an axis."""
-    text = f"ISO: {term}"
+def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
+    """Write the other vocabulary's term behind a label of an axis."""
     size = label.get_fontsize() - 2.5
     taken = len(label.get_text()) * label.get_fontsize() * 0.56 + 7
-    if not term or not _fits(text, size, 1.1 * length - taken):
+    if not term or not _fits(term, size, 1.1 * length - taken):
         return
     upright = label.get_rotation() > 45
     place, step = ((1, 1), (-0.7, 7)) if upright else ((1, 0), (7, 0.7))
     ax.annotate(
-        text, place, step, xycoords=label, textcoords="offset points", fontsize=size, color=QUIET,
+        term, place, step, xycoords=label, textcoords="offset points", fontsize=size, color=QUIET,
         rotation=90 if upright else 0, va="bottom", ha="right" if upright else "left",
         annotation_clip=False,
     )  # fmt: skip
 
 
-def bar_labelled(bar: Any, ax: Axes, text: str, iso: str = "") -> None:
-    """Name the colour bar of `ax`, with the ISO term in small."""
+def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
+    """Name the colour bar of `ax`, with the other vocabulary's `term` in small."""
     high = room(ax)[1]
     bar.set_label(_name(text, high, scale(ax)), loc="bottom")
     label = bar.ax.yaxis.label
     label.set(fontsize=LABEL_SIZE * scale(ax), color=TEXT)
     bar.ax.tick_params(labelsize=TICK_SIZE, color=RULE, labelcolor=TEXT, width=0.8)
     bar.outline.set_visible(False)
-    _iso(bar.ax, label, iso, high)
+    _beside(bar.ax, label, term, high)
 
 
 def empty(ax: Axes, lines: Iterable[str]) -> None:
@@ -303,5 +302,10 @@ def spread(length: int, most: int, log: bool = False) -> np.ndarray:
 
 
 def percent(value: float) -> str:
-    """Return a rate in per cent, with three significant digits at most."""
+    """Return a round rate in per cent."""
     return f"{100 * value:.3g} %"
+
+
+def measured(value: float) -> str:
+    """Return a rate in per cent, with two decimals or, below 0.1 %, two digits."""
+    return f"{100 * value:.2g} %" if 0 < value < 0.001 else f"{100 * value:.2f} %"

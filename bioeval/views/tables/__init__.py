@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
+from bioeval.views.one_template import once
 from bioeval.views.tables import numbers
 from bioeval.views.tables.layout import grid, indented, listed, plain_table
 from bioeval.views.tables.remarks import (
@@ -32,6 +33,7 @@ from bioeval.views.tables.remarks import (
 from bioeval.views.tables.row import Row, Section
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tables.tasks import RANKS, datasets, report_ranks, systems
+from bioeval.views.terms import speaker
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,12 +88,17 @@ class ResultTable:
     """
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None):
-        self.datasets = dict(datasets(tree))
+        self.datasets = once(dict(datasets(tree)))
         self._reword = reword or str
         self._several = len(systems(self.datasets)) > 1
         self.sections = [
             section(dataset, path, self._several) for path, dataset in self.datasets.items()
         ]
+        self._with_rows = {
+            path: dataset
+            for (path, dataset), part in zip(self.datasets.items(), self.sections, strict=True)
+            if part.rows
+        }
         ranked = bool(self.datasets) and all("mean_ap" in x for x in self.datasets.values())
         self._heads = tuple(_RANKED.values()) if ranked else _HEADS
         self._legend = _RANKED_LEGEND if ranked else _LEGEND
@@ -119,6 +126,8 @@ class ResultTable:
             for line in (part.details, "" if wide else _in_words(part.rows)):
                 if line:
                     yield indented(Text(line, style="dim"))
+            if not part.rows:
+                continue
             if count:
                 yield indented(self._rows(part, cells, count, gap))
             else:
@@ -164,12 +173,13 @@ class ResultTable:
 
     def _remarks(self, legend: bool) -> Iterator[Any]:
         """Explain the columns, intervals and thresholds, below the tables."""
-        chosen = any(has_chosen(dataset) for dataset in self.datasets.values())
-        lines = [self._legend] if legend and self.datasets else []
+        shown = list(self._with_rows.values())
+        chosen = [dataset for dataset in shown if has_chosen(dataset)]
+        lines = [self._legend] if legend and shown else []
         lines += intervals(self.datasets)
-        lines += [f"{CHOSEN[0].upper()}{CHOSEN[1:]}."] if chosen else []
-        if any(differs_by_rank(dataset) for dataset in self.datasets.values()):
-            lines.append(f"{OF_RANK_ONE[0].upper()}{OF_RANK_ONE[1:]}.")
+        caveats = [speaker(dataset)(CHOSEN) for dataset in chosen[:1]]
+        caveats += [speaker(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)][:1]
+        lines += [f"{text[0].upper()}{text[1:]}." for text in caveats]
         if lines:
             yield Text("")
         for line in lines:
@@ -179,7 +189,10 @@ class ResultTable:
         """List the warnings by task."""
         groups: dict[str, list[str]] = {}
         for text, paths in warnings(self.datasets).items():
-            text = with_joined_targets(self._reword(text))
+            if not (len(paths) == len(self.datasets) or set(paths) & set(self._with_rows)):
+                continue  # the line of the task says why it has no results
+            say = speaker(self.datasets[paths[0]])
+            text = say(with_joined_targets(self._reword(text)))
             everywhere = len(paths) == len(self.datasets)
             titles = [title(self.datasets[path], path, self._several) for path in paths]
             groups.setdefault("" if everywhere else "; ".join(titles), []).append(text)
@@ -264,7 +277,9 @@ def _in_words(rows: list[Row]) -> str:
         "genuine": largest(row.over.genuine for row in rows),
         "impostor": largest(row.over.impostor for row in rows),
     }
-    parts = [f"{n:,} {name}" for name, n in classes.items() if n is not None]
+    made = [(name, n) for name, n in classes.items() if n is not None]
+    parts = [f"{n:,} {name}" for name, n in made[:-1]]
+    parts += [counted(n, f"{name} attempts") for name, n in made[-1:]]
     subjects = largest(row.over.subjects for row in rows)
     who = f", {counted(subjects, 'subjects')}" if subjects else ""
-    return f"over {' and '.join(parts)} attempts{who}" if parts else ""
+    return f"over {' and '.join(parts)}{who}" if parts else ""

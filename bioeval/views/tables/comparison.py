@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.scalars import COMPARED
-from bioeval.views.tables import numbers, with_joined_targets
+from bioeval.views.tables import with_joined_targets
+from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.tables.sections import fusion_in_words
+from bioeval.views.terms import Speaker, words_of, written
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Mark of a conclusion at a FAR target that the data do not support.
-_WEAK = " †"
+# Columns of a verdict beside its row; with less, it has a line of its own.
+_LEAST_VERDICT = 26
 
-# A width that no table reaches: to measure the table itself.
-_ROOM = 10_000
+_GAP = 2
+
+
+@dataclass(frozen=True)
+class _Row:
+    cells: tuple[str, ...]  # measure, both values, difference, interval
+    verdict: str
+    conclusive: bool
 
 
 class ComparisonTable:
@@ -34,91 +42,96 @@ class ComparisonTable:
 
     def __init__(self, dataset: xr.Dataset):
         self.dataset = dataset
+        self._say = Speaker(words_of(dataset))
+        self._searched = "convention" in dataset.attrs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        attrs = self.dataset.attrs
+        attrs, width = self.dataset.attrs, options.max_width
         yield Text("Comparison of two systems", style="bold")
-        people = counted(int(attrs["subjects"]), "subjects")
-        details = f"{attrs['layout']}, {attrs['templates']}-template, {people}; DIR at rank 1"
-        yield Text(f"  {details}", style="dim")
+        yield indented(grid(self._header()))
         yield Text("")
-        table = self._table()
-        if console.measure(table, options=options.update(width=_ROOM)).maximum > options.max_width:
-            yield from map(Text, str(attrs["conclusions"]).splitlines())
+        rows = list(self._rows())
+        head = ("", str(attrs["system_a"]), str(attrs["system_b"]), "difference", "interval")
+        columns = zip(head, *(row.cells for row in rows), strict=True)
+        widths = [max(map(len, column)) for column in columns]
+        taken = sum(widths) + _GAP * len(widths)
+        if taken - _GAP > width:
+            for line in str(attrs["conclusions"]).splitlines():
+                yield Text(self._say(line))
+        elif taken + _LEAST_VERDICT > width:
+            yield from _below(head, rows, widths)
         else:
+            table = plain_table(head, _GAP)
+            table.columns[0].no_wrap = True
+            table.add_column("conclusion")
+            for row in rows:
+                table.add_row(*row.cells, Text(row.verdict, "bold" if row.conclusive else ""))
             yield table
-            yield Text("")
-            if not self.dataset["supported"].values.all():
-                yield Text(
-                    f"{_WEAK.strip()} The impostor attempts are too few for this FAR (see the "
-                    "warnings): no conclusion from it.",
-                    style="dim",
-                )
-            yield Text(
-                f"Difference: {attrs['system_a']} - {attrs['system_b']}; in brackets: "
-                f"{100 * float(attrs['confidence']):g} % interval of each by itself, both systems "
-                f"resampled together by subject ({int(attrs['replicates']):,} replicates; AUC, "
-                "recognition rate and DIR by the jackknife)."
-                + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else ""),
-                style="dim",
-            )
-        yield from self._warnings()
+        yield Text("")
+        jackknifed = ";" if self._searched else "; AUC, recognition rate and DIR"
+        yield Text(
+            f"Difference: {attrs['system_a']} - {attrs['system_b']}, of rates in percentage points "
+            f"(pp); interval: {100 * float(attrs['confidence']):g} %, of each by itself, both "
+            f"systems resampled together by subject ({int(attrs['replicates']):,} replicates"
+            + self._say(f"{jackknifed} by the jackknife).")
+            + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else ""),
+            style="dim",
+        )
+        warnings = map(with_joined_targets, str(attrs["warnings"]).splitlines())
+        yield from warned(map(self._say, warnings))
 
-    def _table(self) -> Table:
-        attrs, ds = self.dataset.attrs, self.dataset
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("", no_wrap=True)
-        for head in (str(attrs["system_a"]), str(attrs["system_b"]), "difference"):
-            table.add_column(head, justify="right")
-        table.add_column("interval", no_wrap=True)
-        table.add_column("better")
-        names = {
-            1: str(attrs["system_a"]),
-            -1: str(attrs["system_b"]),
-            0: "no significant difference",
-        }
-        percents = {scalar.label: scalar.percent for scalar in COMPARED.values()}
-        for i, measure in enumerate(ds["measure"].values.tolist()):
-            percent = percents.get(str(measure), True)
+    def _header(self) -> Iterator[tuple[str, str]]:
+        attrs = self.dataset.attrs
+        people = counted(int(attrs["subjects"]), "subjects")
+        identifies = any(str(x).startswith("DIR") for x in self.dataset["measure"].values)
+        yield "Data", f"{attrs['layout']}, {people}"
+        if self._searched:
+            yield "Tasks", f"re-identification, {attrs['convention']}"
+            return
+        tasks = [f"{attrs['templates']}-template verification"]
+        if attrs["templates"] == "multi":
+            kind = str(attrs["kind_a"]) if attrs["kind_a"] == attrs["kind_b"] else ""
+            tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
+        yield "Tasks", "; ".join([*tasks, self._say("DIR at rank 1")][: len(tasks) + identifies])
+        shown = {"verification": ("far", "frr"), "identification": ("far", "dir") * identifies}
+        yield "Terms", written(shown, self._say.words)
+
+    def _rows(self) -> Iterator[_Row]:
+        ds = self.dataset
+        scalars = {scalar.label.partition("{")[0]: scalar for scalar in COMPARED.values()}
+        verdicts = str(ds.attrs["verdicts"]).splitlines()
+        for i, measure in enumerate(map(str, ds["measure"].values)):
+            scalar = next(s for label, s in scalars.items() if measure.startswith(label))
             one, other, change, low, high = (
                 float(ds[name].values[i])
                 for name in (
                     "value_a", "value_b", "difference", "difference_low", "difference_high",
                 )
             )  # fmt: skip
-            better = int(ds["better"].values[i])
-            defined = change == change and low == low
-            weak = defined and not int(ds["supported"].values[i])
-            verdict = names[better] if defined else "not defined"
-            if weak:
-                verdict = "no conclusion" + _WEAK
-            elif defined and low == high == 0:
-                verdict = "the same decisions"
-            table.add_row(
-                str(measure).removesuffix(", rank 1"),
-                _written(one, percent),
-                _written(other, percent),
-                _written(change, percent, "+"),
-                _interval(low, high, percent) if defined else "",
-                Text(verdict, style="bold" if better else ""),
+            width = high - low
+            say = Speaker(self._say.words, self._say.task_of(measure))
+            limits = ", ".join(scalar.written(end, width, "+") for end in (low, high))
+            yield _Row(
+                (
+                    say(measure).removesuffix(", rank 1"),
+                    *(scalar.written_with_unit(value, width) for value in (one, other)),
+                    scalar.written_with_unit(change, width, "+"),
+                    f"[{limits}]" if low == low else "",
+                ),
+                say(verdicts[i]),
+                bool(ds["better"].values[i]),
             )
-        return table
-
-    def _warnings(self) -> Iterator[Any]:
-        lines = str(self.dataset.attrs["warnings"]).splitlines()
-        if lines:
-            yield Text("")
-            yield Text("Warnings", style="bold yellow")
-        for line in lines:
-            yield Padding(Text(f"- {with_joined_targets(line)}"), (0, 0, 0, 2))
 
 
-def _interval(low: float, high: float, percent: bool) -> str:
-    return f"[{', '.join(_written(x, percent, '+').removesuffix(' %') for x in (low, high))}]"
+def _below(head: tuple[str, ...], rows: list[_Row], widths: list[int]) -> Iterator[Any]:
+    """Lay out each row with its verdict below."""
 
+    def line(cells: tuple[str, ...], style: str = "") -> Text:
+        first, *others = cells
+        rest = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        return Text((" " * _GAP).join([first.ljust(widths[0]), *rest]), style)
 
-def _written(value: float, percent: bool, sign: str = "") -> str:
-    """Return a rate in per cent, or any other number as it is."""
-    if value != value:
-        return numbers.NOT_DEFINED
-    return f"{100 * value:{sign}.2f} %" if percent else f"{value:{sign}.4f}"
+    yield line(head, "dim")
+    for row in rows:
+        yield line(row.cells)
+        yield indented(Text(row.verdict, "bold" if row.conclusive else "dim"))

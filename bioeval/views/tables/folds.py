@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +10,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.base.errors import counted
 from bioeval.base.scalars import CMS, DIR, RATES_OF, Scalar
+from bioeval.views.one_template import once
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.tasks import datasets
+from bioeval.views.terms import dictionary, speaker
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,6 +45,8 @@ class FoldTable:
     ----------
     tree : xarray.DataTree or xarray.Dataset
         The result of :func:`bioeval.cross_evaluate` or of an evaluation by a card with folds.
+    reword : callable
+        As for :class:`ResultTable`.
 
     Examples
     --------
@@ -52,17 +57,18 @@ class FoldTable:
     >>> print(plain(FoldTable(ds), 100))  # doctest: +SKIP
     """
 
-    def __init__(self, tree: xr.DataTree | xr.Dataset):
-        self.datasets = dict(datasets(tree))
+    def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] = str):
+        self.datasets, self._reword = once(dict(datasets(tree))), reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         narrow = options.max_width < 80
         for i, dataset in enumerate(self.datasets.values()):
             attrs = dataset.attrs
             if i == 0:
-                yield _head(attrs)
+                yield _head(attrs, dictionary(self.datasets.values()))
             yield Text("")
-            yield Text(str(attrs["task"]), style="bold")
+            task = str(attrs["task"])
+            yield Text(f"{task[0].upper()}{task[1:]}", style="bold")
             for line in _details(dataset):
                 yield indented(Text(line, style="dim"))
             yield indented(_rates(dataset, narrow))
@@ -72,23 +78,41 @@ class FoldTable:
         of = "of the test mean, Nadeau and Bengio, a heuristic"
         if method != "nadeau-bengio":
             of = f"of the pooled rate, by {method}"
+        se = ""
+        if any(map(_of_given_folds, self.datasets.values())):
+            se = (
+                "se: standard error of the mean, as in tables of LFW, too small for folds that "
+                "share training parts; "
+            )
         yield Text(
             "Training: the rate where the threshold was chosen, which is optimistic. Test, sd: "
-            "mean and standard deviation over folds; pooled: the counts of all folds summed; "
+            f"mean and standard deviation over folds; {se}pooled: the counts of all folds summed; "
             f"interval: {100 * float(first['confidence']):g} %, {of}.",
             style="dim",
         )
         yield from warned(
-            w for d in self.datasets.values() for w in str(d.attrs["warnings"]).split("\n")
+            self._reword(w)
+            for d in self.datasets.values()
+            for w in _said(d, "warnings").split("\n")
         )
 
 
-def _head(attrs: dict[Any, Any]) -> Table:
+def _said(dataset: xr.Dataset, attribute: str) -> str:
+    """Return an attribute in the words of the table."""
+    return speaker(dataset)(str(dataset.attrs[attribute]))
+
+
+def _head(attrs: dict[Any, Any], terms: str) -> Table:
     splitter = str(attrs["splitter"])
-    shown = {name: str(attrs.get(name, "")) for name in ("system", "protocol", "origin")}
-    shown["partition"] = (
-        splitter if len(splitter) <= _LONGEST else f"{splitter[: _LONGEST - 4]} ..."
-    )
+    if len(splitter) > _LONGEST:
+        splitter = f"{splitter[: _LONGEST - 4]} ..."
+    shown = {
+        "System": str(attrs.get("system", "")),
+        "Made of": str(attrs.get("origin", "")),
+        "Protocol": str(attrs.get("protocol", "")),
+        "Partition": splitter,
+        "Terms": terms,
+    }
     return grid((name, text) for name, text in shown.items() if text)
 
 
@@ -100,8 +124,8 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         f"{_span(dataset[f'{part}_subjects'].values)} {words}"
         for part, words in (("train", "trained on"), ("test", "tested"))
     ]
-    counted = f"{repeats} x {folds} folds" if repeats > 1 else f"{folds} folds"
-    yield f"{counted}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
+    divided = f"{repeats} x {folds} folds" if repeats > 1 else counted(folds, "folds")
+    yield f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
     attempts = [f"{int(dataset['genuine_attempts'].sum()):,} genuine"]
     if "impostor_attempts" in dataset:
         attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")
@@ -111,7 +135,7 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         t = t[np.isfinite(t)]
         where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
         chosen = dataset.attrs["chosen_on"]
-        yield f"threshold by {dataset.attrs['threshold_rule_in_words']}, {chosen}{where}"
+        yield f"threshold by {_said(dataset, 'threshold_rule_in_words')}, {chosen}{where}"
 
 
 def _span(counts: np.ndarray) -> str:
@@ -120,39 +144,51 @@ def _span(counts: np.ndarray) -> str:
 
 
 def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
-    heads = ["", "training", "test", "sd", "pooled", "interval", "folds"]
-    kept = heads[:4] if narrow else heads
+    rows = list(_rows(dataset))
+    number = dataset.sizes["repeat"] * dataset.sizes["fold"]
+    left_out = {
+        "se": not _of_given_folds(dataset),
+        "folds": all(values["folds"] == number for _, _, values in rows),
+    }
+    heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
+    kept = [head for head in (heads[:5] if narrow else heads) if not left_out.get(head)]
     table = plain_table(kept)
-    for label, percent, values in _rows(dataset):
+    for label, percent, values in rows:
         written = {k: _written(value, percent) for k, value in values.items()}
         interval = "-"
         if np.isfinite([values["low"], values["high"]]).all():
             interval = f"{written['low']} - {written['high']}"
-        rates = [written[k] for k in ("train", "mean", "sd", "pooled")]
-        cells = [*rates, interval, f"{int(values['folds'])}"]
-        row = [Text(label), *(Text(c) for c in cells)]
-        row[2].stylize("bold")
-        table.add_row(*row[: len(kept)])
+        cells = {
+            "": label, "training": written["train"], "test": written["mean"],
+            "interval": interval, "folds": f"{int(values['folds'])}",
+        }  # fmt: skip
+        bold = {"test": "bold"}
+        table.add_row(*(Text(cells.get(k) or written[k], bold.get(k, "")) for k in kept))
     return table
+
+
+def _of_given_folds(dataset: xr.Dataset) -> bool:
+    """Return whether the folds are those of listed pairs, of which a standard error is reported."""
+    return str(dataset.attrs["splitter"]).startswith("PredefinedPairFolds")
 
 
 def _rows(dataset: xr.Dataset) -> Iterator[tuple[str, bool, dict[str, float]]]:
     """Return the label of each row, whether it is in per cent, and its values."""
-    rule = str(dataset.attrs.get("threshold_rule", ""))
+    rule, say = str(dataset.attrs.get("threshold_rule", "")), speaker(dataset)
     for scalar in _shown():
         name, unit = scalar.name, ", %" if scalar.percent else ""
         if name not in dataset or (name == "accuracy" and rule != "accuracy"):
             continue
         keys = {"train": f"train_{name}_mean"} | {
-            k: f"{name}_{k}" for k in ("mean", "sd", "pooled", "low", "high", "folds")
+            k: f"{name}_{k}" for k in ("mean", "sd", "se", "pooled", "low", "high", "folds")
         }
         if "rank" not in dataset[name].dims:
             values = {k: float(dataset[v]) for k, v in keys.items()}
-            yield f"{scalar.label}{unit}", scalar.percent, values
+            yield f"{say(scalar.label)}{unit}", scalar.percent, values
             continue
         for i, rank in enumerate(dataset["rank"].values.tolist()):
             values = {k: float(dataset[v].values[i]) for k, v in keys.items()}
-            yield f"{scalar.label} at rank {rank}{unit}", scalar.percent, values
+            yield f"{say(scalar.label)}, rank {rank}{unit}", scalar.percent, values
 
 
 def _written(value: float, percent: bool) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import counted, printable
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.views.tables.tasks import system_of, systems, value_of
+from bioeval.views.terms import dictionary
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,6 +70,8 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
         yield "NaN", text
     if attrs.get("protocol"):
         yield "Protocol", str(attrs["protocol"])
+    if words := dictionary(found.values()):
+        yield "Terms", words
     if why := left_out(found):
         yield "Left out", why
 

@@ -81,7 +81,7 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     attempts = int(value_of(dataset, "attempts") or 0)
     over = Over(attempts, None, _classes(dataset).genuine.subjects)
     for rank in report_ranks(dataset):
-        name = f"Rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
+        name = f"CMS, rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
         value = float(dataset["cms"].sel(rank=rank))
         ends = _ends(dataset, "cms", rank=dataset["rank"].values.tolist().index(rank))
         yield Row(name, value, over, decimals=_decimals(attempts), ends=ends)
@@ -101,11 +101,15 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
     ):
         if (value := value_of(dataset, name)) is not None:
-            yield Row(measure, value, over, decimals=decimals, undefined=why)
+            ends = _ends(dataset, name)
+            yield Row(measure, value, over, decimals=decimals, undefined=why, ends=ends)
     for rank in report_ranks(dataset):
-        yield Row(f"Rank {rank:,}", float(dataset["cmc"].sel(rank=rank)), over, decimals=decimals)
+        ends = _ends(dataset, "cmc", rank=dataset["rank"].values.tolist().index(rank))
+        value = float(dataset["cmc"].sel(rank=rank))
+        yield Row(f"Rank {rank:,}", value, over, decimals=decimals, ends=ends)
     if (value := value_of(dataset, "mean_inp")) is not None:
-        yield Row("mINP", value, over, decimals=decimals, undefined=why)
+        ends = _ends(dataset, "mean_inp")
+        yield Row("mINP", value, over, decimals=decimals, undefined=why, ends=ends)
 
 
 def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
@@ -215,8 +219,8 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
 
 
 def _decimals(attempts: int | None) -> int:
-    """Return as many decimals of a per cent as make one attempt visible, up to four."""
-    return min(4, max(1, len(str(attempts)) - 2))
+    """Return as many decimals of a per cent as make one attempt visible, two to four."""
+    return min(4, max(2, len(str(attempts)) - 2))
 
 
 def _classes(dataset: xr.Dataset) -> Classes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import counted
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.views.tables.row import Section
 from bioeval.views.tables.rows import (
     closed_set_rows,
@@ -15,6 +17,7 @@ from bioeval.views.tables.rows import (
     verification_rows,
 )
 from bioeval.views.tables.tasks import system_of, value_of
+from bioeval.views.terms import speaker
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,7 +30,6 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
     """Return the section of a task, with the name of its system where there are several."""
     attrs = dataset.attrs
     more: list[str] = []
-    terms = ""
     if "mean_ap" in dataset and "queries" in dataset:
         rows = reid_rows(dataset)
         options = ["removes", "junk", "cmc_counts", "ties", "ap"]
@@ -39,16 +41,18 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
         rows = open_set_rows(dataset)
         options = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
         options.append("fusion")
-        terms = "DIR is TPIR, FAR is FPIR"
     else:
         rows = verification_rows(dataset)
         options = ["fusion", "claims"] if attrs.get("templates") == "multi" else ["claims"]
         more = list(_independent(dataset))
-        terms = "FAR is FMR, FRR is FNMR"
-    listed = list(rows)
-    details = "; ".join(filter(None, [_details(attrs, *options), terms]))
-    notes = dict.fromkeys(f"n/a: {row.why_not}" for row in listed if not row.is_defined)
-    return Section(title(dataset, path, several), details, listed, [*more, *notes])
+    say = speaker(dataset)
+    listed = [replace(row, measure=say(row.measure), undefined=say(row.undefined)) for row in rows]
+    named = title(dataset, path, several)
+    why_not = dict.fromkeys(row.why_not for row in listed if not row.is_defined)
+    if listed and not any(row.is_defined for row in listed):
+        return Section(f"{named}: no results ({'; '.join(why_not)})", "", [])
+    notes = [f"n/a: {why}" for why in why_not]
+    return Section(named, _details(attrs, *options), listed, [*more, *notes])
 
 
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:
@@ -59,15 +63,13 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
 
 def _details(attrs: Mapping[str, Any], *names: str) -> str:
     """Return the options of the evaluation in words."""
-    # Fusion is named in the sense of distances: min takes the nearest template.
-    of_distances = " in the sense of distances" if attrs.get("kind") == "similarity" else ""
     says: dict[str, Callable[[str], str]] = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
         "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
         "rank_unit": lambda x: f"ranks count {x}s",
         "ties": lambda x: f"{x} ties",
         "impostors": lambda x: f"impostors {x}",
-        "fusion": lambda x: "" if x == "none" else f"fusion {x}{of_distances}",
+        "fusion": lambda x: fusion_in_words(x, str(attrs.get("kind", ""))),
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
         "removes": lambda x: f"removed: {x.replace('-', ' ')}",
         "junk": lambda x: f"junk {x}",
@@ -76,6 +78,22 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
     }
     said = [says[name](str(attrs[name])) for name in names if name in attrs]
     return ", ".join(text for text in said if text)
+
+
+def fusion_in_words(fusion: str, kind: str) -> str:
+    """Return how the scores of a subject's templates are fused, in words of their kind."""
+    if fusion in ("", "none"):
+        return ""
+    near, far = ("most", "least") if kind == "similarity" else ("nearest", "farthest")
+    alike = " similar" if kind == "similarity" else ""
+    method, order = parse_fusion(fusion)
+    which = {
+        "min": f"{near}{alike} template",
+        "max": f"{far}{alike} template",
+        "kth": f"template number {order} from the {near}{alike}",
+    }
+    of_all = f"{method} {kind or 'score'} of the templates"
+    return f"subject scored by the {which.get(method, of_all)}"
 
 
 def _drawn(gallery: str, sampling: str) -> str:
@@ -120,7 +138,7 @@ def _worst(dataset: xr.Dataset) -> Iterator[str]:
     found = precision_of_queries(dataset).dropna("probe")
     found = found.sortby(found)[:WORST]
     rows = zip(found["probe"].values.tolist(), found.values.tolist(), strict=True)
-    listed = ", ".join(f"{row} (AP {100 * value:.1f} %)" for row, value in rows)
+    listed = ", ".join(f"{row} (AP {100 * value:.2f} %)" for row, value in rows)
     if listed:
         yield f"the worst queries, by row from 0: {listed}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.views.tables.layout import indented, plain_table, warned
+from bioeval.base.errors import counted
+from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.terms import dictionary, speaker
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,19 +21,28 @@ _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 
 
 class StudyTable:
-    """The result of :func:`bioeval.study_threshold` that rich can print."""
+    """The result of :func:`bioeval.study_threshold` that rich can print.
 
-    def __init__(self, study: xr.Dataset):
-        self.study = study
+    `reword` is as for :class:`ResultTable`.
+    """
+
+    def __init__(self, study: xr.Dataset, reword: Callable[[str], str] = str):
+        self.study, self._reword, self._say = study, reword, speaker(study)
         divided = str(study.attrs["divided"])
         self._new = f"new {'people' if divided == 'subjects' else divided}"
+        self._by_subject = any(
+            np.isfinite(study[f"optimistic_{rate}_{end}"])
+            for rate in _LABELS
+            for end in ("low", "high")
+        )
         self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
         sign = ">=" if attrs["kind"] == "similarity" else "<="
-        if attrs.get("system"):
-            yield Text(f"system  {attrs['system']}", style="dim")
+        about = {"System": str(attrs.get("system", "")), "Terms": dictionary([self.study])}
+        yield grid((name, text) for name, text in about.items() if text)
+        yield Text("")
         t = v["threshold"]
         what = f"Install: accept where the {attrs['kind']} {sign} {t!r}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
@@ -39,8 +50,9 @@ class StudyTable:
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
             what = f"Install: accept nothing (threshold {t!r})"
         yield Text(what, "bold")
-        yield indented(Text(f"by {attrs['threshold_rule_in_words']}, chosen on all data", "dim"))
-        reach = str(attrs["out_of_reach"])
+        rule = self._say(str(attrs["threshold_rule_in_words"]))
+        yield indented(Text(f"by {rule}, chosen on all data", "dim"))
+        reach = self._say(str(attrs["out_of_reach"]))
         if reach:
             yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
         yield Text("")
@@ -48,18 +60,20 @@ class StudyTable:
         yield indented(self._rates(narrow))
         if attrs["on_new_data"]:
             yield Text("")
-            yield Text(str(attrs["on_new_data"]), "bold")
+            yield Text(self._say(str(attrs["on_new_data"])), "bold")
         yield from self._lines(narrow)
-        yield from warned(text for text in str(attrs["warnings"]).split("\n") if text != reach)
+        said = self._say(str(attrs["warnings"])).split("\n")
+        yield from warned(self._reword(text) for text in said if text != reach)
 
     def _rates(self, narrow: bool) -> Table:
         v, new = self._v, self._new
         heads = ["", "where chosen", "by subject", new, "over folds", "pooled", "sd"]
-        heads = [head for head in heads[:5] if head != "by subject"] if narrow else heads
+        left_out = set() if self._by_subject and not narrow else {"by subject"}
+        heads = [head for head in (heads[:5] if narrow else heads) if head not in left_out]
         table = plain_table(heads)
         for rate, label in _LABELS.items():
             cells = {
-                "": label,
+                "": self._say(label),
                 "where chosen": _percent(v[f"optimistic_{rate}"]),
                 "by subject": self._interval(f"optimistic_{rate}"),
                 new: _percent(v[f"{rate}_mean"]),
@@ -87,13 +101,13 @@ class StudyTable:
         )
         lines = [
             "Where chosen: on the data the threshold comes from, which is optimistic"
-            f"{'' if narrow else by_subject}. {self._new.capitalize()}: mean over folds whose "
-            f"{study.attrs['divided']} the threshold had not seen; its interval over folds "
-            "(Nadeau and Bengio) is a heuristic."
+            + (by_subject if self._by_subject and not narrow else "")
+            + f". {self._new.capitalize()}: mean over folds whose {study.attrs['divided']} the "
+            "threshold had not seen; its interval over folds (Nadeau and Bengio) is a heuristic."
         ]
         if len(t):
             lines.append(
-                f"Threshold over the {len(t)} folds: {t.min():.4g} to {t.max():.4g}, "
+                f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
                 f"sd {t.std(ddof=1) if len(t) > 1 else float('nan'):.3g}."
             )
         for line in lines:
@@ -102,11 +116,11 @@ class StudyTable:
             return
         yield Text("")
         yield Text("How far the data reach", style="bold")
-        table = plain_table(("", "impostor pairs", "more needed", "subjects", "disjoint pairs"))
+        table = plain_table(("", "impostor pairs", "missing", "subjects", "disjoint pairs"), 1)
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
         apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
         table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", have, apart)
-        for rule, words in ((3, "rule of 3: to show it at all"), (30, "rule of 30: to measure it")):
+        for rule, words in ((3, "to show it at all, rule of 3"), (30, "to measure it, rule of 30")):
             subjects = v.get(f"subjects_for_{rule}")
             table.add_row(
                 words,

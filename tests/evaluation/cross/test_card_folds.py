@@ -21,7 +21,7 @@ title = "Mine"
 summary = "A card of a test."
 layout = "all-against-all"
 [source]
-text = "nobody"
+text = "a test"
 [verification]
 templates = ["single"]
 """
@@ -137,6 +137,31 @@ def test_shipped_cards_with_folds(scores):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
 
 
+def test_course_kfold_takes_either_layout(scores, tmp_path):
+    person = np.repeat(np.arange(20), 4)
+    probes = np.arange(80) % 4 > 0
+    gallery = ~probes & (person < 15)  # five subjects are not enrolled
+    rect = be.Scores(scores.values[probes][:, gallery], person[probes], person[gallery])
+    tree = be.evaluate(rect, "course-kfold")
+    assert len(tree.leaves) == 4
+    single = tree["folds/verification/single"]
+    assert single.attrs["protocol"] == "course-kfold-probe-vs-gallery"
+    splitter = be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=0)
+    tested = [set(person[test].tolist()) for _, test in splitter.split(y=person)]
+    for k, who in enumerate(tested):
+        enrolled = [s for s in who if s < 15]
+        assert single.test_subjects[0, k] == len(who)
+        assert single.genuine_attempts[0, k] == 3 * len(enrolled)
+        assert single.impostor_attempts[0, k] == 3 * len(enrolled) * (len(who) - 1)
+    be.save(rect, tmp_path / "r.npz")
+    done = run(str(tmp_path / "r.npz"), "--protocol", "course-kfold")
+    assert "course-kfold-probe-vs-gallery" in done.stdout
+    with pytest.raises(ProtocolError, match="use course-kfold-probe-vs-gallery, or"):
+        be.evaluate(rect, "dev-eval")
+    with pytest.raises(ProtocolError, match="use course-kfold, or"):
+        be.evaluate(scores, "course-kfold-probe-vs-gallery")
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -234,7 +259,7 @@ def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
         f"{100 * single.far_mean.item():.3f}",
     ]
     head = next(line for line in done.stdout.splitlines() if "training" in line and "test" in line)
-    assert head.split() == ["training", "test", "sd", "pooled", "interval", "folds"]
+    assert head.split() == ["training", "test", "sd", "pooled", "interval"]
     files = {path.name for path in (tmp_path / "o").iterdir()}
     assert {"results.nc", "summary.json", "table.txt", "folds_verification_single.csv"} <= files
     rows = (tmp_path / "o" / "folds_verification_single.csv").read_text().splitlines()
@@ -244,14 +269,61 @@ def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
     assert {path.name for path in (tmp_path / "o").iterdir()} == files
 
 
-def test_plots_of_folds_are_refused(scores, tmp_path):
+def test_plots_of_folds_show_each_fold_and_the_mean(scores, tmp_path):
     be.save(scores, tmp_path / "s.npz")
-    out = tmp_path / "o"
-    words = ("--protocol", "dev-eval", "--out", str(out), "--plots")
-    done = run(str(tmp_path / "s.npz"), *words)
-    assert done.exit_code == 2
-    assert "no plots" in done.output
-    assert not out.exists()
+    words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--plots")
+    assert run(str(tmp_path / "s.npz"), *words).exit_code == 0
+    drawn = {path.stem for path in (tmp_path / "o").glob("*.png")}
+    assert drawn == {
+        *("folds-single-template", "folds-multi-template", "folds-open_set", "repeated"),
+        *("matrix", "score-distributions"),
+    }
+    tree = be.evaluate(scores, "course-kfold")
+    opened, closed = tree["folds/open_set"].to_dataset(), tree["folds/closed_set"].to_dataset()
+    points = be.plot.folds(opened)
+    np.testing.assert_array_equal(points.far, opened.far.values.ravel())
+    assert points.counts.sum() == 10
+    means = {
+        container.get_label(): [float(x) for x in container.lines[0].get_xydata()[0]]
+        for container in points.ax_.containers
+    }
+    assert means == {
+        "test parts, mean": [opened.far_mean, opened.frr_mean],
+        "training parts, mean (optimistic)": [opened.train_far_mean, opened.train_frr_mean],
+    }
+    for dataset, rate in ((closed, "cms"), (opened, "dir")):
+        lines = be.plot.repeated(dataset).ax_.lines
+        bold = max(lines, key=lambda line: line.get_linewidth())
+        np.testing.assert_array_equal(bold.get_ydata(), dataset[f"{rate}_mean"])
+        thin = [line.get_ydata() for line in lines if line.get_linewidth() < 1][:10]
+        np.testing.assert_array_equal(thin, dataset[rate].values[0])
+    with pytest.raises(DataError, match="be.plot.repeated draws it"):
+        be.plot.folds(closed)
+    pooled = be.cross_evaluate(
+        scores, be.partition.SubjectKFold(4), interval="subject-bootstrap", threshold=("fixed", 3.0)
+    )
+    (text, other) = be.plot.folds(pooled).ax_.containers
+    assert (text.get_label(), other.get_label()) == ("test parts, pooled", "training parts, mean")
+
+
+def test_warnings_name_options_and_cards(tmp_path):
+    subject = np.repeat(np.arange(12), 3)
+    scores = be.Scores(
+        1.0 * (subject[:, None] != subject), subject, probe_meta={"session": np.arange(36) % 3}
+    )
+    be.save(scores, tmp_path / "s.npz")
+    (tmp_path / "mine.toml").write_text(CARD + '[partition]\nby = "subject-folds"\nfolds = 4\n')
+    words = [str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml")]
+    document = json.loads(run(*words, "--json").stdout)
+    told = " ".join(document["tasks"]["folds/verification/single"]["warnings"])
+    for text in (told, " ".join(run(*words).stdout.split())):
+        assert "--exclude session leaves them out" in text
+        assert '; interval = "subject-bootstrap" in a protocol card has a bound' in text
+        assert "`" not in text
+    words = ["threshold", words[0], "--target", "eer", "--folds", "4", "--repeats", "1"]
+    for more in ([], ["--json"]):
+        done = CliRunner().invoke(root, [*words, *more], catch_exceptions=False)
+        assert "--exclude session leaves them out" in " ".join(done.stdout.split())
 
 
 def test_too_few_subjects_is_one_line(tmp_path):

@@ -63,7 +63,7 @@ def sessions() -> tuple[be.Scores, be.Scores, be.Scores]:
     mask = np.where(own, 2, 1).astype(np.uint8)
     mask[own & (session[:, None] == session)] = 0
     d, labels, meta = whole.values.copy(), whole.probe_labels, whole.probe_meta
-    d[mask == 0] = np.nan  # a failed comparison that nobody asks for is no failure
+    d[mask == 0] = np.nan  # a NaN in an ignored cell is no failure
     d[3, 20] = d[20, 3] = np.nan
     made = {"probe_meta": meta, "nan": "reject"}
     return (

@@ -99,7 +99,7 @@ def test_how_far_the_data_reach_by_hand(scores):
         assert ds[f"subjects_for_{rule}"] == n
     assert "rule of 30" in ds.attrs["warnings"]
     rare = be.study_threshold(scores, ("far", 1e-5), folds=4, repeats=1)
-    assert "cannot show FAR 1e-05" in rare.attrs["warnings"]
+    assert "cannot show FAR 0.001 %" in rare.attrs["warnings"]
 
 
 def test_similarities_and_pairs(scores):
@@ -198,19 +198,27 @@ def _of_pairs(**more):
     return be.Scores.from_pairs(rng.normal(3 - 3 * same), same, **more)
 
 
-def test_of_pairs_it_speaks_of_pairs():
+def test_of_pairs_it_speaks_of_what_was_divided():
     who = np.arange(200) // 20
-    subjects = np.column_stack([who, np.where(np.arange(200) % 2, who, (who + 1) % 10)])
-    for pairs, named in ((_of_pairs(), False), (_of_pairs(subjects=subjects), True)):
-        ds = be.study_threshold(pairs, ("far", 0.1), folds=5, repeats=2)
+    subjects = np.column_stack(
+        [who, np.where(np.arange(200) % 2, who, (who + 1) % 5 + who // 5 * 5)]
+    )
+    for pairs, units, people in (
+        (_of_pairs(), "pairs", "pairs"),
+        (_of_pairs(subjects=subjects), "subjects", "people"),
+        (_of_pairs(folds=who // 5), "pairs", "pairs"),
+        (_of_pairs(subjects=subjects, folds=who // 5), "subjects", "people"),
+        (_of_pairs(subjects=subjects, folds=who % 2), "pairs", "pairs"),  # share subjects
+    ):
+        more = {} if pairs.pair_folds is not None else {"folds": 2, "repeats": 2}
+        ds = be.study_threshold(pairs, ("far", 0.1), **more)
         text = " ".join(plain(StudyTable(ds), 100).split())
-        assert "New pairs: mean over folds whose pairs the threshold had not seen" in text
-        assert "where chosen by subject new pairs over folds" in text
-        assert ("knowing their subjects does not change that" in text) == named
+        assert f"New {people}: mean over folds whose {units} the threshold had not seen" in text
+        column = "by subject " * (pairs.pair_subjects is not None)  # else unknown
+        assert f"where chosen {column}new {people} over folds" in text
+        assert ("pairs are divided, not subjects" in text) == (units == "pairs")
         legend = be.plot.threshold_study(ds).ax_.get_legend()
-        assert "expected of new pairs" in [text.get_text() for text in legend.get_texts()]
-    folds = be.study_threshold(_of_pairs(subjects=subjects, folds=who // 5), "eer")
-    assert "knowing their subjects" not in folds.attrs["warnings"]
+        assert f"expected of new {people}" in [text.get_text() for text in legend.get_texts()]
 
 
 def test_a_missed_target_is_said_after_the_table():
@@ -232,9 +240,9 @@ def test_a_missed_target_is_said_after_the_table():
 def test_a_target_out_of_reach_is_said_at_the_top():
     rare = be.study_threshold(be.simulate(8, 3, random_state=3), ("far", 1e-4), folds=4, repeats=1)
     text = plain(StudyTable(rare), 200)
-    assert text.count("he data cannot show FAR 0.0001") == 1
+    assert text.count("he data cannot show FAR 0.01 %") == 1
     assert text.index("Install") < text.index("The data cannot show") < text.index("where chosen")
-    assert "the data cannot show FAR 0.0001" in rare.attrs["warnings"]
+    assert "the data cannot show FAR 0.01 %" in rare.attrs["warnings"]
 
 
 def test_folds_at_one_place_are_drawn_by_their_number():

@@ -1,4 +1,4 @@
-"""Files: what is written is read back as it was, and a bad file is told by one clear error."""
+"""Files: what is written is read back as it was, and a bad file gives one clear error."""
 
 from __future__ import annotations
 
@@ -415,8 +415,8 @@ def test_a_native_file_with_metadata_of_the_wrong_length(tmp_path):
         be.load(tmp_path / "y.npz")
 
 
-def test_only_what_is_asked_for_is_read(faces):
-    """A pickled array elsewhere in the file harms nobody; asked for, it is refused."""
+def test_only_what_is_requested_is_read(faces):
+    """A pickled array elsewhere in the file does no harm; requested, it is refused."""
     be.load(faces, embeddings_key="net", labels_key="who")
     with pytest.raises(DataError, match="never unpickles"):
         be.load(faces, embeddings_key="net", labels_key="objects")

@@ -90,7 +90,7 @@ def test_features_that_stand_in_columns(tmp_path, write):
 
 @every_version
 def test_as_many_features_as_templates_are_turned_with_the_other_side(tmp_path, write):
-    """(3, 3) fits both ways; the other side tells."""
+    """(3, 3) fits both ways; the other side decides."""
     arrays = {**LAYOUT, "query_f": QUERY[:3].T, "gallery_f": GALLERY.T}
     arrays |= {"query_label": LAYOUT["query_label"][:3], "query_cam": LAYOUT["query_cam"][:3]}
     write(tmp_path / "r.mat", arrays)
@@ -131,17 +131,19 @@ def test_a_matrix_of_scores_under_other_names(tmp_path, write, shape):
     m, n = shape
     values = np.arange(m * n, dtype=float).reshape(shape)
     write(
-        tmp_path / "d.mat", {"far": values, "who": np.arange(m) + 1.0, "whom": np.arange(n) + 1.0}
+        tmp_path / "d.mat",
+        {"far": values, "who": np.arange(m) + 1.0, "other": np.arange(n) + 1.0},
     )
     scores = be.load(
-        tmp_path / "d.mat", scores_key="far", probe_labels_key="who", gallery_labels_key="whom"
+        tmp_path / "d.mat", scores_key="far", probe_labels_key="who", gallery_labels_key="other"
     )
     np.testing.assert_array_equal(scores.values, values)
     write(
-        tmp_path / "d.mat", {"far": values.T, "who": np.arange(m) + 1.0, "whom": np.arange(n) + 1.0}
+        tmp_path / "d.mat",
+        {"far": values.T, "who": np.arange(m) + 1.0, "other": np.arange(n) + 1.0},
     )
     scores = be.load(
-        tmp_path / "d.mat", scores_key="far", probe_labels_key="who", gallery_labels_key="whom"
+        tmp_path / "d.mat", scores_key="far", probe_labels_key="who", gallery_labels_key="other"
     )
     np.testing.assert_array_equal(scores.values, values)
 
@@ -184,7 +186,7 @@ def test_bad_layouts(tmp_path, write):
 )
 def test_what_is_no_matrix_is_refused(tmp_path, value, message):
     matlab_5(tmp_path / "r.mat", {**LAYOUT, "who": value})
-    checked(be.load(tmp_path / "r.mat"))  # nobody asked for it
+    checked(be.load(tmp_path / "r.mat"))  # it was not requested
     with pytest.raises(DataError, match=message):
         MatArchive(tmp_path / "r.mat").read("who")
     matlab_5(tmp_path / "r.mat", {**LAYOUT, "query_f": value})

@@ -1,6 +1,6 @@
 """The reference of all fields of a card, for ``docs/protocol-cards.md``.
 
-``python -m bioeval.protocol.reference`` prints it; a test compares the page with it.
+``.venv/bin/python scripts/card_reference.py`` prints it; a test compares the page with it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,45 @@
+"""Progress of long work, from the work to its display.
+
+No callback is handed down: :func:`shown_by` receives the reports of all that runs inside
+it, and elsewhere a report costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+
+#: Called with the stage, the steps done, and their number; 0 where it is not known.
+Show = Callable[[str, int, int], None]
+
+_SHOW: ContextVar[Show | None] = ContextVar("show", default=None)
+_STAGE: ContextVar[str] = ContextVar("stage", default="")
+
+
+@contextlib.contextmanager
+def shown_by(show: Show) -> Iterator[None]:
+    """Send the reports of what runs inside to `show`."""
+    token = _SHOW.set(show)
+    try:
+        yield
+    finally:
+        _SHOW.reset(token)
+
+
+@contextlib.contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Name the stage of the work inside; of a function, as its decorator."""
+    token = _STAGE.set(name)
+    report(0, 0)
+    try:
+        yield
+    finally:
+        _STAGE.reset(token)
+
+
+def report(done: int, total: int) -> None:
+    """Report the steps done of the current stage; without one, nothing."""
+    show, name = _SHOW.get(), _STAGE.get()
+    if show is not None and name:
+        show(name, done, total)

@@ -1,0 +1,141 @@
+"""Confidence intervals of re-identification and GOM, by the subjects of the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bioeval.base.scalars import Name
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.stats.binomial import clopper_pearson, wilson
+from bioeval.stats.interval_variables import Limits, few_people, with_intervals
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.subject_means import SubjectMeans, subject_columns
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: The largest value over the thresholds, which is chosen anew in each replicate.
+_LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp"}
+
+#: Areas under a curve over the thresholds.
+_AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
+
+
+class QuerySubjects:
+    """The queries of a re-identification by their subject, with the weights of the subjects.
+
+    Attributes
+    ----------
+    person : int64 array, shape (queries,)
+        Of a query that no mean counts, without meaning.
+    people : int
+        Subjects with a query that counts.
+    weights : float32 array, shape (people, columns)
+    """
+
+    def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
+        who = np.unique(subjects[counted])
+        self.person = np.minimum(np.searchsorted(who, subjects), max(len(who) - 1, 0))
+        self.people, self.options = len(who), options
+        self.weights = subject_columns(self.people, options)
+
+    def means_over(self, counted: np.ndarray) -> SubjectMeans:
+        """Return the means over some of the queries, a mask of them."""
+        queries = np.bincount(self.person[counted], minlength=self.people)
+        return SubjectMeans(queries, self.weights, self.options)
+
+    def sums(self, mean: QueryMean) -> np.ndarray:
+        """Return the sum of the values of each subject, shape (k, people)."""
+        n, values = len(mean.query), mean.values.astype(np.float64)
+        owner = csr_array(
+            (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.people, n)
+        )
+        return (owner @ (values if values.ndim > 1 else values[:, None])).T
+
+    def curve_limits(self, curve: MatchCurve, count: int) -> Limits:
+        """Return the limits of a CMC at ranks 1 to `count`."""
+        means, person = self.means_over(curve.counted), self.person[curve.query]
+        return means.limits_at_ranks(person, curve.rank, curve.weight, count)
+
+
+def query_mean_intervals(
+    dataset: xr.Dataset,
+    measures: QueryMeasures,
+    subjects: np.ndarray | None,
+    names: Mapping[str, Name],
+    options: IntervalOptions,
+) -> xr.Dataset:
+    """Return a result of re-identification or GOM with confidence intervals.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    measures : QueryMeasures
+        Of the same tally.
+    subjects : array, shape (queries,), or None
+        The subject of each query; may be None for methods that do not need the subjects.
+    names : mapping of str to Name
+        Descriptions of the variables of the result.
+    options : IntervalOptions
+    """
+    if options.by_subject:
+        if subjects is None:
+            raise TypeError(f"{options.method} intervals need the subjects of the queries")
+        owners = QuerySubjects(subjects, measures.counted, options)
+        found, remarks = _by_subject(dataset, measures, owners)
+    else:
+        found, remarks = _independent(dataset, measures, options)
+    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
+    return with_intervals(dataset, found, over, names, options, remarks)
+
+
+def _by_subject(
+    dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
+) -> tuple[dict[str, Limits], list[str]]:
+    found = {"cmc": owners.curve_limits(measures.cmc, dataset.sizes["rank"])}
+    for name, mean in measures.means.items():
+        of, sums = owners.means_over(mean.counted), owners.sums(mean)
+        limits = of.limits(sums, cumulative=False)
+        found[name] = limits if mean.values.ndim > 1 else _scalars(limits)
+        if name in _AREAS:
+            found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
+        if name in _LARGEST and owners.options.resamples:
+            found[_LARGEST[name]] = _scalars(of.drawn_limits(of.values(sums).max(axis=0)[None]))
+    return found, few_people(owners.people, owners.options)
+
+
+def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limits:
+    """Return the limits of the area under means over thresholds."""
+    width = tau[-1] - tau[0]
+    if not 0 < width < np.inf:
+        return np.array(np.nan), np.array(np.nan)
+    low, high = means.limits(np.trapezoid(sums, tau / width, axis=0)[None], cumulative=False)
+    return _scalars((low * width, high * width))
+
+
+def _scalars(limits: Limits) -> Limits:
+    low, high = limits
+    return low[0], high[0]
+
+
+def _independent(
+    dataset: xr.Dataset, measures: QueryMeasures, options: IntervalOptions
+) -> tuple[dict[str, Limits], list[str]]:
+    """Return the intervals of proportions of the queries, which alone are binomial."""
+    method = wilson if options.method == "wilson" else clopper_pearson
+    counts = measures.cmc.counts(dataset.sizes["rank"])
+    found = {"cmc": method(counts, int(measures.cmc.counted.sum()), options.confidence)}
+    for name, mean in measures.means.items():
+        if mean.values.dtype == bool:
+            number = int(mean.counted.sum())
+            found[name] = method(mean.values.sum(axis=0), number, options.confidence)
+    return found, [
+        f"{options.method} intervals assume independent queries; those of one subject are "
+        "dependent, and the intervals are then too narrow: use subject-bootstrap",
+        f"{options.method} intervals are of proportions; means of other values, such as mAP, have "
+        "none",
+    ]

@@ -1,0 +1,111 @@
+"""Means over attempts, resampled by the subjects that made them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.stats.analytic import ratio_variances
+from bioeval.stats.bootstrap import sample_of
+from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
+from bioeval.stats.interval_variables import Limits, by_subject, normal_limits
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.resampling import linear_forms, ratio, weight_columns
+
+# Values of a temporary array.
+ROOM = 1 << 22
+
+
+class SubjectMeans:
+    """The attempts of each subject, from whose sums means follow in each replicate.
+
+    Attributes
+    ----------
+    attempts : int64 array, shape (subjects,)
+        Number of attempts of each subject.
+    weights : float32 array, shape (subjects, columns)
+        Of :func:`subject_columns`.
+    total : float64 array, shape (columns,)
+        All attempts, weighted.
+    trials : int
+        Subjects with an attempt; 0 for a single one.
+    """
+
+    def __init__(self, attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions):
+        self.attempts, self.weights, self.options = attempts, weights, options
+        self.total = linear_forms(attempts[None], weights)[0]
+        self.trials = sample_of(int((attempts > 0).sum()))
+
+    def values(self, sums: np.ndarray) -> np.ndarray:
+        """Return the means in each column, shape (k, columns), from sums by subject."""
+        return _within_one(ratio(linear_forms(sums, self.weights), self.total))
+
+    def limits(self, layers: np.ndarray, *, cumulative: bool = True) -> Limits:
+        """Return the confidence limits of means of values between 0 and 1.
+
+        Parameters
+        ----------
+        layers : array, shape (k, subjects)
+            Sums over the attempts of each subject.
+        cumulative : bool
+            Whether each mean is of all layers up to its own.
+        """
+        if not self.options.resamples:
+            sums = np.cumsum(layers, axis=0) if cumulative else layers
+            total = self.attempts.sum()
+            mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
+            both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
+            return open_limits(mean, *both, self.trials, self.options.confidence)
+        step = max(1, ROOM // self.weights.shape[1])
+        before, found = np.zeros(self.weights.shape[1]), []
+        for low in range(0, len(layers), step):
+            sums = linear_forms(layers[low : low + step], self.weights)
+            if cumulative:
+                sums = before + np.cumsum(sums, 0)
+                before = sums[-1]
+            found.append(self.drawn_limits(_within_one(ratio(sums, self.total))))
+        low_, high = (np.concatenate(x) for x in zip(*found, strict=True))
+        return low_, high
+
+    def drawn_limits(self, values: np.ndarray) -> Limits:
+        """Return the confidence limits of values between 0 and 1 in each column."""
+        both = confidence_limits(values, self.options)
+        return open_limits(values[..., 0], *both, self.trials, self.options.confidence)
+
+    def limits_at_ranks(
+        self, person: np.ndarray, rank: np.ndarray, weight: np.ndarray, count: int
+    ) -> Limits:
+        """Return the limits of the proportion of attempts at ranks up to 1 ... `count`.
+
+        Parameters
+        ----------
+        person, rank : int64 arrays, shape (n,)
+        weight : float64 array, shape (n,)
+            Of each match: the subject, the rank, and the weight or probability.
+        """
+        step = max(
+            1, ROOM // max(len(self.attempts), 1)
+        )  # bounds memory; ranks before are one layer
+        lows, highs = [], []
+        for first in range(0, count, step):
+            last = min(first + step, count)
+            layers = by_subject(
+                np.maximum(rank - first, 0).astype(np.float64), person,
+                np.arange(0.0, last - first + 1), len(self.attempts), weight,
+            )[:-1]  # fmt: skip
+            low, high = self.limits(layers)
+            lows.append(low[1:])
+            highs.append(high[1:])
+        return np.concatenate(lows), np.concatenate(highs)
+
+
+def subject_columns(people: int, options: IntervalOptions) -> np.ndarray:
+    """Return the columns of weights of a method: the data alone unless it resamples."""
+    if options.resamples:
+        return weight_columns(people, options)
+    return np.ones((people, 1), dtype=np.float32)
+
+
+def _within_one(values: np.ndarray) -> np.ndarray:
+    """Return means without rounding beyond 1: weights under expected ties are fractions."""
+    values = np.minimum(values, 1.0)
+    return np.where(np.abs(values - 1) < 1e-12, 1.0, values)

@@ -1,0 +1,196 @@
+"""Folds: FAR and FRR of each test part, and their mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bioeval.base.errors import counted
+from bioeval.views.plots import style as look
+from bioeval.views.plots.select_datasets import pick_one
+from bioeval.views.terms import speaker
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The largest diameter of a point, in points of type.
+LARGEST = 20.0
+
+
+class FoldsDisplay:
+    """FAR and FRR of each fold, their mean with its interval, and the optimistic point.
+
+    Attributes
+    ----------
+    far, frr : ndarray
+        One value per fold.
+    counts : ndarray
+        Number of folds at each point drawn last.
+    ax_, figure_ : Axes and Figure
+        Where they were drawn last.
+    """
+
+    counts: np.ndarray
+    ax_: Axes
+    figure_: Figure
+
+    _plot = "folds"  # the public function
+    _fold = ""  # before the names of the values of each fold
+    _optimistic = "train_{}_mean"  # the rates where the threshold was chosen
+
+    def __init__(self, dataset: xr.Dataset):
+        self._dataset = dataset
+        self.far, self.frr = (
+            dataset[f"{self._fold}{rate}"].values.ravel() for rate in ("far", "frr")
+        )
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the one result in `data` that the plot draws."""
+        return cls(pick_one(data, cls._plot).dataset)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the folds."""
+        self.ax_ = ax = look.axes_for(ax)
+        self.figure_ = look.figure_of(ax)
+        ds = self._dataset
+        v = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}
+        known = np.isfinite(self.far) & np.isfinite(self.frr)
+        if not known.any():
+            look.empty(ax, ["No fold has attempts of both classes"])
+        title, tested, chosen, lines = self._words()
+        self._folds(known, style)
+        middle = f"{{}}_{_estimate(ds.attrs)}"
+        self._point(v, middle, "{}", tested, fmt="o", color=look.colour(0), zorder=4)
+        self._point(
+            v, self._optimistic, self._optimistic.removesuffix("_mean"), chosen, fmt="D",
+            color=look.colour(1), linewidth=1.0, capsize=0, markerfacecolor="white",
+            markeredgewidth=1.6, zorder=5,
+        )  # fmt: skip
+        ax.margins(0.06)
+        ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
+        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.2 * ax.get_ylim()[1])
+        crowded = self._target()
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda value, _: look.percent(value))
+        say = speaker(ds)
+        names = say("False accept rate, FAR"), say("False reject rate, FRR")
+        look.labelled(ax, *names, say.other("far"), say.other("frr"))
+        name = name or str(ds.attrs.get("system", ""))
+        look.titled(ax, f"{title}: {name}" if name else title, map(say, lines))
+        ax.legend(
+            loc="upper left" if crowded else "upper right", fontsize=look.SMALL_SIZE, frameon=False
+        )
+        return self
+
+    def _point(
+        self, v: dict[str, float], value: str, limits: str, label: str, **style: Any
+    ) -> None:
+        """Draw FAR and FRR of several folds with their intervals, as far as there are any."""
+        bars: list[Any] = []
+        for rate in ("far", "frr"):
+            middle = v[value.format(rate)]
+            low, high = (v.get(f"{limits.format(rate)}_{end}", np.nan) for end in ("low", "high"))
+            both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
+            bars.append(both if np.isfinite(both).all() else None)
+        given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
+        x, y = ([v[value.format(rate)]] for rate in ("far", "frr"))
+        self.ax_.errorbar(x, y, xerr=bars[0], yerr=bars[1], **given)
+
+    def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
+        """Draw each distinct point once, its area proportional to its number of folds."""
+        there = np.column_stack([self.far[known], self.frr[known]])
+        places, self.counts = np.unique(there, axis=0, return_counts=True)
+        most = int(self.counts.max(initial=1))
+        given = {"color": look.RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
+        given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
+        size = given.pop("markersize")
+        label = "test part of a fold"
+        if most > 1:
+            label = f"test parts of folds; area: how many (1 to {most})"
+        areas = size**2 * self.counts
+        self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **given)
+        self.ax_.plot(
+            [], [], "o", color=given["color"], alpha=given["alpha"], markersize=4.5,
+            markeredgewidth=0, label=label,
+        )  # fmt: skip
+
+    def _target(self) -> bool:
+        """Draw the FAR target, named at the top; return whether it is in the way of a legend."""
+        name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
+        if name != "far" or not value:
+            return False
+        target = float(value)
+        self.ax_.axvline(target, color=look.TEXT, linewidth=0.8, linestyle=":", zorder=1)
+        low, high = self.ax_.get_xlim()
+        self.ax_.set_xlim(low, max(high, 1.03 * target))
+        share = (target - low) / (self.ax_.get_xlim()[1] - low)
+        right = share > 0.8
+        look.note(
+            self.ax_, f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
+            va="top", ha="right" if right else "left",
+        )  # fmt: skip
+        return share > 0.4
+
+    def _words(self) -> tuple[str, str, str, list[str]]:
+        """Return the title, the names of the two means, and the lines below the title."""
+        attrs = self._dataset.attrs
+        given = attrs["chosen_on"] == "given"
+        number = int(np.isfinite(self._dataset["threshold"]).sum())
+        return (
+            look.sentence(str(attrs["task"])),
+            f"test parts, {_estimate(attrs)}",
+            "training parts, mean" + ("" if given else " (optimistic)"),
+            [
+                f"threshold by {attrs['threshold_rule_in_words']}, {attrs['chosen_on']}",
+                f"{counted(number, 'folds')}; {limits_in_words(attrs)}",
+            ],
+        )
+
+
+def limits_in_words(attrs: Any) -> str:
+    """Return what the intervals of a result over folds are, from its attributes."""
+    what = "mean over folds (Nadeau and Bengio)"
+    if _estimate(attrs) == "pooled":
+        what = f"pooled rate ({attrs['interval_method']})"
+    return f"{100 * float(attrs['confidence']):g} % intervals: of the {what}"
+
+
+def _estimate(attrs: Any) -> str:
+    """Return of which of its summaries a result has the interval."""
+    spread = attrs.get("interval_method", "nadeau-bengio") == "nadeau-bengio"
+    return "mean" if spread else "pooled"
+
+
+def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
+    """Draw FAR and FRR of each fold, their mean, and the rates where the thresholds were chosen.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.cross_evaluate`, of verification or open set.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the points of the folds.
+
+    Returns
+    -------
+    FoldsDisplay
+        With ``far`` and ``frr`` (one value per fold), ``ax_`` and ``figure_``.
+
+    Notes
+    -----
+    CMS of a closed set, and DIR, at the ranks of the folds: :func:`bioeval.plot.repeated`.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.cross_evaluate(be.simulate(30, 4), be.partition.SubjectKFold(5))
+    >>> be.plot.folds(ds).far.shape
+    (5,)
+    """
+    return FoldsDisplay.from_results(data).plot(ax, **style)

@@ -1,0 +1,148 @@
+"""The words of tables and pictures for rates: the lecture's, or those of ISO/IEC 19795-1.
+
+Results name their rates as the lecture does, and each name has its ISO term in
+:mod:`bioeval.base.variables`. A view of results made by :func:`in_terms` is written in ISO's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from bioeval.base.scalars import ISO_NAMES, Name
+from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+TERMS = ("lecture", "iso")
+
+STANDARD = "ISO/IEC 19795-1"
+
+Results = TypeVar("Results", "xr.Dataset", "xr.DataTree")
+
+_RATES: dict[str, Mapping[str, Name]] = {
+    "verification": {name: VERIFICATION[name] for name in ("far", "frr", "gar", "grr")},
+    "identification": {
+        **{name: OPEN_SET[name] for name in ("far", "frr", "grr", "dir")},
+        "cms": CLOSED_SET["cms"],
+    },
+}
+
+_OF_IDENTIFICATION = re.compile(r"\b(DIR|CMS)\b")
+
+
+def in_terms(results: Results, words: str) -> Results:
+    """Return results whose tables and pictures speak in `words`, one of `TERMS`."""
+    if words == "lecture":
+        return results
+    if hasattr(results, "map_over_datasets"):
+        return results.map_over_datasets(lambda dataset: dataset.assign_attrs(terms=words))
+    return results.assign_attrs(terms=words)
+
+
+def words_of(dataset: xr.Dataset) -> str:
+    """Return the words that the views of a dataset speak in."""
+    return str(dataset.attrs.get("terms", "lecture"))
+
+
+def speaker(dataset: xr.Dataset) -> Speaker:
+    """Return what puts a text about a dataset into the words of its views."""
+    identifies = any(f"{name}{end}" in dataset for name in ("dir", "cms") for end in ("", "_mean"))
+    return Speaker(words_of(dataset), "identification" if identifies else "verification")
+
+
+class Speaker:
+    """Puts texts, which name rates as the lecture does, into the words of a view.
+
+    Parameters
+    ----------
+    words : {"lecture", "iso"}
+    task : {"verification", "identification", ""}
+        What the rates are of, as FAR is FMR of one and FPIR of the other; else each text says it,
+        by naming DIR or CMS or not.
+    """
+
+    def __init__(self, words: str, task: str = ""):
+        self.words, self.task = words, task
+
+    def __call__(self, text: str) -> str:
+        """Return the text in these words."""
+        if self.words == "lecture":
+            return text
+        pattern, found = _TRANSLATED[self.task_of(text)]
+        return pattern.sub(lambda match: _as_begun(found[match[0].lower()], match[0]), text)
+
+    def task_of(self, text: str) -> str:
+        """Return what the rates of a text are of."""
+        found = _OF_IDENTIFICATION.search(text)
+        return self.task or ("identification" if found else "verification")
+
+    def other(self, *rates: str) -> str:
+        """Return what the other vocabulary calls rates, with its name: ``ISO: FMR and FNMR``."""
+        if self.words == "iso":
+            return f"lecture: {' and '.join(rate.upper() for rate in rates)}"
+        return f"ISO: {' and '.join(_RATES[self.task][rate].iso for rate in rates)}"
+
+
+def _as_begun(text: str, like: str) -> str:
+    """Return a text with a capital letter at its beginning if `like` has one."""
+    return text[0].upper() + text[1:] if like[0].isupper() else text
+
+
+def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return a pattern of the lecture's words for rates, and ISO's for each, in lower case."""
+    found: dict[str, str] = {}
+    for name, rate in names.items():
+        ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(rate.symbol, "")
+        found[name] = rate.symbol
+        if not theirs:  # "1 - FNMR" has no name
+            found[f"{ours}, {name}"] = found[ours] = rate.symbol
+            continue
+        found[ours] = theirs
+        if ours.startswith("false"):
+            one, other = (x.removesuffix(" rate") for x in (ours, theirs))
+            found |= {one: other, f"{one}s": other + ("es" if other.endswith("ch") else "s")}
+    longest_first = sorted(found, key=len, reverse=True)
+    text = "|".join(rf"\b{_either_case(key, key in names)}\b" for key in longest_first)
+    return re.compile(text), found
+
+
+def _either_case(words: str, abbreviation: bool) -> str:
+    """Return a pattern of an abbreviation, or of words that may begin a sentence."""
+    if abbreviation:
+        return words.upper()
+    name, comma, short = words.partition(", ")
+    return f"[{name[0]}{name[0].upper()}]{name[1:]}{comma}{short.upper()}"
+
+
+_TRANSLATED = {task: _translation(names) for task, names in _RATES.items()}
+
+
+def dictionary(datasets: Iterable[xr.Dataset]) -> str:
+    """Return, for the header of a table, what the other vocabulary calls its rates."""
+    shown: dict[str, list[str]] = {"verification": [], "identification": []}
+    words = "lecture"
+    for dataset in datasets:
+        words = words_of(dataset)
+        there = {n for n in ("far", "frr", "dir", "cms") for e in ("", "_mean") if n + e in dataset}
+        if "dir" in there:
+            there.discard("frr" if "fold" not in dataset.dims else "")
+        task = "identification" if there & {"dir", "cms"} else "verification"
+        shown[task] += there
+    return written(shown, words)
+
+
+def written(shown: Mapping[str, Iterable[str]], words: str = "lecture") -> str:
+    """Return in words what each rate of each task is called in the other vocabulary."""
+    parts: list[str] = []
+    for task, names in shown.items():
+        pairs = [(x.upper(), _RATES[task][x].iso) for x in _RATES[task] if x in set(names)]
+        pairs = [pair if words == "lecture" else pair[::-1] for pair in pairs]
+        if said := ", ".join(f"{one} is {other}" for one, other in pairs):
+            parts.append(f"of identification, {said}" if parts else said)
+    if not parts:
+        return ""
+    who = f"in {STANDARD}, " if words == "lecture" else f"{STANDARD}; in the biometrics lecture, "
+    return who + "; ".join(parts)

@@ -1,0 +1,218 @@
+"""Pairs with named subjects: folds that share nobody, and numbers that count people."""
+
+from __future__ import annotations
+
+import json
+
+import naive
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_folds import naive_threshold
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.cli.lazy_group import root
+from bioeval.scores.about import disjoint_among
+
+NAMES = list("abcdefg")
+
+
+def naive_units(pairs, folds):
+    """Divide the subjects in blocks, in the order of their names; return each fold's pairs."""
+    people = sorted({name for pair in pairs for name in pair})
+    larger = len(people) % folds
+    blocks, begin = [], 0
+    for k in range(folds):
+        end = begin + len(people) // folds + (k < larger)
+        blocks.append(people[begin:end])
+        begin = end
+    found = []
+    for block in blocks:
+        train, test, crossing = [], [], 0
+        for i, (a, b) in enumerate(pairs):
+            if a in block and b in block:
+                test.append(i)
+            elif a in block or b in block:
+                crossing += 1
+            else:
+                train.append(i)
+        found.append((train, test, crossing))
+    return found
+
+
+@st.composite
+def lists_of_pairs(draw):
+    name = st.sampled_from(NAMES)
+    pairs = draw(st.lists(st.tuples(name, name), min_size=4, max_size=30))
+    pairs += [("a", "a"), ("d", "d"), ("g", "g"), ("a", "b")]
+    values = draw(st.lists(st.integers(0, 6), min_size=len(pairs), max_size=len(pairs)))
+    return pairs, [v / 4 for v in values]
+
+
+@settings(max_examples=40)
+@given(lists_of_pairs(), st.integers(2, 3), st.sampled_from(["distance", "similarity"]))
+def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
+    pairs, values = listed
+    same = [a == b for a, b in pairs]
+    scores = be.Scores.from_pairs(values, same, kind=kind, subjects=pairs)
+    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(folds))
+    for k, (train, test, crossing) in enumerate(naive_units(pairs, folds)):
+        one = ds.isel(repeat=0, fold=k)
+        attempts = [
+            ([values[i] for i in part if same[i]], [values[i] for i in part if not same[i]])
+            for part in (train, test)
+        ]
+        threshold = naive_threshold("eer", *attempts[0], kind)
+        for prefix, part, (genuine, impostor) in zip(
+            ("train_", ""), (train, test), attempts, strict=True
+        ):
+            assert one[f"{prefix}genuine_attempts"] == len(genuine)
+            assert one[f"{prefix}impostor_attempts"] == len(impostor)
+            assert one[f"{prefix}subjects" if prefix else "test_subjects"] == len(
+                {name for i in part for name in pairs[i]}
+            )
+            if threshold is not None:
+                _, fr, fa, _ = naive.verification_counts(genuine, impostor, [threshold], kind)
+                assert (one[f"{prefix}fr"], one[f"{prefix}fa"]) == (fr[0], fa[0])
+        assert one.crossing_pairs == crossing
+        assert np.isnan(one.threshold) if threshold is None else one.threshold == threshold
+    left_out = int(ds.crossing_pairs.sum()) // 2
+    said = f"not tested: {left_out}, beside {len(pairs) - left_out} that are; fewer folds"
+    assert (said in ds.attrs["warnings"]) == (left_out > 0)
+
+
+def most_disjoint(pairs):
+    """Return the size of the largest matching, by trying."""
+    if not pairs:
+        return 0
+    (a, b), *others = pairs
+    apart = [pair for pair in others if not {a, b} & set(pair)]
+    return max(most_disjoint(others), 1 + most_disjoint(apart))
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=9))
+def test_disjoint_pairs_are_among_those_compared(pairs):
+    left, right = (np.array([p[k] for p in pairs], dtype=np.int64) for k in (0, 1))
+    most = most_disjoint([p for p in pairs if p[0] != p[1]])
+    assert most / 2 <= disjoint_among(left, right, 7) <= most
+
+
+def two_of_each(n: int = 60, close: float = 0.4):
+    """Return pairs: two genuine ones of each of `n` people, and each with the next two people."""
+    rng = np.random.default_rng(3)
+    who = np.arange(n)
+    subjects = [(i, i) for i in who for _ in range(2)]
+    subjects += [(i, (i + step) % n) for i in who for step in (1, 2)]
+    same = np.array([a == b for a, b in subjects])
+    return be.Scores.from_pairs(
+        np.where(same, close, 1.0) + 0.3 * rng.normal(size=len(same)), same, subjects=subjects
+    )
+
+
+def test_people_and_not_pairs_are_the_units():
+    pairs = two_of_each()
+    ds = be.study_threshold(pairs, ("far", 0.05), folds=3, repeats=2)
+    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+    crossed = be.cross_evaluate(pairs, splitter, threshold=("far", 0.05))
+    np.testing.assert_array_equal(ds.fold_far, crossed.far)
+    assert ds.far_low == crossed.far_low
+    assert ds.attrs["divided"] == "subjects"
+    assert (ds.subjects, ds.impostor_pairs, ds.disjoint_pairs) == (60, 120, 30)
+    whole = be.verification(pairs, interval="subject-bootstrap")
+    assert (whole.genuine_subjects, whole.disjoint_pairs) == (60, 30)
+    # A star: all impostor pairs share a subject.
+    star = be.Scores.from_pairs(
+        np.linspace(0, 1, 12), np.arange(12) < 6, subjects=[(i, i) for i in range(6)]
+        + [(9, i) for i in range(6)],
+    )  # fmt: skip
+    assert be.verification(star, interval="subject-bootstrap").disjoint_pairs == 1
+    with pytest.raises(DataError, match="only 7 subjects"):
+        be.study_threshold(star)
+
+
+def test_intervals_of_folds_resample_people():
+    pairs = two_of_each()
+    folds = be.partition.SubjectKFold(2)
+    ds = be.cross_evaluate(
+        pairs, folds, threshold=("fixed", 0.7), interval="subject-bootstrap", random_state=5
+    )
+    kept = [i for _, test, _ in _halves(pairs) for i in test]
+    alone = be.verification(
+        pairs.select(sorted(kept)), thresholds=[0.7], interval="subject-bootstrap",
+        random_state=5, auc=False,
+    )  # fmt: skip
+    for rate in ("far", "frr"):
+        assert ds[f"{rate}_pooled"] == alone[rate].item()
+        assert ds[f"{rate}_low"] == alone[f"{rate}_low"].item()
+        assert ds[f"{rate}_high"] == alone[f"{rate}_high"].item()
+
+
+def _halves(pairs):
+    return naive_units([tuple(pair) for pair in pairs.pair_subjects.tolist()], 2)
+
+
+def test_splitters_by_subject_of_both_libraries():
+    from sklearn.model_selection import GroupKFold, KFold
+
+    pairs = two_of_each()
+    for splitter in (GroupKFold(3), be.partition.SubjectShuffleSplit(3, random_state=0)):
+        assert (be.cross_evaluate(pairs, splitter).crossing_pairs > 0).all()
+    three = be.partition.TrainValidationTest(0.3, 0.3, random_state=0)
+    assert be.cross_evaluate(pairs, three).crossing_pairs > 0
+    by_pair = be.partition.TrainValidationTest(0.3, 0.3, unit="sample", random_state=0)
+    for splitter in (KFold(3), be.partition.SampleKFold(3), by_pair):
+        assert "crossing_pairs" not in be.cross_evaluate(pairs, splitter)
+    unknown = be.Scores.from_pairs(pairs.values, pairs.genuine)
+    for splitter in (GroupKFold(3), three):
+        with pytest.raises(ProtocolError, match="columns subject_a and subject_b"):
+            be.cross_evaluate(unknown, splitter)
+    wrong = be.Scores.from_pairs(pairs.values, ~pairs.genuine, subjects=pairs.pair_subjects)
+    with pytest.raises(DataError, match="240 pairs contradict their subjects"):
+        be.cross_evaluate(wrong, three)
+
+
+def test_two_systems_are_paired_by_pair():
+    """In any order where the subjects identify a pair, else in the same order."""
+    pairs = two_of_each(20).select(np.arange(1, 80))
+    kept = [i for i in range(79) if i % 2 == 0 or i >= 39]  # one genuine pair of each
+    a = pairs.select(kept)
+    worse = a.values + np.random.default_rng(0).normal(size=len(kept)) * 0.4
+    b = be.Scores.from_pairs(worse, a.genuine, subjects=a.pair_subjects)
+    expected = be.compare(a, b, replicates=100)
+    assert expected.attrs["subjects"] == 20
+    mixed = np.random.default_rng(1).permutation(len(kept))
+    found = be.compare(a, b.select(mixed), replicates=100)
+    assert found.drop_attrs().identical(expected.drop_attrs())
+    other = be.Scores.from_pairs(
+        worse, a.genuine, subjects=[(x, y + 50 * (x != y)) for x, y in a.pair_subjects.tolist()]
+    )
+    with pytest.raises(DataError, match="40 pairs of 60 of the first .* such as 0 with 1"):
+        be.compare(a, other)
+    with pytest.raises(DataError, match="differ at .* the same templates in the same order"):
+        be.compare(pairs, pairs.select(np.random.default_rng(1).permutation(79)))
+    with pytest.raises(DataError, match="not over the same data: the first is pairs"):
+        be.compare(a, a.select(np.arange(10)))
+    with pytest.raises(ProtocolError, match="needs the subjects of both sides of each pair"):
+        be.compare(a, be.Scores.from_pairs(b.values, b.genuine))
+
+
+@pytest.mark.parametrize("names", [("subject_a", "subject_b"), ("Enrol", "Test")])
+def test_named_columns_on_the_command_line(names, tmp_path):
+    pairs = two_of_each()
+    file = tmp_path / "p.csv"
+    columns = (pairs.values, pairs.genuine.astype(int), *pairs.pair_subjects.T)
+    rows = [",".join(map(str, row)) for row in zip(*(x.tolist() for x in columns), strict=True)]
+    file.write_text("\n".join([f"score,genuine,{','.join(names)}", *rows]))
+    words = ["run", str(file), "--protocol", "course-kfold", "--json"]
+    done = CliRunner().invoke(root, words, catch_exceptions=False)
+    task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
+    splitter = be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=0)
+    expected = be.cross_evaluate(be.load(file), splitter)
+    assert task["far_mean"] == pytest.approx(expected.far_mean.item(), nan_ok=True)
+    assert sum(fold["crossing_pairs"] for fold in task["folds"]) == expected.crossing_pairs.sum()
+    words = ["threshold", str(file), "--folds", "2", "--repeats", "2", "--target", "eer"]
+    done = CliRunner().invoke(root, words, catch_exceptions=False)
+    assert "new people" in done.stdout

@@ -1,0 +1,159 @@
+"""Two systems of re-identification: paired by the identity of the queries."""
+
+from __future__ import annotations
+
+import json
+
+import naive_reid
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.cli import main
+
+PEOPLE = 25
+
+
+def system(seed: int, noisy: int = PEOPLE, name: str = "") -> be.Scores:
+    """Distances of three queries each of some people; those of `noisy` people have noise."""
+    rng = np.random.default_rng(3)
+    centre = rng.normal(size=(PEOPLE, 8))
+    query, gallery = (np.repeat(centre, 3, 0) + 1.1 * rng.normal(size=(75, 8)) for _ in range(2))
+    values = np.linalg.norm(query[:, None] - gallery, axis=-1)
+    labels = np.repeat(np.arange(PEOPLE), 3)
+    noise = np.random.default_rng(seed).normal(0, 0.6, values.shape)
+    values += np.where(labels[:, None] < noisy, noise, 0)
+    cameras = np.tile([1, 2, 3], PEOPLE)
+    return be.Scores(
+        values, labels, labels, probe_meta={"camera": cameras}, gallery_meta={"camera": cameras},
+        name=name,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[be.Scores, be.Scores]:
+    return system(1, noisy=0, name="clean"), system(2, name="noisy")
+
+
+@pytest.fixture(scope="module")
+def found(pair):
+    return be.compare(*pair, protocol="market1501", replicates=300)
+
+
+def test_values_and_limits_are_those_of_the_queries(pair, found):
+    results = [be.reid(scores, per_query=True) for scores in pair]
+    labels = pair[0].probe_labels
+    each = {
+        "mAP": [ds.average_precision.values for ds in results],
+        "mINP": [ds.inp.values for ds in results],
+        "CMC(1)": [ds.first_match_rank.values <= 1 for ds in results],
+        "CMC(5)": [ds.first_match_rank.values <= 5 for ds in results],
+    }
+    assert found.measure.values.tolist() == list(each)
+    for name, (a, b) in each.items():
+        row, change = found.sel(measure=name), a.astype(float) - b
+        assert (row.value_a, row.value_b) == (pytest.approx(a.mean()), pytest.approx(b.mean()))
+        without = np.array([change[labels != p].mean() for p in range(PEOPLE)])
+        error = np.sqrt((PEOPLE - 1) / PEOPLE * ((without - without.mean()) ** 2).sum())
+        half = 2.0638985616280205 * error  # 97.5 % of Student's t, 24 degrees of freedom
+        limits = [row.difference_low, row.difference_high]
+        np.testing.assert_allclose(limits, [change.mean() - half, change.mean() + half])
+        assert row.discordant_subjects == len(np.unique(labels[change != 0]))
+    assert found.better.sel(measure="mAP") == 1 and "clean is better" in found.attrs["conclusions"]
+    back = be.compare(*pair[::-1], protocol="market1501", replicates=300)
+    np.testing.assert_array_equal(back.better, -found.better)
+
+
+def test_the_value_is_that_of_the_definition(pair, found):
+    for scores, name in zip(pair, ("value_a", "value_b"), strict=True):
+        case = {"values": scores.values, "probe_labels": scores.probe_labels.tolist(),
+                "gallery_labels": scores.gallery_labels.tolist(), "kind": "distance",
+                "nan": "raise"}  # fmt: skip
+        cameras = [scores.probe_meta["camera"].tolist()] * 2
+        expected = naive_reid.reid(case, cameras, removed="same-id-same-camera")
+        assert found[name].values[0] == pytest.approx(float(expected.mean_ap))
+
+
+@pytest.mark.parametrize("noisy", [0, 3, 5])
+def test_fewer_than_six_people_are_no_evidence(noisy):
+    """Replicates without them differ by exactly 0, and no winner is declared."""
+    a, b = system(1, noisy=0), system(4, noisy)
+    found = be.compare(a, b, protocol="market1501", replicates=300)
+    assert (found.discordant_subjects <= noisy).all() and not found.better.any()
+    if noisy:
+        assert found.discordant_subjects[0] == noisy and found.difference[0] != 0
+        assert "6 needed" in found.attrs["conclusions"]
+    else:
+        for name in ("difference", "difference_low", "difference_high"):
+            assert not found[name].any()
+        assert found.attrs["conclusions"].count("exactly 0") == 4
+
+
+def test_another_scale_makes_no_difference(pair):
+    a, _ = pair
+    other = be.Scores(
+        -np.exp(a.values), a.probe_labels, a.gallery_labels, kind="similarity",
+        probe_meta=a.probe_meta, gallery_meta=a.gallery_meta,
+    )  # fmt: skip
+    found = be.compare(a, other, protocol="open-reid", replicates=100)
+    assert not found.difference_low.any() and not found.difference_high.any()
+
+
+def test_lists_are_compared_as_far_as_they_reach(pair):
+    lists = [
+        be.TopKScores(np.argsort(x.values, axis=1)[:, :40], x.probe_labels, x.gallery_labels)
+        for x in pair
+    ]
+    found = be.compare(*lists, protocol="vehicleid", replicates=100)
+    whole = be.compare(*pair, protocol="vehicleid", replicates=100)
+    assert found.measure.values[0] == "rank-40 mAP"
+    for name in ("CMC(1)", "CMC(5)"):
+        for part in ("value_a", "difference_low", "better"):
+            assert found[part].sel(measure=name) == whole[part].sel(measure=name)
+
+
+def test_what_has_no_meaning_is_refused(pair):
+    a, b = pair
+    with pytest.raises(be.ProtocolError, match="far_targets have no effect"):
+        be.compare(a, b, protocol="market1501", far_targets=[0.5])
+    with pytest.raises(be.ProtocolError, match="fusion and ties"):
+        be.compare(a, b, protocol="market1501", fusion="mean", ties="stable")
+    with pytest.raises(be.CardError, match=r"no \[reid\] section"):
+        be.compare(a, b, protocol="course-all-vs-all")
+    fixed = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[("a", "a"), ("a", "b")])
+    with pytest.raises(be.ProtocolError, match="fixed pairs"):
+        be.compare(fixed, fixed, protocol="market1501")
+    strangers = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["c", "d"])
+    with pytest.raises(be.ProtocolError, match="no identity of the 2 queries"):
+        be.compare(strangers, strangers, protocol="vehicleid")
+    meta = {"camera": a.probe_meta["camera"][::-1]}
+    moved = be.Scores(
+        b.values, b.probe_labels, b.gallery_labels, probe_meta=meta, gallery_meta=b.gallery_meta
+    )
+    with pytest.raises(be.DataError, match="cameras differ at 50 of 75 places"):
+        be.compare(a, moved, protocol="market1501")
+    be.compare(a, moved, protocol="vehicleid", replicates=100)
+
+
+def test_the_command_says_the_same(pair, found, tmp_path, capsys):
+    files = []
+    for scores in pair:
+        files.append(str(tmp_path / f"{scores.name}.npz"))
+        cameras = scores.probe_meta["camera"]
+        np.savez(
+            files[-1], distmat=scores.values, q_pids=scores.probe_labels,
+            g_pids=scores.gallery_labels, q_camids=cameras, g_camids=cameras,
+        )  # fmt: skip
+    given = ["compare", *files, "--protocol", "market1501", "--replicates", "300"]
+    assert main([*given, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["convention"] == "market1501" and "templates" not in document
+    for i, row in enumerate(document["measures"]):
+        assert row["difference_low"] == float(found.difference_low[i])
+        assert row["conclusion"] == found.attrs["conclusions"].splitlines()[i]
+    assert main(given) == 0
+    table = capsys.readouterr().out
+    assert "market1501, 25 subjects" in table and "CMC(5)" in table and "DIR" not in table
+    assert main([*given, "--far", "0.01"]) == 2
+    assert "--far" in capsys.readouterr().err
