@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
-from bioeval.views.plots.select_datasets import pick_one
+from bioeval.views.plots.select_datasets import as_plot_text, pick_one
 from bioeval.views.terms import speaker
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class FoldsDisplay:
         say = speaker(ds)
         names = say("False accept rate, FAR"), say("False reject rate, FRR")
         look.labelled(ax, *names, say.other("far"), say.other("frr"))
-        name = name or str(ds.attrs.get("system", ""))
+        name = name or as_plot_text(ds.attrs.get("system", ""))
         look.titled(ax, f"{title}: {name}" if name else title, map(say, lines))
         ax.legend(
             loc="upper left" if crowded else "upper right", fontsize=look.SMALL_SIZE, frameon=False

@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from bioeval.base.errors import counted
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
+from bioeval.views.plots.select_datasets import as_plot_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +156,7 @@ class MatrixDisplay:
 
 def _short(name: Any) -> str:
     text = str(name)
-    return text if len(text) <= 14 else text[:13] + "…"
+    return as_plot_text(text if len(text) <= 14 else text[:13] + "…")
 
 
 def _runs(labels: np.ndarray) -> tuple[np.ndarray, list[Any]]:
@@ -170,7 +171,7 @@ def _over(source: MatrixImage) -> list[str]:
     said = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
     if source.subjects is not None:
         said += f"; {counted(source.subjects, 'subjects')}"
-    lines = [f"{source.name}: {said}" if source.name else said]
+    lines = [f"{as_plot_text(source.name)}: {said}" if source.name else said]
     across, down = n / (len(source.column_edges) - 1), m / (len(source.row_edges) - 1)
     if max(across, down) > 1:
         lines.append(f"each pixel: mean of about {down:.3g} × {across:.3g} comparisons")

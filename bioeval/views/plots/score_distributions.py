@@ -11,7 +11,7 @@ from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, over
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
-from bioeval.views.plots.select_datasets import System, joined
+from bioeval.views.plots.select_datasets import System, as_plot_text, joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,9 @@ class ScoreDistributionsDisplay:
     @classmethod
     def from_results(cls, data: ScoreHistograms | Mapping[str, ScoreHistograms]) -> Self:
         """Take the histograms of one system, or of several by name."""
-        return cls({"": data} if isinstance(data, ScoreHistograms) else data)
+        if isinstance(data, ScoreHistograms):
+            return cls({"": data})
+        return cls({as_plot_text(name): one for name, one in data.items()})
 
     def plot(
         self,
