@@ -92,7 +92,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     path = existing_file(path, "a saved tally")
     with guarded(path, expected="a saved tally"):
-        archive = Archive(path)
+        archive = Archive(path, "a saved tally")
         arrays = {name: archive.read(name) for name in archive.headers}
         header = json.loads(arrays["header"].tobytes())
         version = header["bioeval_tally"]

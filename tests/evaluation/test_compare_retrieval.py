@@ -154,6 +154,7 @@ def test_the_command_says_the_same(pair, found, tmp_path, capsys):
         assert row["conclusion"] == found.attrs["conclusions"].splitlines()[i]
     assert main(given) == 0
     table = capsys.readouterr().out
-    assert "market1501, 25 subjects" in table and "CMC(5)" in table and "DIR" not in table
+    assert "re-identification, market1501" in table and "25 subjects" in table
+    assert "CMC(5)" in table and "DIR" not in table
     assert main([*given, "--far", "0.01"]) == 2
     assert "--far" in capsys.readouterr().err

@@ -223,7 +223,7 @@ def test_an_evaluation_has_the_same_intervals(scores, tmp_path, capsys):
     given_ += ["--replicates", "100", "--seed", "4"]
     assert main(["run", *given_]) == 0
     low, high = 100 * float(ds.mean_ap_low), 100 * float(ds.mean_ap_high)
-    assert f"[{low:.1f}, {high:.1f}]" in capsys.readouterr().out
+    assert f"[{low:.2f}, {high:.2f}]" in capsys.readouterr().out
     assert main(["run", *given_, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["tasks"]["reid"]
     assert found["mean_ap_low"] == float(ds.mean_ap_low)

@@ -599,7 +599,7 @@ def test_other_files_are_no_tallies(tmp_path):
     objects = tmp_path / "objects.npz"
     np.savez(objects, header=np.array([{}], dtype=object))  # would need unpickling
     for path in (text, array, archive, packed, objects):
-        with pytest.raises(be.DataError, match="is truncated or damaged.*expected a saved tally"):
+        with pytest.raises(be.DataError, match="expected a saved tally|never unpickles"):
             be.Tally.load(path)
     with pytest.raises(be.DataError, match="no such file. Did you mean 'a.npz'"):
         be.Tally.load(tmp_path / "aa.npz")

@@ -100,10 +100,10 @@ class Arrays:
 class Archive(Arrays):
     """A .npz file whose headers are read at once, and its arrays one by one."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, expected: str = "a .npz file"):
         self.path = path
         self.headers: dict[str, Header] = {}
-        with guarded(path, expected="a .npz file"), zipfile.ZipFile(path) as archive:
+        with guarded(path, expected=expected), zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             for member in members:
                 if member.filename.endswith(".npy"):
@@ -115,8 +115,8 @@ class Archive(Arrays):
                     self.headers[name] = header
         if not self.headers:
             raise DataError(
-                f"{path}: is a zip file of {len(members)} files, none of them an array; expected a "
-                ".npz file as numpy.savez writes it"
+                f"{path}: is a zip file of {len(members)} files, none of them an array; expected "
+                f"{expected}"
             )
 
     def read(self, key: str) -> np.ndarray:
