@@ -48,12 +48,14 @@ def by_key(report: Report) -> dict[str, Row]:
     return {row.key: row for row in report.rows}
 
 
+@pytest.mark.slow
 def test_every_part_has_its_rows(report):
     assert {row.part for row in report.rows} == set(PARTS) - {"memory"}
     assert len(by_key(report)) == len(report.rows)
     assert {row.section for row in report.rows} == set(SECTIONS) - {"memory"}
 
 
+@pytest.mark.slow
 def test_ratios_are_positive_and_finite(report):
     for row in report.rows:
         if row.ratio is None:
@@ -69,6 +71,7 @@ def test_ratios_are_positive_and_finite(report):
             assert 0 < row.low <= row.ratio <= row.high, row
 
 
+@pytest.mark.slow
 def test_only_what_is_missing_here_has_no_ratio(report):
     may_miss = {"pyeer", "feerci", "evalify", "bob.measure", "auc", "threads", "million"}
     for row in report.rows:
@@ -78,6 +81,7 @@ def test_only_what_is_missing_here_has_no_ratio(report):
             assert row.note.startswith(says)
 
 
+@pytest.mark.slow
 def test_json_lines_parse(report):
     documents = [json.loads(line) for line in json_lines(report).splitlines()]
     assert [d["record"] for d in documents[:2]] == ["machine", "row"]
@@ -92,6 +96,7 @@ def test_json_lines_parse(report):
     assert row["reached"] == (row["ratio"] <= 3.5)
 
 
+@pytest.mark.slow
 def test_the_table_has_the_rows_and_the_machine(report):
     text = plain(BenchTable(report), 100)
     assert max(map(len, text.splitlines())) <= 100
@@ -103,6 +108,7 @@ def test_the_table_has_the_rows_and_the_machine(report):
     assert f"NumPy {np.__version__}" in text
 
 
+@pytest.mark.slow
 def test_what_is_not_reached_is_explained(report):
     row = Row("tally", "tally", "read", "be.tally", ratio=7.0, low=6.5, high=7.5, ns_per_cell=1.4)
     missed = Report(report.machine, [row], report.pieces)
@@ -116,6 +122,7 @@ def test_what_is_not_reached_is_explained(report):
     assert "would take" not in text
 
 
+@pytest.mark.slow
 def test_aims_at_least(report):
     rows = [
         Row("sort", "counts: sort", "counts", "two sorts", 4.0, 4.0, 4.0, ns_per_cell=4.0),
@@ -136,6 +143,7 @@ def test_aims_at_least(report):
     assert "One product takes 10.0 ns a cell, everything 20.0: 10.0 more." in text
 
 
+@pytest.mark.slow
 def test_a_million_is_extrapolated(report):
     rows = by_key(report)
     time = rows["million: time"]
