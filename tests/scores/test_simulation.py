@@ -608,6 +608,7 @@ def test_closed_forms_refuse_what_is_no_model(call, word):
     [
         ({"subjects": 10**12}, "1,000,000,000,000 subjects would take"),
         ({"subjects": 10**20}, "subjects would take"),
+        ({"subjects": 2 * 10**8}, "2,000,000,000 templates would take"),
         ({"subjects": 10, "templates": 10**12}, "10,000,000,000,000 templates would take"),
         ({"subjects": 1000, "dimensions": 10**9}, "embeddings of 10,000 templates would take"),
         ({"subjects": 10**6, "model": "gaussian-scores"}, "10,000,000 x 10,000,000 scores would"),

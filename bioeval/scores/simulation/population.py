@@ -29,6 +29,9 @@ Counts = int | tuple[int, int] | Sequence[int] | np.ndarray
 _TEMPLATE_COUNTS, _PROBE_COUNTS, _CENTRES, _SESSIONS, _CAMERAS = 0, 1, 2, 3, 4
 _TEMPLATE_NOISE, _PROBE_NOISE, SCORES = 5, 6, 7
 
+# Bytes of a template without its features: its person, place, labels and what they are made of.
+TEMPLATE_BYTES = 64
+
 # What to do where a population does not fit into memory.
 FEWER = "expected fewer subjects or templates"
 
@@ -191,9 +194,11 @@ def draw_embeddings(
     spread = _within(within, design.people)
     people, sessions, cameras = design.people, design.sessions, design.cameras
     samples = len(design.gallery.person) + (len(design.probes.person) if design.probes else 0)
-    # Centres and offsets in float64; embeddings in float32, one side after the other, then joined.
-    values = 8 * people * (1 + sessions) + 8 * samples
-    require_memory(values * dimensions, f"embeddings of {samples:,} templates", FEWER)
+    # Centres and offsets in float64; embeddings in float32, one side after the other, then joined,
+    # and in float64 where they are compared.
+    values = 8 * people * (1 + sessions) + 16 * samples
+    needed = values * dimensions + TEMPLATE_BYTES * samples
+    require_memory(needed, f"embeddings of {samples:,} templates", FEWER)
     centres = between * Stream(design.seed, _CENTRES).normals(people, dimensions)
     days = Stream(design.seed, _SESSIONS).normals(people, sessions, dimensions) * session_sd
     views = Stream(design.seed, _CAMERAS).normals(cameras, dimensions) * camera_sd
@@ -244,7 +249,7 @@ def _samples(
     `first` is how many samples each person has on the other side already.
     """
     total = int(counts.sum(dtype=np.float64))
-    require_memory(24 * total, f"{total:,} templates", FEWER)
+    require_memory(TEMPLATE_BYTES * total, f"{total:,} templates", FEWER)
     person = np.repeat(np.arange(len(counts)), counts)
     start = np.cumsum(counts) - counts
     index = np.arange(len(person)) - start[person]
@@ -269,7 +274,7 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
         raise DataError(f"{name} is {value!r}; {expected}")
     least = int(array.max()) * (people if array.ndim == 0 else 1)
-    require_memory(24 * least, f"{least:,} {name}", FEWER)
+    require_memory(TEMPLATE_BYTES * least, f"{least:,} {name}", FEWER)
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:
