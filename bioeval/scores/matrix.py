@@ -235,6 +235,7 @@ class Scores(LabelledMatrix):
         if self._mask is not None:
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
         refuse(self.excluded(i, j), f"are excluded for their {' or '.join(self.exclude)}")
+        self.verify()
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]
         else:

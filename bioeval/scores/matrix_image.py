@@ -49,6 +49,7 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     image, state = _reduce(scores, rows, columns, row_edges, column_edges)
+    scores.verify()
     return MatrixImage(
         image=image,
         state=state,

@@ -139,33 +139,13 @@ def study_threshold(
         progress=progress,
     )
     whole = _chosen_on_all(scores, rule, templates, fusion)
-    fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
-    genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
     both_ways = templates == "single" and is_symmetric(scores)
-    independent = impostor // 2 if both_ways else impostor
-    known = whole.chosen.defined
+    attempts = whole.test.impostor_attempts
+    independent = attempts // 2 if both_ways else attempts
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     by_subject, remarks = _by_subject(scores, whole, templates, fusion, interval)
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {
-        "threshold": ((), to_user(whole.chosen.threshold, scores.kind)),
-        "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
-        "optimistic_frr": ((), fr / genuine if known and genuine else math.nan),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
-        "independent_impostors": ((), np.int64(independent)),
-        "impostor_pairs": ((), np.int64(independent)),
-    }
-    if subjects := _subjects(scores):
-        variables["subjects"] = ((), np.int64(subjects))
-    if knows_people(scores):
-        people = attempts_by_subject(scores, templates, fusion)
-        variables["disjoint_pairs"] = ((), np.int64(people.disjoint_pairs))
-    both = [variables[f"optimistic_{rate}"][1] for rate in ("far", "frr")]
-    variables["optimistic_hter"] = ((), sum(both) / 2)
-    for rate in RATES:
-        _, low, high = by_subject.get(rate, (math.nan, math.nan, math.nan))
-        variables |= {f"optimistic_{rate}_low": ((), low), f"optimistic_{rate}_high": ((), high)}
+    variables = _where_chosen(scores, whole, templates, fusion, independent, by_subject)
     for rate in RATES:
         for key in SUMMARIES:
             variables[f"{rate}_{key}"] = ((), crossed[f"{rate}_{key}"].item())
@@ -199,6 +179,40 @@ def study_threshold(
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     return build(variables, STUDY, coordinates, attrs)
+
+
+def _where_chosen(
+    scores: Scores,
+    whole: Judged,
+    templates: str,
+    fusion: str,
+    independent: int,
+    by_subject: dict[str, tuple[float, float, float]],
+) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return the threshold to install, with its attempts, units and optimistic rates."""
+    fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
+    genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
+    known = whole.chosen.defined
+    variables: dict[str, tuple[tuple[str, ...], Any]] = {
+        "threshold": ((), to_user(whole.chosen.threshold, scores.kind)),
+        "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
+        "optimistic_frr": ((), fr / genuine if known and genuine else math.nan),
+        "genuine_attempts": ((), np.int64(genuine)),
+        "impostor_attempts": ((), np.int64(impostor)),
+        "independent_impostors": ((), np.int64(independent)),
+        "impostor_pairs": ((), np.int64(independent)),
+    }
+    if subjects := _subjects(scores):
+        variables["subjects"] = ((), np.int64(subjects))
+    if knows_people(scores):
+        people = attempts_by_subject(scores, templates, fusion)
+        variables["disjoint_pairs"] = ((), np.int64(people.disjoint_pairs))
+    both = [variables[f"optimistic_{rate}"][1] for rate in ("far", "frr")]
+    variables["optimistic_hter"] = ((), sum(both) / 2)
+    for rate in RATES:
+        _, low, high = by_subject.get(rate, (math.nan, math.nan, math.nan))
+        variables |= {f"optimistic_{rate}_low": ((), low), f"optimistic_{rate}_high": ((), high)}
+    return variables
 
 
 @stage("choosing the threshold")

@@ -90,7 +90,6 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         scores.gallery_ids = named.ids("gallery_ids", n)
     if not named.options.lists_pairs:
         return scores
-    scores.verify()
     found = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
     pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
     pairs.missing = found.missing

@@ -116,11 +116,11 @@ class StudyTable:
             return
         yield Text("")
         yield Text("How far the data reach", style="bold")
-        table = plain_table(("", "impostor pairs", "missing", "subjects", "disjoint pairs"), 1)
+        table = plain_table(("", "impostor pairs", "missing", "subjects", "disjoint pairs"), 2)
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
         apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
         table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", have, apart)
-        for rule, words in ((3, "to show it at all, rule of 3"), (30, "to measure it, rule of 30")):
+        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
             subjects = v.get(f"subjects_for_{rule}")
             table.add_row(
                 words,

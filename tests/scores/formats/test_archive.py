@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.scores.checksum import Checksum
 from bioeval.scores.formats import archive
 
 
@@ -49,7 +50,15 @@ def test_own_files_are_aligned(tmp_path, mapped):
     assert found.values.ctypes.data % 64 == 0 and found.in_memory
 
 
-@pytest.mark.parametrize("use", [be.verification, be.evaluate, be.tally, be.ranks])
+@pytest.mark.parametrize(
+    "use",
+    [
+        *(be.verification, be.evaluate, be.tally, be.ranks, be.plot.matrix),
+        lambda scores: scores.at_pairs([0], [1]),
+        lambda scores: be.cross_evaluate(scores, be.partition.SubjectKFold(2)),
+        lambda scores: be.study_threshold(scores, "eer", folds=2, repeats=1, replicates=100),
+    ],
+)
 def test_damaged_scores_give_no_result(tmp_path, mapped, use):
     path = tmp_path / "s.npz"
     archived(path)
@@ -82,3 +91,10 @@ def test_compressed_and_transposed_arrays_are_read(tmp_path, mapped):
     assert be.load(path).checksum is None
     np.savez(path, scores=np.asfortranarray(scores.values), labels=scores.probe_labels)
     assert np.array_equal(be.load(path).values, scores.values)
+
+
+def test_a_file_that_has_gone_is_not_verified(tmp_path, capfd):
+    gone = Checksum("s.npz: the array 'scores'", tmp_path / "gone.npz", 0, 8, 0)
+    with pytest.raises(be.DataError, match="'scores'.*checksum"):
+        gone.verify()
+    assert capfd.readouterr().err == ""
