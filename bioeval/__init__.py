@@ -33,6 +33,7 @@ __all__ = [
     "evaluate",
     "gallery_size",
     "gom",
+    "gom_from_curves",
     "load",
     "make_scorer",
     "open_set",
@@ -48,6 +49,7 @@ __all__ = [
     "simulate_embeddings",
     "stats",
     "study_threshold",
+    "summary",
     "tally",
     "top_k",
     "tracking",
@@ -70,6 +72,7 @@ _HOMES = {
     "partition": "bioeval",
     "stats": "bioeval",
     "evaluate": "bioeval.evaluation.evaluate",
+    "summary": "bioeval.evaluation.evaluate",
     "tally": "bioeval.evaluation.tally",
     "verification": "bioeval.evaluation.tasks",
     "open_set": "bioeval.evaluation.tasks",
@@ -81,6 +84,7 @@ _HOMES = {
     "gallery_size": "bioeval.evaluation.gallery_size",
     "reid": "bioeval.evaluation.reid",
     "gom": "bioeval.evaluation.reid",
+    "gom_from_curves": "bioeval.results.gom",
     "apply_convention": "bioeval.evaluation.reid",
     "refine_tally": "bioeval.evaluation.tally",
     "cross_evaluate": "bioeval.evaluation.cross",
@@ -119,13 +123,14 @@ if TYPE_CHECKING:
         repeat,
         study_threshold,
     )
-    from bioeval.evaluation.evaluate import evaluate
+    from bioeval.evaluation.evaluate import evaluate, summary
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol
+    from bioeval.results.gom import gom_from_curves
     from bioeval.results.top_k import top_k
     from bioeval.scores.formats import load, save
     from bioeval.scores.formats.image_names import parse_names

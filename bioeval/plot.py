@@ -32,9 +32,15 @@ if TYPE_CHECKING:
     from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
     from bioeval.views.plots.error_rates import error_rates as error_rates
     from bioeval.views.plots.folds import FoldsDisplay as FoldsDisplay
+    from bioeval.views.plots.folds import ThresholdStudyDisplay as ThresholdStudyDisplay
     from bioeval.views.plots.folds import folds as folds
+    from bioeval.views.plots.folds import threshold_study as threshold_study
     from bioeval.views.plots.gallery_size import GallerySizeDisplay as GallerySizeDisplay
     from bioeval.views.plots.gallery_size import gallery_size as gallery_size
+    from bioeval.views.plots.gom import GomDisplay as GomDisplay
+    from bioeval.views.plots.gom import gom as gom
+    from bioeval.views.plots.hota import HotaDisplay as HotaDisplay
+    from bioeval.views.plots.hota import hota as hota
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
     from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
     from bioeval.views.plots.repeated import repeated as repeated
@@ -44,8 +50,8 @@ if TYPE_CHECKING:
     from bioeval.views.plots.score_distributions import (
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
-    from bioeval.views.plots.threshold_study import ThresholdStudyDisplay as ThresholdStudyDisplay
-    from bioeval.views.plots.threshold_study import threshold_study as threshold_study
+    from bioeval.views.plots.spread import SpreadDisplay as SpreadDisplay
+    from bioeval.views.plots.spread import spread as spread
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
@@ -178,7 +184,8 @@ def save_all(
     -------
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
-        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gallery-size``, ``repeated``,
+        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
+        ``spread``,
         ``folds``, ``threshold_study``, ``score-distributions`` and ``matrix``, those whose
         results are given. The name of a plot of one system ends in the system's.
 
@@ -189,6 +196,6 @@ def save_all(
     >>> be.plot.save_all(be.evaluate(scores), scores, "plots")  # doctest: +SKIP
     """
     from bioeval.evaluation.plotted_scores import plotted
-    from bioeval.views.plots import save_all as files
+    from bioeval.views.plots import save as files
 
     return files.save_all(tree, plotted(scores), directory, formats)

@@ -49,6 +49,15 @@ def figures_are_closed() -> Iterator[None]:
         pyplot.close("all")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_small() -> None:
+    """Small matrices take the ways of large ones, so that these are tested with small ones."""
+    from bioeval.scores import blocks
+    from bioeval.tallies import point_search
+
+    blocks.SMALL_CELLS = point_search.FEW = 0
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """Where the repository lies."""

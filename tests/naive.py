@@ -734,7 +734,10 @@ def d_prime(genuine: Sequence[Any], impostor: Sequence[Any]) -> float:
     (mean_g, var_g), (mean_i, var_i) = moments
     if var_g == 0 and var_i == 0:
         return NAN
-    return math.sqrt((mean_i - mean_g) ** 2 / ((var_g + var_i) / 2))
+    ratio = (mean_i - mean_g) ** 2 / ((var_g + var_i) / 2)
+    # It may be too large or too small for a float where its root is not.
+    half = (ratio.numerator.bit_length() - ratio.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(ratio / Fraction(4) ** half), half)
 
 
 def min_cost(

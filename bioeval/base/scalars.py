@@ -332,6 +332,50 @@ QUERY_MEANS = (
     ),
 )
 
+#: Of claims drawn at random, by probes of subjects who are not enrolled.
+FAR_UNENROLLED = Scalar(
+    "proportion of the claims by probes who are not enrolled that are accepted",
+    name="far_unenrolled",
+    quotient=(("fa_unenrolled",), ("unenrolled_attempts",)),
+    label="FAR of probes not enrolled",
+    decimals="impostor",
+    results=("folds",),
+)
+
+#: GOM: the curves mReP, mVP and mFR over the thresholds as one number each.
+GOM_POINTS = (
+    Scalar("largest mVP", name="max_mvp", label="max mVP", larger_is_better=True),
+    Scalar(
+        "largest mReP",
+        name="max_mrep",
+        threshold="tau_max",
+        label="max mReP",
+        larger_is_better=True,
+    ),
+    Scalar(
+        "first threshold where mReP is largest",
+        name="tau_max",
+        label="tau_max",
+        percent=False,
+        decimals=2,
+    ),
+    Scalar(
+        "first threshold where mFR is above 0",
+        name="tau_nz",
+        label="tau_nz",
+        percent=False,
+        decimals=2,
+        undefined="mFR is nowhere above 0",
+    ),
+    Scalar(
+        "area under mReP over the thresholds (MREP)",
+        name="mrep_area",
+        label="MREP",
+        larger_is_better=True,
+    ),
+    Scalar("area under mFR over the thresholds (MFR)", name="mfr_area", label="MFR"),
+)
+
 # ------------------------------------------------------------------------------------ selections
 
 VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *_OTHER_POINTS)
@@ -356,6 +400,31 @@ RATES_OF = {
         if result in scalar.results and (scalar.quotient or scalar.of_rates)
     )
     for result in ("folds", "repeats")
+}
+
+#: Operating points of each test part by itself, averaged over folds and repeats, by task.
+POINTS_OF = {
+    "verification": (
+        EQUAL_ERROR[0],
+        next(scalar for scalar in _OTHER_POINTS if scalar.name == "auc"),
+        FRR_AT_FAR,
+    ),
+    "open_set": (OPEN_SET_EER, DIR_AT_FAR),
+    "closed_set": (RECOGNITION_RATE,),
+}
+
+#: What is averaged over folds, by name; of several of a name the first.
+AVERAGED = {
+    scalar.name: scalar
+    for scalar in reversed(
+        (
+            *RATES_OF["folds"],
+            FAR_UNENROLLED,
+            DIR,
+            CMS,
+            *(scalar for points in POINTS_OF.values() for scalar in points),
+        )
+    )
 }
 
 #: What two systems are compared by, by name.

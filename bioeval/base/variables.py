@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bioeval.base import scalars
-from bioeval.base.scalars import EQUAL_ERROR, RATES_OF, VERIFICATION_POINTS, Name, Scalar
+from bioeval.base.scalars import (
+    AVERAGED,
+    EQUAL_ERROR,
+    POINTS_OF,
+    RATES_OF,
+    VERIFICATION_POINTS,
+    Name,
+    Scalar,
+)
 
 
 def _by_name(found: Iterable[Scalar]) -> dict[str, Name]:
@@ -40,6 +48,7 @@ COORDINATES = {
     "probe": Name("probe, by its row"),
     "sequence": Name("sequence"),
     "target": Name("target: an identity of the ground truth, by its id"),
+    "localisation_threshold": Name("localisation threshold alpha: smallest IoU of a match"),
     "measure": Name("measure that two systems are compared by"),
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
@@ -71,6 +80,9 @@ VERIFICATION: dict[str, Name] = {
         "independent trials of an impostor decision, on which the bound without an error rests",
         "pairs",
     ),
+    "far_unenrolled": scalars.FAR_UNENROLLED,
+    "fa_unenrolled": Name("claims by probes who are not enrolled that are accepted", "attempts"),
+    "unenrolled_attempts": Name("claims by probes who are not enrolled", "attempts"),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
     **_EQUAL_ERROR,
     **_by_name(VERIFICATION_POINTS),
@@ -169,6 +181,17 @@ GALLERY_SIZE = {
     "validation_far_error": Name("error of FAR predicted from a part of the gallery, the largest"),
 }
 
+_HOTA = {
+    "hota": "higher order tracking accuracy: sqrt(DetA * AssA)",
+    "deta": "detection accuracy: TP / (TP + FN + FP)",
+    "assa": "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)",
+    "detre": "detection recall: TP / (TP + FN)",
+    "detpr": "detection precision: TP / (TP + FP)",
+    "assre": "association recall: mean over the TP of TPA / (TPA + FNA)",
+    "asspr": "association precision: mean over the TP of TPA / (TPA + FPA)",
+    "loca": "localisation accuracy: mean overlap (IoU) of the TP",
+}
+
 TRACKING = {
     "mota": Name("multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"),
     "motp": Name("multiple object tracking precision: mean overlap (IoU) of the matches"),
@@ -180,6 +203,9 @@ TRACKING = {
     "idp": Name("identification precision: IDTP / (IDTP + IDFP)"),
     "idr": Name("identification recall: IDTP / (IDTP + IDFN)"),
     "idf1": Name("identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
+    **{k: Name(f"{text}; mean over localisation thresholds") for k, text in _HOTA.items()},
+    **{f"{k}_by_threshold": Name(text) for k, text in _HOTA.items()},
+    "tp_by_threshold": Name("true positives in the matching of HOTA", "boxes"),
     "frames": Name("frames of the sequence; where its length is not given, those with rows"),
     "frames_with_rows": Name("frames with a row in either file"),
     "targets": Name("identities of the ground truth", "targets"),
@@ -262,6 +288,7 @@ _FOLD_COUNTS = {
     **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
     "cms_count": CLOSED_SET["cms_count"],
     "skipped": CLOSED_SET["skipped"],
+    **{name: VERIFICATION[name] for name in ("fa_unenrolled", "unenrolled_attempts")},
 }
 
 _OVER_FOLDS = {
@@ -286,9 +313,9 @@ CROSS = {
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
     "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
 }
-for _name, _what in {**_rates_of("folds"), **_FOLD_COUNTS}.items():
+for _name, _what in {**AVERAGED, **_FOLD_COUNTS}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
-for _rate in (f"{_part}{_k}" for _k in _rates_of("folds") for _part in ("", "train_")):
+for _rate in (f"{_part}{_k}" for _k in AVERAGED for _part in ("", "train_")):
     for _key, _words in _OVER_FOLDS.items():
         _units = "folds" if _key == "folds" else "1"
         CROSS[f"{_rate}_{_key}"] = Name(
@@ -300,9 +327,12 @@ REPEATED = {
     **_FOLD_COUNTS,
     "di": OPEN_SET["di"],
 }
-for _rate, _what in _rates_of("repeats").items():
+_POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in points}
+REPEATED |= _POINTS
+for _rate, _what in {**_rates_of("repeats"), **_POINTS}.items():
     for _key, _words in {
         "mean": "mean over partitions",
+        "sd": "standard deviation over partitions",
         "low": "lower end of the band over partitions",
         "high": "upper end of the band over partitions",
     }.items():
@@ -389,12 +419,7 @@ GOM = {
     "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
     "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
     "ftr": Name("false target rate, the same proportion as FAR"),
-    "mrep_area": Name("area under mReP over the thresholds (MREP)"),
-    "mfr_area": Name("area under mFR over the thresholds (MFR)"),
-    "tau_max": Name("first threshold where mReP is largest"),
-    "tau_nz": Name("first threshold where mFR is above 0"),
-    "max_mrep": Name("largest mReP"),
-    "max_mvp": Name("largest mVP"),
+    **_by_name(scalars.GOM_POINTS),
     "mean_ap": REID["mean_ap"],
     "mean_inp": REID["mean_inp"],
     "cmc": REID["cmc"],

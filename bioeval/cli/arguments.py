@@ -49,6 +49,29 @@ def _metadata(text: str) -> tuple[str, str]:
     return name, key
 
 
+def _size(text: str) -> float | int:
+    size = float(text) if set(text) & set(".eEn") else int(text)
+    if not (0 <= size < 1 or (size >= 1 and size == int(size))):
+        raise ValueError
+    return size if 0 < size < 1 else int(size)
+
+
+def _gallery(text: str) -> float | int | str:
+    column, _, value = text.partition("=")
+    return text if column and value else _size(text)
+
+
+def _claims(text: str) -> dict[str, float | int]:
+    found: dict[str, float | int] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        read = {"genuine": float, "per_probe": int}.get(name.strip().replace("-", "_"))
+        if read is None:
+            raise ValueError
+        found[name.strip().replace("-", "_")] = read(value)
+    return found
+
+
 NUMBERS = Typed(
     "x", lambda text: tuple(map(float, text.split(","))), "a number, or several, comma-separated"
 )
@@ -62,6 +85,11 @@ AMOUNT = Typed(
     "a whole number (5) or a fraction (0.2)",
 )  # fmt: skip
 FRAMES = Typed("n", _frames, "a whole number from 1 up, or NAME=N")
+SIZE = Typed("n", _size, "a proportion (0.3), or a whole number (20)")
+GALLERY = Typed(
+    "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
+)
+CLAIMS = Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
 METADATA = Typed("name=key", _metadata, "name=KEY")
 
 

@@ -14,8 +14,8 @@ from bioeval.cli.options import (
     far_option,
     interval_options,
     output_options,
+    read_scores,
     reading_options,
-    require_mates,
     take_reading,
     templates_option,
     terms_option,
@@ -100,7 +100,6 @@ def command(
     with Stages() as stages:
         stages("starting")
         from bioeval.evaluation.compare import compare
-        from bioeval.scores.formats import load
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.comparison import ComparisonTable
         from bioeval.views.terms import in_terms
@@ -110,9 +109,7 @@ def command(
         options["far_targets"] = options["far_targets"] or FAR_TARGETS
         read = []
         for file, called, reading in systems:
-            stages(f"reading {file}")
-            scores = load(file, **reading)
-            require_mates(scores)
+            scores = read_scores(file, reading, stages)
             scores.name = called or Path(file).stem
             read.append(scores)
         stages("counting")
@@ -159,15 +156,12 @@ def _write(
     found: xr.Dataset, shown: xr.Dataset, curves: dict[str, xr.DataTree], folder: Path
 ) -> None:
     """Write the comparison into a folder; its table and the curves as they are shown."""
-    from bioeval.cli.console import WIDTH
-    from bioeval.cli.outputs import write_netcdf
-    from bioeval.views.tables import plain
+    from bioeval.cli.outputs import write_results
     from bioeval.views.tables.comparison import ComparisonTable
 
-    write_netcdf(folder / "comparison.nc", found)
-    (folder / "table.txt").write_text(plain(ComparisonTable(shown), WIDTH), encoding="utf-8")
+    write_results(folder, found, ComparisonTable(shown), "comparison.nc")
     if curves:
-        from bioeval.views.plots.save_all import save_all
+        from bioeval.views.plots.save import save_all
 
         save_all(curves, (), folder, overlaid=True)
 

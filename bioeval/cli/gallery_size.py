@@ -15,8 +15,8 @@ from bioeval.cli.options import (
     naming,
     output_options,
     ranks_option,
+    read_scores,
     reading_options,
-    require_mates,
     take_reading,
     terms_option,
 )
@@ -92,12 +92,9 @@ def command(data: str, sizes: list[int] | None, terms: str, **options: Any) -> N
     with Stages() as stages:
         stages("starting")
         from bioeval.evaluation.gallery_size import gallery_size
-        from bioeval.scores.formats import load
         from bioeval.views.terms import in_terms
 
-        stages(f"reading {data}")
-        scores = load(data, **reading)
-        require_mates(scores)
+        scores = read_scores(data, reading, stages)
         stages("counting")
         ds = gallery_size(scores, sizes, **options, progress=stages.counting)
         document = _document(ds, data)
@@ -222,16 +219,15 @@ def _lines(ds: xr.Dataset, rates: xr.DataArray, beyond: Iterable[int]) -> Iterat
 
 def _fill(ds: xr.Dataset, shown: xr.Dataset, part: Path, plots: bool) -> None:
     """Write the dataset and its curves into a folder; the table and the plots as they are shown."""
-    from bioeval.cli.outputs import write_csv, write_netcdf
+    from bioeval.cli.outputs import write_csv, write_results
 
-    write_netcdf(part / "results.nc", ds)
-    (part / "table.txt").write_text(_text(shown), encoding="utf-8")
+    write_results(part, ds, _text(shown))
     sizes = ds["gallery_size"].values.tolist()
     for name, over in (("cms", "rank"), ("far", "threshold"), ("frr", "threshold")):
         curves = ds[name].transpose("gallery_size", over).values.tolist()
         columns = {f"gallery_size_{size}": curve for size, curve in zip(sizes, curves, strict=True)}
         write_csv(part / f"{name}.csv", {over: ds[over].values.tolist(), **columns})
     if plots:
-        from bioeval.views.plots.save_all import save_all
+        from bioeval.views.plots.save import save_all
 
         save_all(shown, (), part)

@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
     "threshold": "Which threshold to install, and what to expect of it.",
     "compare": "Compare two systems over the same data.",
+    "gom": "Compare systems of open-world re-identification by GOM.",
     "gallery-size": "Evaluate identification against the size of the gallery.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "protocols": "List, explain and check protocol cards.",

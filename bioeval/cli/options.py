@@ -262,13 +262,16 @@ interval_options = _group(
 )
 
 
-def require_method(interval: str | None) -> None:
-    """Refuse options of an interval that are given without its method."""
+def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None:
+    """Refuse options of an interval that are given without its method.
+
+    With `seed_of_draws` the seed is also that of an experiment.
+    """
     context = click.get_current_context()
     for name, option in (
         ("confidence", "--confidence"),
         ("replicates", "--replicates"),
-        ("random_state", "--seed"),
+        *([] if seed_of_draws else [("random_state", "--seed")]),
     ):
         if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} needs --interval METHOD, such as subject-bootstrap")
@@ -316,6 +319,11 @@ class Output:
         folder = None if out is None else check_folder(out, force)
         return cls(folder, force, plots, options.pop("as_json"))
 
+    @property
+    def documented(self) -> bool:
+        """Whether a document is written or printed."""
+        return self.folder is not None or self.as_json
+
     def write(
         self,
         document: dict[str, Any],
@@ -344,7 +352,17 @@ class Output:
             note(f"wrote {len(files)} files to {self.folder}")
 
 
-def require_mates(scores: Scores) -> None:
+def read_scores(file: str, reading: dict[str, Any], stages: Callable[[str], None]) -> Scores:
+    """Return the scores of a file, in which some subject must have two templates."""
+    from bioeval.scores.formats import load
+
+    stages(f"reading {file}")
+    scores = load(file, **reading)
+    _require_mates(scores)
+    return scores
+
+
+def _require_mates(scores: Scores) -> None:
     """Raise :class:`ProtocolError` where all templates of a square matrix are of other subjects."""
     if scores.layout != "all-against-all" or not scores.labelled:
         return

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import DataError, escaped
-from bioeval.cli.console import as_json
+from bioeval.cli.console import WIDTH, as_json
 from bioeval.scores.formats.files import naming_writes, no_folder, part_of
 
 if TYPE_CHECKING:
@@ -93,9 +93,26 @@ def _rename(part: Path, folder: Path) -> None:
         raise
 
 
-def write_netcdf(target: Path, results: xr.Dataset | xr.DataTree) -> None:
-    """Write results as netCDF 4, made in memory: HDF5 ends the process where a disk is full."""
-    target.write_bytes(results.to_netcdf(engine="h5netcdf"))
+def write_results(
+    folder: Path, results: xr.Dataset | xr.DataTree, table: Any, name: str = "results.nc"
+) -> None:
+    """Write results as netCDF 4 and their table, which rich can print, as text."""
+    from bioeval.views.tables import plain
+
+    # Made in memory: HDF5 ends the process where a disk is full.
+    (folder / name).write_bytes(results.to_netcdf(engine="h5netcdf"))
+    text = table if isinstance(table, str) else plain(table, WIDTH)
+    (folder / "table.txt").write_text(text, encoding="utf-8")
+
+
+def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
+    """Return the values of each fold of each repetition as plain ones."""
+    over = {str(k): v.values for k, v in dataset.data_vars.items() if "fold" in v.dims}
+    return [
+        {"repeat": r, "fold": k, **{name: values[r, k].tolist() for name, values in over.items()}}
+        for r in range(dataset.sizes["repeat"])
+        for k in range(dataset.sizes["fold"])
+    ]
 
 
 def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:

@@ -45,13 +45,8 @@ class Stages:
     """The stages of a command, on one line that is wiped at the end.
 
     Call it with the name of a stage that begins; :meth:`counting` is the callback of an
-    evaluation. What runs inside shows its own stages, by :mod:`bioeval.base.progress`.
-
-    Parameters
-    ----------
-    stream : file, optional
-        Standard error unless given. Nothing is written unless it is a terminal that can move its
-        cursor.
+    evaluation. What runs inside shows its own stages, by :mod:`bioeval.base.progress`. Nothing is
+    written unless `stream`, standard error by default, is a terminal that can move its cursor.
     """
 
     def __init__(self, stream: TextIO | None = None):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from bioeval.cli.arguments import card as checked
-from bioeval.cli.options import Command, json_option
+from bioeval.cli.options import Command, json_option, terms_option
 
 _LEAST_TITLE = 24  # columns
 _LEAST_WIDTH = 20
@@ -17,18 +18,20 @@ _LEAST_WIDTH = 20
 @click.command("protocols", cls=Command)
 @click.argument("card", required=False)
 @click.option("--check", is_flag=True, help="Only: is it valid, and may it ship with bioeval?")
+@terms_option
 @json_option("Print one JSON document.")
-def command(card: str | None, check: bool, as_json: bool) -> None:
+def command(card: str | None, check: bool, terms: str, as_json: bool) -> None:
     """List the protocols, or explain CARD: a protocol's name, or the path of a card (.toml).
 
     Examples
     --------
       bioeval protocols
-      bioeval protocols course-all-vs-all
+      bioeval protocols course-all-vs-all --terms iso
       bioeval protocols my-protocol.toml --check
     """
     from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
+    from bioeval.views.terms import Speaker
 
     names = available() if card is None else [checked(card)]
     if check and not as_json:
@@ -43,7 +46,13 @@ def command(card: str | None, check: bool, as_json: bool) -> None:
     else:
         # Lines longer than usual would be hard to read, however wide the terminal.
         width = min(terminal_width(), 92)
-        put(explain(cards[0], max(width, _LEAST_WIDTH)).rstrip("\n") + "\n")
+
+        def say(text: str, task: str) -> str:
+            if terms == "iso":  # has no other name for 1 - FNMR
+                text = re.sub(" = 1 - [A-Z]+$", "", text)
+            return Speaker(terms, "identification" if task.endswith("_set") else "")(text)
+
+        put(explain(cards[0], max(width, _LEAST_WIDTH), say=say).rstrip("\n") + "\n")
 
 
 def _check(names: Sequence[str]) -> None:
@@ -51,7 +60,7 @@ def _check(names: Sequence[str]) -> None:
     from bioeval.base.errors import CardError
     from bioeval.cli.console import put
     from bioeval.protocol import load
-    from bioeval.protocol.shipping import unmet_rules, unmet_rules_of_draft
+    from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
 
     for name in names:
         try:
@@ -71,14 +80,14 @@ class _Cards:
         self.rows = [(card.name, card.layout, card.title) for card in cards]
 
     def __rich_console__(self, console: Any, options: Any) -> Any:
-        from rich.padding import Padding
-        from rich.table import Table
         from rich.text import Text
+
+        from bioeval.views.tables.layout import indented, plain_table
 
         names = max(len(name) for name, *_ in self.rows)
         layouts = max(len(layout) for _, layout, _ in self.rows)
         if names + layouts + 4 + _LEAST_TITLE <= options.max_width:
-            table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+            table = plain_table()
             for head in ("protocol", "layout"):
                 table.add_column(head, no_wrap=True)
             table.add_column("what it is")
@@ -89,4 +98,4 @@ class _Cards:
         for name, layout, title in self.rows:
             yield Text(name)
             for line in (f"for {layout}", title):
-                yield Padding(Text(line, style="dim" if line != title else ""), (0, 0, 0, 2))
+                yield indented(Text(line, style="dim" if line != title else ""))

@@ -8,6 +8,7 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.experiment_options import experiment_options, resolve, take_experiment
 from bioeval.cli.options import (
     Command,
     Output,
@@ -17,8 +18,8 @@ from bioeval.cli.options import (
     naming,
     output_options,
     ranks_option,
+    read_scores,
     reading_options,
-    require_mates,
     require_method,
     system_name,
     take_reading,
@@ -57,6 +58,7 @@ from bioeval.cli.options import (
 )
 @ranks_option
 @far_option
+@experiment_options
 @click.option(
     "--interval",
     type=click.Choice(INTERVALS),
@@ -92,6 +94,8 @@ def command(
       bioeval run reid.npz --protocol market1501 --per-query
       bioeval run pairs.csv --json
       bioeval run scores.npz --protocol course-kfold
+      bioeval run scores.npz --train 0.5 --gallery-templates 2 --unenrolled 0.3 --repeats 100
+      bioeval run scores.npz --claims genuine=0.1
       bioeval run features.mat
       bioeval run features.npz --embeddings x --labels images.txt --names-of market1501
       bioeval run scores.npz --interval subject-bootstrap
@@ -100,7 +104,8 @@ def command(
     """
     options["auc"] = not options.pop("no_auc")
     options["plots"] = options["plots"] or bool(plot_formats)
-    require_method(options["interval"])
+    experiment = take_experiment(options)
+    require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
     reading = take_reading(data, options)
     protocol = card(protocol)
@@ -110,18 +115,16 @@ def command(
         stages("starting")
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.evaluate import evaluate
-        from bioeval.scores.formats import load
 
-        stages(f"reading {data}")
-        scores = load(data, **reading)
-        require_mates(scores)
+        scores = read_scores(data, reading, stages)
+        resolved = resolve(protocol, scores, experiment, options["random_state"])
         scores.name = system_name(data, name, reading)
         stages("counting")
-        tree = evaluate(scores, protocol, **options, progress=stages.counting)
+        tree = evaluate(scores, resolved, **options, progress=stages.counting)
         found = Evaluation(tree, scores, protocol, data, options["per_query"], naming(), terms)
         formats = (plot_formats or ("png",)) if output.plots else ()
-        document = found.document()
+        document = found.document() if output.documented else {}
         files = output.write(document, lambda folder: found.write(folder, formats), stages)
-    if found.queries:
+    if found.queries and document:
         document["tasks"]["reid"]["worst_first"] = found.queries
     output.show(found.table(), document, files)

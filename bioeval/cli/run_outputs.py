@@ -10,8 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.version import __version__
-from bioeval.cli.console import WIDTH
-from bioeval.cli.outputs import write_csv, write_netcdf
+from bioeval.cli.outputs import fold_rows, write_csv, write_results
 from bioeval.evaluation.reid import apply_convention
 from bioeval.views.tables import (
     CHOSEN,
@@ -20,7 +19,6 @@ from bioeval.views.tables import (
     datasets,
     has_chosen,
     left_out,
-    plain,
     report_ranks,
     warnings,
 )
@@ -86,7 +84,7 @@ class Evaluation:
     def _of_card(self, name: str, value: str | None) -> str:
         """Write an argument that in folds only a card sets."""
         if name == "interval" and value:
-            return f"{name} = {value} in a protocol card"
+            return f"[uncertainty] {name} = {value} in a protocol card"
         return self._naming(name, value)
 
     def table(self) -> ResultTable | FoldTable:
@@ -114,7 +112,7 @@ class Evaluation:
         return {
             **head,
             **({"chosen_on": CHOSEN} if chosen else {}),
-            "tasks": {path: _task(dataset) for path, dataset in found.items()},
+            "tasks": {path: task_document(dataset) for path, dataset in found.items()},
             **({"left_out": why} if (why := left_out(found)) else {}),
             "warnings": [
                 {"message": self._renamed(message), "tasks": paths}
@@ -124,8 +122,7 @@ class Evaluation:
 
     def write(self, folder: Path, formats: Sequence[str]) -> None:
         """Write the results, the table, the curves, and the plots in each of the formats."""
-        write_netcdf(folder / "results.nc", self.tree)
-        (folder / "table.txt").write_text(plain(self.table(), WIDTH), encoding="utf-8")
+        write_results(folder, self.tree, self.table())
         for path, dataset in self.datasets.items():
             columns = fold_columns(dataset) if self.in_folds else curve_columns(dataset)
             write_csv(folder / f"{path.replace('/', '_')}.csv", columns)
@@ -134,10 +131,10 @@ class Evaluation:
             write_csv(folder / "queries.csv", columns)
         if formats:
             from bioeval.evaluation.plotted_scores import plotted
-            from bioeval.views.plots.save_all import save_all
+            from bioeval.views.plots.save import save_all
 
             compared = self.scores
-            if "reid" in self.datasets and compared.layout != "top-k":
+            if {"reid", "gom"} & set(self.datasets) and compared.layout != "top-k":
                 compared = apply_convention(compared, self.protocol)  # what the results are over
             save_all(self.shown, plotted(compared), folder, formats)
 
@@ -145,7 +142,7 @@ class Evaluation:
 # ------------------------------------------------------------------------- the document
 
 
-def _task(dataset: xr.Dataset) -> dict[str, Any]:
+def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the scalars of a task, and its values at FAR targets and at some ranks."""
     about = {str(name): value for name, value in dataset.attrs.items() if name not in _ELSEWHERE}
     scalars = {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
@@ -186,14 +183,15 @@ def _along(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
 def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
     """Return what is known at each FAR target; values at ranks by rank."""
     rows = []
+    places = {rank: dataset["rank"].values.tolist().index(rank) for rank in ranks}
     for i, target in enumerate(dataset["far_target"].values):
         row: dict[str, Any] = {"far_target": target}
         for name, values in dataset.data_vars.items():
             if values.dims == ("far_target",):
-                row[str(name)] = values[i].item()
+                row[str(name)] = values.values[i].item()
             elif set(values.dims) == {"far_target", "rank"}:
-                at = values.isel(far_target=i)
-                row[str(name)] = {str(rank): at.sel(rank=rank).item() for rank in ranks}
+                at = values.transpose("far_target", "rank").values[i]
+                row[str(name)] = {str(rank): at[places[rank]].item() for rank in ranks}
         rows.append(row)
     return rows
 
@@ -203,19 +201,15 @@ def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, A
         k: v for k, v in dataset.attrs.items() if k not in (*_SHARED_OF_FOLDS, "bioeval_version")
     }
     kept["warnings"] = [reword(w) for w in str(kept.pop("warnings", "")).split("\n") if w]
-    over = {str(k): v for k, v in dataset.data_vars.items() if "fold" in v.dims}
-    whole = {str(k): v.values.tolist() for k, v in dataset.data_vars.items() if k not in over}
-    folds = [
-        {
-            "repeat": repeat,
-            "fold": fold,
-            **{k: v.values[repeat, fold].tolist() for k, v in over.items()},
-        }
-        for repeat in range(dataset.sizes["repeat"])
-        for fold in range(dataset.sizes["fold"])
-    ]
-    ranks = {"ranks": dataset["rank"].values.tolist()} if "rank" in dataset.dims else {}
-    return {**kept, **ranks, **whole, "folds": folds}
+    whole = {
+        str(k): v.values.tolist() for k, v in dataset.data_vars.items() if "fold" not in v.dims
+    }
+    axes = {
+        name: dataset[dim].values.tolist()
+        for name, dim in (("ranks", "rank"), ("far_targets", "far_target"))
+        if dim in dataset.dims
+    }
+    return {**kept, **axes, **whole, "folds": fold_rows(dataset)}
 
 
 def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
@@ -258,11 +252,16 @@ def fold_columns(dataset: xr.Dataset) -> dict[str, list]:
         "repeat": np.repeat(np.arange(repeats), folds).tolist(),
         "fold": np.tile(np.arange(folds), repeats).tolist(),
     }
-    ranked = {}
+    ranked: dict[str, list] = {}
     for name, values in dataset.data_vars.items():
-        if values.dims == ("repeat", "fold"):
-            columns[str(name)] = values.values.ravel().tolist()
-        elif "fold" in values.dims and values.dims[-1] == "rank":
-            for i, rank in enumerate(dataset["rank"].values.tolist()):
-                ranked[f"{name}_rank_{rank}"] = values.values[..., i].ravel().tolist()
+        if values.dims[:2] != ("repeat", "fold"):
+            continue
+        inner = [dataset[dim].values.tolist() for dim in values.dims[2:]]
+        for place in np.ndindex(values.shape[2:]):
+            words = [
+                f"{'rank_' if dim == 'rank' else ''}{axis[i]:g}"
+                for dim, axis, i in zip(values.dims[2:], inner, place, strict=True)
+            ]
+            into = ranked if words else columns
+            into["_".join([str(name), *words])] = values.values[..., *place].ravel().tolist()
     return columns | ranked

@@ -15,8 +15,8 @@ from bioeval.cli.options import (
     name_option,
     naming,
     output_options,
+    read_scores,
     reading_options,
-    require_mates,
     system_name,
     take_reading,
     templates_option,
@@ -77,13 +77,10 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     with Stages() as stages:
         stages("starting")
         from bioeval.evaluation.cross import study_threshold
-        from bioeval.scores.formats import load
         from bioeval.views.tables.threshold_study import StudyTable
         from bioeval.views.terms import in_terms
 
-        stages(f"reading {data}")
-        scores = load(data, **reading)
-        require_mates(scores)
+        scores = read_scores(data, reading, stages)
         scores.name = system_name(data, name, reading)
         stages("counting")
         study = study_threshold(scores, target, **options, progress=stages.counting)
@@ -97,26 +94,19 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 def _document(study: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
     """Return a threshold study as one document."""
     from bioeval.base.version import __version__
+    from bioeval.cli.outputs import fold_rows
 
     attrs = {k: v for k, v in study.attrs.items() if k != "bioeval_version"}
     attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
     scalars = {str(k): v.item() for k, v in study.data_vars.items() if not v.ndim}
-    over = [str(k) for k, v in study.data_vars.items() if v.ndim]
-    folds = [
-        {"repeat": r, "fold": k, **{name: study[name].values[r, k].item() for name in over}}
-        for r in range(study.sizes["repeat"])
-        for k in range(study.sizes["fold"])
-    ]
+    folds = fold_rows(study)
     return {"bioeval": __version__, "file": file, **attrs, **scalars, "folds": folds}
 
 
 def _write(study: xr.Dataset, shown: xr.Dataset, table: StudyTable, folder: Path) -> None:
     """Write the study into a folder; its table and its plot as they are shown."""
-    from bioeval.cli.console import WIDTH
-    from bioeval.cli.outputs import write_netcdf
-    from bioeval.views.plots.save_all import save_all
-    from bioeval.views.tables import plain
+    from bioeval.cli.outputs import write_results
+    from bioeval.views.plots.save import save_all
 
-    write_netcdf(folder / "results.nc", study)
-    (folder / "table.txt").write_text(plain(table, WIDTH), encoding="utf-8")
+    write_results(folder, study, table)
     save_all(shown, (), folder)

@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 )
 @click.option("--targets", is_flag=True, help="List every target.")
 @output_options(
-    "results.nc, summary.json, table.txt and targets.csv",
-    "segments.csv and a timeline of the targets",
+    "results.nc, summary.json, table.txt, hota.csv and targets.csv",
+    "segments.csv, a timeline of the targets and HOTA by threshold",
     ": rates are fractions",
 )
 def command(truth: str, result: str, targets: bool, **options: Any) -> None:
@@ -130,6 +130,7 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
     document |= {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
     if "sequence" in dataset:
         document["sequences"] = _rows(dataset, "sequence")
+    document["hota_table"] = _rows(dataset, "localisation_threshold")
     document["targets_table"] = _rows(dataset, "target")
     document["warnings"] = warnings
     return document
@@ -140,7 +141,8 @@ def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list]:
     columns = {dim: dataset[dim].values.tolist()} if dim in dataset.coords else {}
     for name, values in dataset.data_vars.items():
         if values.dims == (dim,):
-            columns[str(name).removeprefix("sequence_")] = values.values.tolist()
+            stem = str(name).removeprefix("sequence_").removesuffix("_by_threshold")
+            columns[stem] = values.values.tolist()
     return columns
 
 
@@ -152,15 +154,16 @@ def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
 
 def _write(dataset: xr.Dataset, folder: Path) -> None:
     """Write the dataset, the table with all targets, and each target's row, into a folder."""
-    from bioeval.cli.console import WIDTH
-    from bioeval.cli.outputs import write_csv, write_netcdf
+    from bioeval.cli.outputs import write_csv, write_results
     from bioeval.mot.table import TrackingTable
-    from bioeval.views.tables import plain
 
-    write_netcdf(folder / "results.nc", dataset)
-    text = plain(TrackingTable(dataset, True), WIDTH)
-    (folder / "table.txt").write_text(text, encoding="utf-8")
-    files = {"target": "targets.csv", "sequence": "sequences.csv", "spell": "segments.csv"}
+    write_results(folder, dataset, TrackingTable(dataset, True))
+    files = {
+        "localisation_threshold": "hota.csv",
+        "target": "targets.csv",
+        "sequence": "sequences.csv",
+        "spell": "segments.csv",
+    }
     for dim in (dim for dim in files if dim in dataset.dims):
         write_csv(folder / files[dim], _columns(dataset, dim))
     if "spell" in dataset.dims:
@@ -168,12 +171,16 @@ def _write(dataset: xr.Dataset, folder: Path) -> None:
 
 
 def _draw(dataset: xr.Dataset, folder: Path) -> None:
-    """Draw the timeline of each sequence and of each camera."""
+    """Draw HOTA by threshold, and the timeline of each sequence and of each camera."""
     import matplotlib.pyplot as plt
 
     from bioeval.mot.timeline import cameras_of, timeline
+    from bioeval.views.plots.hota import hota
     from bioeval.views.plots.save import save
 
+    display = hota(dataset)
+    save(display, folder / "hota.png")
+    plt.close(display.figure_)
     drawn: set[str] = set()
     sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
     for sequence in sequences:
@@ -186,6 +193,6 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
                 number += 1
                 name = f"{stem}_{number}"
             drawn.add(name)
-            display = timeline(dataset, sequence=sequence, camera=camera)
-            save(display, folder / f"{name}.png")
-            plt.close(display.figure_)
+            bars = timeline(dataset, sequence=sequence, camera=camera)
+            save(bars, folder / f"{name}.png")
+            plt.close(bars.figure_)

@@ -23,9 +23,10 @@ from bioeval.stats.resampling import weight_columns
 from bioeval.stats.verification import replicates
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts, units_in_another_order
+from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
-from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
@@ -107,6 +108,8 @@ class ComparedSystem:
             self.verification = VerificationJob(
                 scores, self.reader, templates=options.templates, fusion=options.fusion
             )
+            wanted = PointsWanted(targets, check_costs(()), True)
+            self.verification.wanted = wanted
             jobs.append(self.verification)
         self.identifies = not isinstance(scores, PairScores)
         if self.identifies:
@@ -123,9 +126,9 @@ class ComparedSystem:
                 self.tallies[0].points = refine(
                     self.tallies[0],
                     lambda: job.sweep(self.reader),
-                    targets,
-                    check_costs(()),
+                    wanted,
                     symmetric=False,
+                    look=job.look,
                 )
 
     @property

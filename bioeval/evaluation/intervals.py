@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.variables import REID
+from bioeval.base.variables import GOM, REID
 from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.results.gom import GomOptions, gom_measures
 from bioeval.results.reid import ReidOptions, reid_measures
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import closed_set_intervals, open_set_intervals
@@ -15,7 +16,7 @@ from bioeval.stats.verification import verification_intervals
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.random_galleries.counts import GalleryTally
-from bioeval.tallies.reid_counts import ReidTally
+from bioeval.tallies.reid_counts import GomTally, ReidTally
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,5 +40,8 @@ def with_intervals(
     if isinstance(tally, ReidTally):
         measures = reid_measures(tally, ReidOptions(**counts.options))
         return query_mean_intervals(dataset, measures, subjects, REID, options)
+    if isinstance(tally, GomTally):
+        measures = gom_measures(tally, GomOptions(**counts.options))
+        return query_mean_intervals(dataset, measures, subjects, GOM, options)
     add = closed_set_intervals if "cms" in dataset else open_set_intervals
     return add(dataset, tally, subjects, options)

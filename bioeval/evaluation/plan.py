@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import stage
-from bioeval.evaluation.reid import require_scores
+from bioeval.evaluation.reid import plan_gom, require_scores
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
+from bioeval.partition import ClaimSampler
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_pairs
 from bioeval.protocol.reid import convention_of
-from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.point_search import PointFinder, points_of_few
 from bioeval.tallies.points import check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
-from bioeval.tallies.reid_jobs import RetrievalJob
+from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import kept_scores
-from bioeval.tallies.second_pass.search import PointFinder
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
@@ -47,6 +48,7 @@ class EvaluationOptions:
     far_targets: np.ndarray | None = None
     auc: bool = True
     per_query: bool = False
+    normalize: tuple[float, float] | None = None
     interval: IntervalOptions | None = None
 
     @classmethod
@@ -77,7 +79,8 @@ class Plan:
     """The jobs of a card over some scores, and the options of their results, by node.
 
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
-    scores (`automatic`), and an error otherwise. Re-identification is `retrieval`, not in `tasks`.
+    scores (`automatic`), and an error otherwise. Re-identification is `retrieval` and GOM is `gom`,
+    not in `tasks`.
     """
 
     def __init__(
@@ -86,11 +89,19 @@ class Plan:
         refuse_unused(card, options)
         self.options, self.automatic = options, automatic
         self.retrieval: RetrievalJob | None = None
+        self.gom: GomJob | None = None
         if card.reid is not None:
             rules = convention_of(card, max_rank=options.max_rank)
             self.retrieval = RetrievalJob(scores, rules)
-            if len(card.tasks) > 1:  # the other tasks have the comparisons that the queries have
-                scores = kept_scores(scores, rules)
+        if card.gom is not None:
+            given = {"max_rank": options.max_rank}
+            taus = options.thresholds if _searches_only(card) else None
+            self.gom, found = plan_gom(scores, card, taus, options.normalize, given)
+            self.gom_options = asdict(found)
+            del self.gom_options["per_query"]
+        if set(card.tasks) & _SEARCHES and not _searches_only(card):
+            # The other tasks have the comparisons that the queries have.
+            scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
         self.scores = compared_scores(scores, card)
         self.reader = BlockReader(self.scores)
         if automatic:
@@ -107,11 +118,13 @@ class Plan:
 
     def _add_tasks(self, card: Protocol, planner: TaskPlanner) -> None:
         self.tasks: dict[str, TaskPlan] = {}
+        drawn = card.claims
+        claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         if card.verification is not None and self._has("verification"):
             for templates in card.verification.templates:
                 if self.automatic and templates == "multi" and not self.scores.labelled:
                     continue  # a mask alone does not say which templates belong together
-                job = planner.verification(templates, card.verification)
+                job = planner.verification(templates, card.verification, claims)
                 self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
         last = self.options.max_rank
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
@@ -129,12 +142,17 @@ class Plan:
             return False  # only ranks within a row have a meaning
         return self.scores.derives_subjects
 
-    def count(self, progress: Progress | None) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node, made in one sweep."""
+    def count(self, progress: Progress | None, *, points: bool = False) -> dict[str, TaskCounts]:
+        """Return the counts of all tasks by node, made in one sweep; `points` are wanted next."""
         distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
         # The one-sweep kernel does not know drawn galleries; apart, they do not slow the rest.
         drawn = [job for job in distinct if isinstance(job, GalleryJob)]
         counted = [job for job in distinct if not isinstance(job, GalleryJob)]
+        for job in counted:
+            if isinstance(job, VerificationJob):
+                job.wanted = (
+                    PointsWanted(self.far_targets, self.costs, self.options.auc) if points else None
+                )
         by_job: dict[Any, Any] = {}
         for jobs in (counted, drawn):
             if jobs:
@@ -146,11 +164,13 @@ class Plan:
             if self.options.per_query:
                 options["per_query"] = True
             found["reid"] = TaskCounts(self.retrieval.run(progress), options)
+        if self.gom is not None:
+            found["gom"] = TaskCounts(self.gom.run(progress), self.gom_options)
         return found
 
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
-        """Find the operating points of verification, in one sweep for all."""
+        """Find the operating points of verification, by looks that all tasks share."""
         both_ways = bool(self.tasks) and is_symmetric(self.scores)
         finders = []
         for node, (job, _) in self.tasks.items():
@@ -158,25 +178,27 @@ class Plan:
             if not isinstance(job, VerificationJob) or not isinstance(found, VerificationTally):
                 continue
             symmetric = both_ways and found.templates == "single"
-            finder = PointFinder(
-                found,
-                self._targets(found, symmetric),
-                self.costs,
-                symmetric=symmetric,
-                auc=self.options.auc,
+            wanted = PointsWanted(self._targets(found, symmetric), self.costs, self.options.auc)
+            if is_small(self.scores):  # nothing to share: its only block is read once
+                sweep = job.sweep(self.reader)
+                found.points = points_of_few(found, sweep, wanted, symmetric=symmetric)
+                continue
+            finders.append(
+                (found, job, PointFinder(found, wanted, symmetric=symmetric, look=job.look))
             )
-            finder.prepare(functools.partial(job.sweep, self.reader))
-            finders.append((found, job, finder))
-        waiting = [(job, finder) for _, job, finder in finders if finder.waits]
-        if isinstance(self.scores, PairScores):
-            for job, finder in waiting:
-                for impostors in job.sweep(self.reader):
-                    finder.take(*impostors)
-        elif waiting:
+        while True:
+            looks = [(job, finder.next_look()) for _, job, finder in finders]
+            if not (looks := [(job, look) for job, look in looks if look is not None]):
+                break
+            if isinstance(self.scores, PairScores):
+                for job, look in looks:
+                    for impostors in job.sweep(self.reader):
+                        look.add(*impostors)
+                continue
             for block in self.reader:
-                for job, finder in waiting:
+                for job, look in looks:
                     for impostors in job.impostors(block):
-                        finder.take(*impostors)
+                        look.add(*impostors)
         for found, _, finder in finders:
             found.points = finder.points()
 
@@ -205,18 +227,31 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
 
 def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
     """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-    unused = options.given("thresholds", "far_targets")
-    if unused and set(card.tasks) == {"reid"}:
+    unused = options.given("far_targets", *(() if card.gom else ("thresholds",)))
+    if unused and _searches_only(card):
         raise ProtocolError(
             f"{' and '.join(unused)} do nothing under protocol {card.name}, which has "
             "only re-identification; leave them out, or add a section [verification] or "
             "[open_set] to a card of your own"
+        )
+    if options.normalize is not None and card.gom is None:
+        raise ProtocolError(
+            f"{Argument('normalize')} applies to GOM only; protocol {card.name} has no [gom] "
+            "section"
         )
     if options.per_query and card.reid is None:
         raise ProtocolError(
             f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
             "has no [reid] section (be.ranks gives the rank of each probe)"
         )
+
+
+_SEARCHES = {"reid", "gom"}
+
+
+def _searches_only(card: Protocol) -> bool:
+    """Return whether a card has no task but re-identification and GOM."""
+    return set(card.tasks) <= _SEARCHES
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:

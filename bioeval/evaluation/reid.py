@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +13,10 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import GOM, REID, TOP_K
+from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
+from bioeval.protocol.tasks import Gom
 from bioeval.results.gom import GomOptions, gom_dataset, gom_measures
 from bioeval.results.query_means import QueryMeasures
 from bioeval.results.reid import (
@@ -231,12 +232,12 @@ def gom(
     scores: Scores,
     *,
     thresholds: Any = None,
-    budget: int = 3000,
-    normalize: bool = True,
-    variant: str = "paper",
+    budget: int | None = None,
+    normalize: bool | tuple[float, float] | None = None,
+    variant: str | None = None,
     convention: Named = "market1501",
     ties: str | None = None,
-    max_rank: int = 10,
+    max_rank: int | None = None,
     interval: str | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -255,21 +256,25 @@ def gom(
     scores : Scores
         Enrolled and unenrolled queries may be in one matrix.
     thresholds : None or increasing array of float
-        On the normalised scale; None: 0, 0.01 ... 1. Areas are over these.
-    budget : int
-        B, the number of false retrievals at which FR reaches 1.
-    normalize : bool
-        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix.
-    variant : {"paper", "reference"}
+        On the normalised scale; None: the card's, or 0, 0.01 ... 1. Areas are over these.
+    budget : int, optional
+        B, the number of false retrievals at which FR reaches 1. None: the card's, or 3000.
+    normalize : bool or pair of float, optional
+        Whether distances are first scaled to 0 ... 1 over all finite ones of the matrix. A pair:
+        from these, the smallest and the largest distance of a whole of which the scores are a
+        part (attributes ``normalised_low`` and ``normalised_high``; similarities are negated).
+        None: as the card says, or True.
+    variant : {"paper", "reference"}, optional
         ``"paper"``: the definitions of the text. ``"reference"``: those of the program behind the
         published figures: retrieved entries are counted up to the last match only, the means are
-        over all queries, and removed entries stay at distance 1.
+        over all queries, and removed entries stay at distance 1. None: the card's, or the paper's.
     convention : str, path or Protocol
-        A card; only its removal, junk and ties are used.
+        A card with a section ``[gom]``, such as ``gom-market1501``, or with ``[reid]``, of which
+        only removal, junk and ties are used.
     ties : {"stable", "pessimistic", "optimistic"}
         In place of the card's.
-    max_rank : int
-        The last rank of ``cmc`` and ``dir``.
+    max_rank : int, optional
+        The last rank of ``cmc`` and ``dir``. None: the card's, or 10.
     interval, confidence, replicates, random_state
         As for :func:`reid`.
     per_query : bool
@@ -302,26 +307,73 @@ def gom(
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
     require_scores(scores)
-    require_values(scores, "GOM")
-    options = GomOptions(budget, variant, ties or "stable", max_rank, per_query)
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    rules = convention_of(convention, ties=ties)
+    given = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
+    job, options = plan_gom(
+        scores, convention, thresholds, normalize, {**given, "per_query": per_query}
+    )
+    tally = job.run(progress)
+    result = gom_dataset(tally, options)
+    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits)
+
+
+def plan_gom(
+    scores: Scores,
+    convention: Named,
+    thresholds: Any = None,
+    normalize: bool | tuple[float, float] | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> tuple[GomJob, GomOptions]:
+    """Return the job of GOM and the options of its result, as a card has them.
+
+    Parameters
+    ----------
+    scores : Scores
+    convention : str, path or Protocol
+    thresholds, normalize
+        As for :func:`gom`; None leaves the card's.
+    given : mapping of str to object
+        Options of :class:`GomOptions` in place of the card's; None leaves the card's.
+    """
+    require_values(scores, "GOM")
+    changed = {name: value for name, value in (given or {}).items() if value is not None}
+    GomOptions(**changed)  # refuses what GOM does not have, before the card is read
+    rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
+    task = load(convention).gom or Gom()
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
             f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
         )
-    grid = check_thresholds(thresholds)
+    own = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
+    options = GomOptions(**{**own, **changed, "ties": rules.ties})
+    grid = check_thresholds(task.thresholds if thresholds is None else thresholds)
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
     elif isinstance(grid, int):
-        raise DataError("thresholds of GOM are None or an increasing array, not a number of them")
-    job = GomJob(scores, rules, grid, normalize=normalize, removed_at_one=variant == "reference")
-    check_max_rank(max_rank, scores.shape[1])
-    tally, options = job.run(progress), replace(options, ties=rules.ties)
-    result = gom_dataset(tally, options)
-    result.attrs |= {"convention": rules.name, "removes": rules.removed}
-    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits)
+        raise DataError(
+            f"{Argument('thresholds')} = {grid}; of GOM expected None or an increasing array, "
+            "not a number of them"
+        )
+    check_max_rank(options.max_rank, scores.shape[1])
+    scale = task.distances == "normalized" if normalize is None else _scale(normalize)
+    return GomJob(scores, rules, grid, normalize=scale, variant=options.variant), options
+
+
+def _scale(normalize: Any) -> bool | tuple[float, float]:
+    """Return whether distances are normalised, or the two distances that become 0 and 1."""
+    if isinstance(normalize, (bool, np.bool_)):
+        return bool(normalize)
+    try:
+        low, high = map(float, normalize)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not (low < high and np.isfinite(high - low)):
+        raise DataError(
+            f"{Argument('normalize')} is {normalize!r}; expected True, False, or the smallest and "
+            "the largest distance, such as (0.0, 2.0)"
+        )
+    return low, high
 
 
 def apply_convention(
@@ -341,7 +393,7 @@ def apply_convention(
     ----------
     scores : Scores
     convention : str, path or Protocol
-        The name or the path of a card with a ``[reid]`` section.
+        The name or the path of a card with a ``[reid]`` or a ``[gom]`` section.
     removed : {"same-id-same-camera", "same-camera", "none"}
     junk : {"remove", "keep"}
         In place of the card's.
@@ -360,7 +412,8 @@ def apply_convention(
     1
     """
     require_scores(scores)
-    return kept_scores(scores, convention_of(convention, removed=removed, junk=junk))
+    rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
+    return kept_scores(scores, rules)
 
 
 def require_scores(scores: Any) -> None:

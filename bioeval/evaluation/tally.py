@@ -14,14 +14,16 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.tally_file import read_tally, write_tally
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import tree_of
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
-from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -120,9 +122,7 @@ class Tally:
 
     def tree(self) -> xr.DataTree:
         """Return the results of all tasks as a DataTree."""
-        import xarray as xr
-
-        return xr.DataTree.from_dict({f"/{node}": self.dataset(node) for node in self.parts})
+        return tree_of({node: self.dataset(node) for node in self.parts})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tally as an ``.npz`` file of plain arrays and one JSON header.
@@ -152,6 +152,7 @@ def tally(
     thresholds: Any = None,
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
+    normalize: tuple[float, float] | None = None,
     site: str = "",
     key: str | bytes | None = None,
     progress: Progress | None = None,
@@ -166,6 +167,10 @@ def tally(
         card of the layout (of order-only scores, its closed set alone).
     thresholds, max_rank, far_targets
         In place of the card's.
+    normalize : pair of float, optional
+        Of GOM, as for :func:`gom`: distances are scaled to 0 ... 1 from these, the smallest and
+        the largest of all parts that are to be merged. By default from those of the scores, which
+        differ between parts.
     site : str
         Where the probes were taken. Probes of several sites whose labels, metadata and positions
         may be the same are different probes if the sites have different names.
@@ -197,7 +202,7 @@ def tally(
     True
     """
     options = EvaluationOptions.parse(
-        thresholds=thresholds, max_rank=max_rank, far_targets=far_targets
+        thresholds=thresholds, max_rank=max_rank, far_targets=far_targets, normalize=normalize
     )
     card = resolve_card(scores, protocol)
     if card.has_folds:
@@ -295,6 +300,6 @@ def refine_tally(
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = refine(old, sweep, targets, weights, symmetric=symmetric, auc=auc)
+        points = refine(old, sweep, PointsWanted(targets, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return Tally(counted.protocol, refined, counted.far_targets, counted.ranks, counted.counted)

@@ -27,7 +27,7 @@ from bioeval.tallies.counts import (
 )
 from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
-from bioeval.tallies.reid_counts import MatchLists, ReidTally
+from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
 
 # Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names.
 SCHEMA = 2
@@ -41,6 +41,7 @@ _CLASSES = {
         EqualError,
         FixedSums,
         GalleryTally,
+        GomTally,
         IdentificationTally,
         MatchLists,
         ReidTally,
@@ -170,10 +171,11 @@ _NODES: dict[str, tuple[type, ...]] = {
     "open_set": (IdentificationTally, GalleryTally),
     "closed_set": (IdentificationTally, GalleryTally),
     "reid": (ReidTally,),
+    "gom": (GomTally,),
 }
 _OPTIONS = {
     *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
-    *("ap", "unmatched", "rank_k", "rank_k_over"),
+    *("ap", "unmatched", "rank_k", "rank_k_over", "budget", "variant"),
 }
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
@@ -201,6 +203,8 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
             wrong = _gallery(tally)
         if not wrong and isinstance(tally, ReidTally):
             wrong = _retrieval(tally)
+        if not wrong and isinstance(tally, GomTally):
+            wrong = _within_thresholds(tally)
         if wrong:
             return f"{node}: {wrong}"
     return ""
@@ -236,6 +240,9 @@ def _verification(tally: VerificationTally) -> str:
         right = right and _counts(given.counts) and _rises(given.thresholds, strictly=True)
         if not right or len(given.counts) != len(given.thresholds) + 1:
             return "the counts between thresholds are damaged"
+    others = tally.unenrolled
+    if others is not None and not (_array(others, "f") and _rises(others, strictly=False)):
+        return "the scores of claims by probes who are not enrolled are not an increasing list"
     people = tally.people
     if people is not None and not (
         type(people) is tuple and len(people) == 2 and all(map(_whole, people))
@@ -326,6 +333,24 @@ def _retrieval(tally: ReidTally) -> str:
         and (identities >= 0).all()
     ):
         return "its ranks of identities are damaged"
+    return ""
+
+
+def _within_thresholds(tally: GomTally) -> str:
+    """Check the entries retrieved within thresholds."""
+    words = (tally.convention, tally.removed, tally.junk, tally.variant)
+    ends = (tally.low, tally.high)
+    if not all(isinstance(x, str) for x in words) or not all(isinstance(x, float) for x in ends):
+        return "the convention it was counted with is damaged"
+    if not _array(tally.thresholds, "f") or not _rises(tally.thresholds, strictly=True):
+        return "the thresholds are not an increasing list of numbers"
+    if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
+        return "what is known of its queries is damaged"
+    queries = len(tally.enrolled)
+    if not _table(tally.retrieved, (queries, len(tally.thresholds))):
+        return "the numbers of retrieved entries are not a table"
+    if len(tally.removed_entries) != queries or not _match_lists(tally.matches, queries):
+        return "the matches of its queries are damaged"
     return ""
 
 

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.results.closed_set import closed_set_dataset
-from bioeval.results.open_set import open_set_dataset
+from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
+from bioeval.results.dataset import Scalars
+from bioeval.results.gom import GomOptions, gom_dataset
+from bioeval.results.open_set import open_set_dataset, open_set_scalars
 from bioeval.results.random_galleries import closed_set_expected, open_set_expected
 from bioeval.results.reid import ReidOptions, reid_dataset
-from bioeval.results.verification import verification_dataset
-from bioeval.tallies.counts import TaskTally, VerificationTally
+from bioeval.results.verification import verification_dataset, verification_scalars
+from bioeval.tallies.counts import IdentificationTally, TaskTally, VerificationTally
 from bioeval.tallies.random_galleries.counts import GalleryTally
-from bioeval.tallies.reid_counts import ReidTally
+from bioeval.tallies.reid_counts import GomTally, ReidTally
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Counts = TaskTally | GalleryTally | ReidTally
+Counts = TaskTally | GalleryTally | ReidTally | GomTally
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,18 @@ class TaskCounts:
         mine, theirs = self.plain_options(), other.plain_options()
         return json.dumps(mine, sort_keys=True) == json.dumps(theirs, sort_keys=True)
 
+    def scalars(self, node: str) -> Scalars:
+        """Return the numbers of the result besides its curves over the threshold."""
+        if isinstance(self.tally, VerificationTally):
+            return verification_scalars(self.tally)
+        if not isinstance(self.tally, IdentificationTally):
+            return Scalars.of_dataset(self.dataset(node))
+        if node == "open_set":
+            curves = ("thresholds", "max_rank")
+            options = {k: v for k, v in self.options.items() if k not in curves}
+            return open_set_scalars(self.tally, **options)
+        return closed_set_counts(self.tally, **self.options)[0].scalars(self.tally.about)
+
     def dataset(self, node: str) -> xr.Dataset:
         """Return the result; `node` is the task, such as ``"open_set"``."""
         tally: Any = self.tally
@@ -47,6 +61,8 @@ class TaskCounts:
             return verification_dataset(tally)
         if isinstance(tally, ReidTally):
             return reid_dataset(tally, ReidOptions(**self.options))
+        if isinstance(tally, GomTally):
+            return gom_dataset(tally, GomOptions(**self.options))
         expected = isinstance(tally, GalleryTally)
         if node == "open_set":
             return (open_set_expected if expected else open_set_dataset)(tally, **self.options)

@@ -16,10 +16,11 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
-from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
@@ -60,8 +61,9 @@ def verification(
     thresholds : None, int or increasing array of float
         None: about 1,000 evenly spaced ones. A number: that many from the smallest to the
         largest score. An array, in the units of the scores: as given.
-    claims : sequence of shape (m,), or pair (probe_index, subjects), optional
-        Explicit claims instead of all: one claimed subject for each probe, or any list.
+    claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
+        Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
+        drawn by :class:`bioeval.partition.ClaimSampler`.
     unenrolled_claims : {"raise", "skip"}
         Whether a claim of a subject without templates is an error, or is left out and counted.
     far_targets : sequence of float
@@ -93,7 +95,8 @@ def verification(
         Over ``threshold``: rates ``gar frr`` (of the genuine attempts) and ``far grr`` (of the
         impostor attempts), counts ``ga fr fa gr``; scalars ``genuine_attempts``,
         ``impostor_attempts``, ``skipped_claims``, and independent units: ``impostor_pairs subjects
-        disjoint_pairs``. Operating points, exact at the scores
+        disjoint_pairs``; of drawn claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, of
+        probes who are not enrolled, which are not in ``far``. Operating points, exact at the scores
         themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
         eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
         ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over ``cost``:
@@ -135,11 +138,12 @@ def verification(
     options = Verification(fusion=fusion, unenrolled_claims=unenrolled_claims)
     planner = TaskPlanner(reader, check_thresholds(thresholds))
     job = planner.verification(templates, options, claims)
+    job.wanted = PointsWanted(targets, weights, auc)
     (result,) = run_jobs(scores, reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = refine(
-            result, lambda: job.sweep(reader), targets, weights, symmetric=symmetric, auc=auc
+            result, lambda: job.sweep(reader), job.wanted, symmetric=symmetric, look=job.look
         )
         found = verification_dataset(result)
         if limits is not None:

@@ -8,13 +8,16 @@ so that the counts are the same on any number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 
-@njit(parallel=True, cache=True)
-def finite_range(block, own_start, own_stop, low, high):
+@side_by_side("block")
+def finite_range(begin, end, block, own_start, own_stop, low, high):
     """Write the smallest and the largest finite impostor score of each row (inf, -inf if none)."""
-    for i in prange(block.shape[0]):
+    for i in range(begin, end):
         row = block[i]
         smallest = np.inf
         largest = -np.inf
@@ -30,7 +33,7 @@ def finite_range(block, own_start, own_stop, low, high):
         high[i] = largest
 
 
-@njit
+@register_jitable
 def add_powers(part, scale, origin, sums, squares):
     """Add scaled differences from an origin, and their squares, into as many sums as there are."""
     lanes = len(sums)
@@ -42,7 +45,7 @@ def add_powers(part, scale, origin, sums, squares):
             squares[j] += x * x
 
 
-@njit
+@register_jitable
 def careful_moments(row, start, stop, scale):
     """Return number, origin, mean and sum of squared deviations of the finite scores of a row."""
     n = np.int64(0)
@@ -69,8 +72,10 @@ def careful_moments(row, start, stop, scale):
     return n, origin, middle, spread
 
 
-@njit(parallel=True, cache=True)
-def row_moments(block, own_start, own_stop, scale, lanes, count, origins, mean, squares):
+@side_by_side("block")
+def row_moments(
+    begin, end, block, own_start, own_stop, scale, lanes, count, origins, mean, squares
+):
     """Write number, origin, mean and sum of squared deviations of a row's finite impostor scores.
 
     They are summed as differences from one score of the row, the origin, so that equal scores have
@@ -80,7 +85,9 @@ def row_moments(block, own_start, own_stop, scale, lanes, count, origins, mean, 
     of two by which scores are multiplied, keeps squares from overflowing and from vanishing; the
     mean is a difference from the origin.
     """
-    for i in prange(block.shape[0]):
+    first = np.empty(lanes)
+    second = np.empty(lanes)
+    for i in range(begin, end):
         row = block[i]
         start = own_start[i]
         stop = own_stop[i]
@@ -92,8 +99,9 @@ def row_moments(block, own_start, own_stop, scale, lanes, count, origins, mean, 
             squares[i] = 0.0
             continue
         origin = np.float64(row[0] if start > 0 else row[stop]) * scale
-        first = np.zeros(lanes)
-        second = np.zeros(lanes)
+        for j in range(lanes):
+            first[j] = 0.0
+            second[j] = 0.0
         add_powers(row[:start], scale, origin, first, second)
         add_powers(row[stop:], scale, origin, first, second)
         total = 0.0
@@ -113,8 +121,8 @@ def row_moments(block, own_start, own_stop, scale, lanes, count, origins, mean, 
             count[i], origins[i], mean[i], squares[i] = found
 
 
-@njit(parallel=True, cache=True)
-def count_cells(block, own_start, own_stop, width, inverse, first, tables, infinite):
+@side_by_side("tables")
+def count_cells(begin, end, block, own_start, own_stop, width, inverse, first, tables, infinite):
     """Count impostor scores into cells ``((k - 1) * width, k * width]``, k from `first`.
 
     `width` is a power of two and `inverse` its inverse, so that ``x * inverse`` is exact or is
@@ -123,7 +131,7 @@ def count_cells(block, own_start, own_stop, width, inverse, first, tables, infin
     """
     b = block.shape[0]
     chunks = tables.shape[0]
-    for c in prange(chunks):
+    for c in range(begin, end):
         table = tables[c]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
             row = block[i]
@@ -142,7 +150,7 @@ def count_cells(block, own_start, own_stop, width, inverse, first, tables, infin
                         infinite[c, 0] += 1
 
 
-@njit
+@register_jitable
 def threshold_of(x, thresholds, base, scale, guide):
     """Return the first of increasing thresholds that is not below `x`.
 
@@ -166,8 +174,10 @@ def threshold_of(x, thresholds, base, scale, guide):
     return low
 
 
-@njit(parallel=True, cache=True)
-def count_thresholds(block, own_start, own_stop, thresholds, base, scale, guide, tables):
+@side_by_side("tables")
+def count_thresholds(
+    begin, end, block, own_start, own_stop, thresholds, base, scale, guide, tables
+):
     """Count impostor scores between thresholds: bin ``i`` holds ``t[i - 1] < x <= t[i]``.
 
     The guide is that of :func:`threshold_of`; the counts are added to `tables`, int64 of shape
@@ -175,7 +185,7 @@ def count_thresholds(block, own_start, own_stop, thresholds, base, scale, guide,
     """
     b = block.shape[0]
     chunks = tables.shape[0]
-    for c in prange(chunks):
+    for c in range(begin, end):
         table = tables[c]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
             row = block[i]
@@ -188,42 +198,8 @@ def count_thresholds(block, own_start, own_stop, thresholds, base, scale, guide,
                     table[threshold_of(x, thresholds, base, scale, guide)] += 1
 
 
-@njit(parallel=True, cache=True)
-def count_between(block, own_start, own_stop, genuine, base, scale, guide, below, equal):
-    """Count impostor scores between, and exactly at, the distinct genuine scores.
-
-    ``below[c, i]`` gets the scores with ``genuine[i - 1] < x < genuine[i]``, ``equal[c, i]`` those
-    at ``genuine[i]``; both are int64. The guide is that of :func:`threshold_of`.
-    """
-    b = block.shape[0]
-    chunks = below.shape[0]
-    u = len(genuine)
-    last = genuine[u - 1]
-    for c in prange(chunks):
-        under = below[c]
-        at = equal[c]
-        beyond = np.int64(0)
-        for i in range(c * b // chunks, (c + 1) * b // chunks):
-            row = block[i]
-            for side in range(2):
-                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
-                for j in range(len(part)):
-                    x = np.float64(part[j])
-                    if x > last:
-                        beyond += 1
-                        continue
-                    if x != x:
-                        continue
-                    low = threshold_of(x, genuine, base, scale, guide)
-                    if genuine[low] == x:
-                        at[low] += 1
-                    else:
-                        under[low] += 1
-        under[u] += beyond
-
-
-@njit(parallel=True, cache=True)
-def count_pairs(block, starts, own, self_position, row_starts, thresholds, counts):
+@side_by_side("counts")
+def count_pairs(begin, end, block, starts, own, self_position, row_starts, thresholds, counts):
     """Count the impostor scores of each pair of subjects between thresholds.
 
     The rows ``row_starts[s]:row_starts[s + 1]`` are probes of one subject, so that each pair is
@@ -231,7 +207,7 @@ def count_pairs(block, starts, own, self_position, row_starts, thresholds, count
     ``thresholds[k - 1]`` and not above ``thresholds[k]``; the group `own` of a row is left out.
     """
     groups = len(starts) - 1
-    for s in prange(len(row_starts) - 1):
+    for s in range(begin, end):
         for i in range(row_starts[s], row_starts[s + 1]):
             row = block[i]
             for g in range(groups):
@@ -271,20 +247,6 @@ def gather(block, rows, start, stop, self_position, value, index, position):
                 position[filled] = p
                 filled += 1
     return filled
-
-
-@njit(parallel=True, cache=True)
-def nan_per_row(block, self_position, out):
-    """Write the number of NaN of each row, the probe's comparison with itself left out."""
-    for i in prange(block.shape[0]):
-        row = block[i]
-        count = np.int64(0)
-        for j in range(len(row)):
-            count += row[j] != row[j]
-        p = self_position[i]
-        if p >= 0 and row[p] != row[p]:
-            count -= 1
-        out[i] = count
 
 
 @njit(cache=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+
+from bioeval.kernels.side_by_side import side_by_side
 
 
-@njit(parallel=True, cache=True)
-def finish_euclidean(products, x, y, xx, yy, near, cosine):
+@side_by_side("products")
+def finish_euclidean(begin, end, products, x, y, xx, yy, near, cosine):
     """Turn inner products into Euclidean distances, or into cosine distances of unit vectors.
 
     If the squared distance is small beside the squared lengths, the subtraction has lost digits;
@@ -28,7 +29,7 @@ def finish_euclidean(products, x, y, xx, yy, near, cosine):
     zero = near - near
     two = (near + near) / near
     features = x.shape[1]
-    for i in prange(products.shape[0]):
+    for i in range(begin, end):
         row = products[i]
         length = xx[i]
         close = np.int64(0)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 
 class Facts(NamedTuple):
@@ -27,7 +29,7 @@ class Facts(NamedTuple):
     others: np.ndarray  # (b,): other subjects with one
 
 
-@njit(cache=True)
+@register_jitable
 def mixed(x):
     """Return the output of SplitMix64 for a state, uint64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -35,13 +37,13 @@ def mixed(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True)
+@register_jitable
 def below(word, count):
     """Return a whole number below `count` (< 2**31), from the upper half of a random word."""
     return np.int64(((word >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
 
 
-@njit(cache=True)
+@register_jitable
 def draw_row(row, block, i, probe, size, key, facts):
     """Rank the subject of row `i`, whose distances `row` holds in float64."""
     starts, own, place = block.starts, block.own[i], block.columns
@@ -123,12 +125,12 @@ def draw_row(row, block, i, probe, size, key, facts):
         facts.tied_before[r, i] = n_before
 
 
-@njit(parallel=True, cache=True)
-def draw_facts(block, probe, size, key, facts):
+@side_by_side("block.values")
+def draw_facts(begin, end, block, probe, size, key, facts):
     """Rank each row's subject in galleries of `size` templates of each subject, drawn at random.
 
     A row's random numbers follow from its number `probe` and the seed `key`, two of uint64.
     """
-    for i in prange(block.values.shape[0]):
+    for i in range(begin, end):
         row = block.values[i].astype(np.float64)
         draw_row(row, block, i, probe[i], size, key, facts)

@@ -7,18 +7,44 @@ one above, and one more is for NaN.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit, prange
+
+from bioeval.kernels.side_by_side import side_by_side
+
+# Scores that are looked at together.
+PIECE = 64
 
 
-@njit(parallel=True, cache=True)
-def count_by_fold(block, own_start, own_stop, row_fold, offset, window, nan_cell, room, tables):
+class Rows(NamedTuple):
+    """Rows of distances.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n)
+        NaN = no attempt.
+    own_start, own_stop, self_position : int64 arrays, shape (b,)
+        Where the probe's own subject starts and stops, and the probe itself; -1 for none.
+    """
+
+    values: np.ndarray
+    own_start: np.ndarray
+    own_stop: np.ndarray
+    self_position: np.ndarray
+
+
+@side_by_side("room")
+def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, tables):
     """Count impostor scores into cells of their pair of folds.
 
     The cells of the fold of position ``p`` begin at ``offset[p]``, int32, in a row of `tables`,
     int32 of shape (chunks, folds, folds * cells); `nan_cell` is counted from the first. `room`,
     int32 of shape (chunks, n), is for the cells of a row.
     """
+    block = rows.values
+    own_start = rows.own_start
+    own_stop = rows.own_stop
     b, n = block.shape
     chunks = room.shape[0]
     width = window.width
@@ -28,7 +54,7 @@ def count_by_fold(block, own_start, own_stop, row_fold, offset, window, nan_cell
     shift = np.int32(window.first)
     one = np.int32(1)
     half = n // 2
-    for c in prange(chunks):
+    for c in range(begin, end):
         index = room[c]
         front = index[:half]
         back = index[half : 2 * half]
@@ -54,43 +80,57 @@ def count_by_fold(block, own_start, own_stop, row_fold, offset, window, nan_cell
                 table[index[p]] -= one
 
 
-@njit(parallel=True, cache=True)
-def collect_by_fold(block, own_start, own_stop, window, wanted, above, upto, found, out, place):
-    """Collect the impostor scores of each row that lie in wanted cells, with their positions.
+@side_by_side("values")
+def collect_scores(begin, end, rows, above, upto, values, place, filled):
+    """Collect the impostor scores in windows, with their places in the rows and columns.
 
-    Most pieces of a row hold no such score, which comparisons without branches find out: no wanted
-    score is at most `above` (NaN: there is no such bound), or larger than `upto`. Scores beyond the
-    room in `out` and `place` are counted in `found`, but not written.
+    Parameters
+    ----------
+    rows : Rows
+    above, upto : float arrays, shape (windows,), of the dtype of the scores
+        Ends of the windows, increasing; NaN for no lower end.
+    values, place : arrays, shape (chunks, room) and (chunks, room, 2), written
+    filled : int64 array, shape (chunks,), written
+        The number collected; those beyond the room are not written.
     """
+    block = rows.values
+    own_start = rows.own_start
+    own_stop = rows.own_stop
     b, n = block.shape
-    most = out.shape[1]
-    width = window.width
-    inverse = window.inverse
-    low = window.low
-    high = window.high
-    shift = np.int32(window.first)
-    for i in prange(b):
-        row = block[i]
-        filled = np.int64(0)
-        for start in range(0, n, 64):
-            some = row[start : start + 64]
-            hits = np.int32(0)
-            for j in range(len(some)):
-                hits += np.int32((some[j] <= upto) & (not (some[j] <= above)))
-            if hits == 0:
-                continue
-            for j in range(len(some)):
-                x = some[j]
-                p = start + j
-                inside = (x <= upto) & (not (x <= above))
-                if inside and (p < own_start[i] or p >= own_stop[i]):
-                    y = x * inverse
-                    y = y if y > low else low
-                    y = y if y < high else high
-                    z = np.ceil(y)
-                    if wanted[np.int32(z) + np.int32(z * width < x) - shift]:
-                        if filled < most:
-                            out[i, filled] = x
-                            place[i, filled] = p
-                        filled += 1
-        found[i] = filled
+    chunks, room = values.shape
+    lowest = above[0]
+    highest = upto[-1]
+    for c in range(begin, end):
+        count = 0
+        inside = np.empty(PIECE, dtype=np.uint8)
+        near = np.empty(PIECE, dtype=np.int32)
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            # Most pieces of a row hold no such score, which comparisons without branches find out.
+            for start in range(0, n, PIECE):
+                some = row[start : start + PIECE]
+                hits = np.int32(0)
+                for j in range(len(some)):
+                    hits += np.int32((some[j] <= highest) & (not (some[j] <= lowest)))
+                if hits == 0:
+                    continue
+                inside[:] = 0
+                for w in range(len(upto)):
+                    low = above[w]
+                    high = upto[w]
+                    for j in range(len(some)):
+                        inside[j] |= np.uint8((some[j] <= high) & (not (some[j] <= low)))
+                hits = np.int32(0)
+                for j in range(len(some)):
+                    near[hits] = start + j
+                    hits += np.int32(inside[j])
+                for k in range(hits):
+                    p = near[k]
+                    if own_start[i] <= p < own_stop[i]:
+                        continue
+                    if count < room:
+                        values[c, count] = row[p]
+                        place[c, count, 0] = i
+                        place[c, count, 1] = p
+                    count += 1
+        filled[c] = count

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, MAX = 0, -1, -2
 
 
-@njit(parallel=True, cache=True)
-def fuse_groups(block, columns, starts, self_position, rule, fused, place):
+@register_jitable
+def sort(values):
+    """Sort a few values (Shell's sort; that of numpy takes a second to compile)."""
+    n = len(values)
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
+
+
+@side_by_side("block")
+def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, place):
     """Fuse the templates of each group by the `rule`-th smallest distance, or as above.
 
     The mean is accumulated in float64 in gallery order; infinities of both signs have none, and the
@@ -32,14 +52,13 @@ def fuse_groups(block, columns, starts, self_position, rule, fused, place):
     place : int64 array, shape (b, g), written
         Place of the group's nearest template, the first of them in a tie.
     """
-    b = block.shape[0]
     groups = len(starts) - 1
     largest = 0
     for g in range(groups):
         largest = max(largest, starts[g + 1] - starts[g])
-    for i in prange(b):
+    held = np.empty(largest, dtype=np.float64)
+    for i in range(begin, end):
         row = block[i]
-        held = np.empty(largest, dtype=np.float64)
         for g in range(groups):
             count = 0
             total = 0.0
@@ -68,12 +87,12 @@ def fuse_groups(block, columns, starts, self_position, rule, fused, place):
                 mean = total / count
                 fused[i, g] = mean if mean == mean else np.inf
             else:
-                ordered = np.sort(held[:count])
+                sort(held[:count])
                 if rule > 0:
-                    fused[i, g] = ordered[rule - 1]
+                    fused[i, g] = held[rule - 1]
                 else:
-                    low = ordered[(count - 1) // 2]
-                    high = ordered[count // 2]
+                    low = held[(count - 1) // 2]
+                    high = held[count // 2]
                     middle = low if low == high else 0.5 * low + 0.5 * high
                     fused[i, g] = middle if middle == middle else np.inf
 
@@ -81,7 +100,7 @@ def fuse_groups(block, columns, starts, self_position, rule, fused, place):
 def _least_of(size):
     """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
 
-    @njit
+    @register_jitable
     def least_of(line, nearest):
         for g in range(len(nearest)):
             part = line[g * size : (g + 1) * size]
@@ -98,7 +117,7 @@ least_of_5 = _least_of(5)
 least_of_10 = _least_of(10)
 
 
-@njit
+@register_jitable
 def least_but(part, left_out):
     """Return the least of a few scores that are not NaN, one place left out; NaN if none is."""
     least = np.nan
@@ -108,8 +127,8 @@ def least_but(part, left_out):
     return least
 
 
-@njit(parallel=True, cache=True)
-def fuse_nearest(block, starts, self_position, fused):
+@side_by_side("block")
+def fuse_nearest(begin, end, block, starts, self_position, fused):
     """Write each subject's smallest distance; NaN where no template is left."""
     groups = len(starts) - 1
     size = starts[1] - starts[0]
@@ -117,7 +136,7 @@ def fuse_nearest(block, starts, self_position, fused):
         if starts[g + 1] - starts[g] != size:
             size = 0
             break
-    for i in prange(block.shape[0]):
+    for i in range(begin, end):
         row = block[i]
         nearest = fused[i]
         if size == 10:  # known sizes are several times faster; any other is found as well

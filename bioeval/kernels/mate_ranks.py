@@ -8,7 +8,9 @@ the query's own identity are among them and are subtracted again.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 # Values compared with the farthest mate at a time, before any of them is collected.
 CHUNK = 64
@@ -18,7 +20,7 @@ CHUNK = 64
 FEW = 64
 
 
-@njit(cache=True)
+@register_jitable
 def _sort_all(distance, columns):
     """Sort mates by distance, equal ones by column (Shell's sort: no memory, no recursion)."""
     n = len(distance)
@@ -42,7 +44,7 @@ def _sort_all(distance, columns):
         gap //= 3
 
 
-@njit(cache=True)
+@register_jitable
 def _collect(part, last, near, s):
     """Append the values up to the farthest mate, and NaN, to the `s` values of `near`."""
     n = len(part)
@@ -62,7 +64,7 @@ def _collect(part, last, near, s):
     return s
 
 
-@njit(cache=True)
+@register_jitable
 def _count_few(near, mates, closer, tied):
     """Count the values below, and exactly at, each of a few mates."""
     for t in range(len(mates)):
@@ -76,7 +78,7 @@ def _count_few(near, mates, closer, tied):
         tied[t] = same
 
 
-@njit(cache=True)
+@register_jitable
 def _count_many(near, mates, closer, tied):
     """Count the values below, and exactly at, each of many sorted mates."""
     k = len(mates)
@@ -106,7 +108,7 @@ def _count_many(near, mates, closer, tied):
             tied[t] = tied[t + 1]
 
 
-@njit(cache=True)
+@register_jitable
 def _listed(gallery, low, high, j):
     """Return whether a column is in one of the runs ``low:high``, which are in order."""
     end = high
@@ -119,7 +121,7 @@ def _listed(gallery, low, high, j):
     return low < end and gallery.run_first[low] <= j
 
 
-@njit(cache=True)
+@register_jitable
 def _removed(queries, gallery, i, j):
     """Return whether an own template is the query itself or from its camera, and so removed."""
     return j == queries.self_column[i] or (
@@ -127,7 +129,7 @@ def _removed(queries, gallery, i, j):
     )
 
 
-@njit(cache=True)
+@register_jitable
 def _subtract_own(queries, gallery, i, own, runs, mates, closer, tied):
     """Subtract the own templates from the counts of each mate.
 
@@ -154,7 +156,7 @@ def _subtract_own(queries, gallery, i, own, runs, mates, closer, tied):
                 tied[q] -= x == mates[q]
 
 
-@njit(cache=True)
+@register_jitable
 def _count_before(row, gallery, own, runs, distance, place):
     """Count the templates of others exactly as close as a mate, in an earlier column."""
     count = np.int64(0)
@@ -171,7 +173,7 @@ def _count_before(row, gallery, own, runs, distance, place):
     return count
 
 
-@njit(cache=True)
+@register_jitable
 def _rank_row(queries, gallery, written, near, i):
     """Rank the mates of row `i`; `near` has room for its values."""
     row = queries.values[i]
@@ -228,14 +230,9 @@ def _rank_row(queries, gallery, written, near, i):
             written.before[at + t] = _count_before(row, gallery, own, runs, mates[t], places[t])
 
 
-@njit(parallel=True, cache=True)
-def rank_mates(queries, gallery, mates, chunks):
-    """Rank all mates of each query among the templates of others.
-
-    ``mates`` is written, by one thread for each of as many parts of the rows as `chunks`.
-    """
-    b = len(queries.values)
-    for c in prange(chunks):
-        near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)
-        for i in range(b * c // chunks, b * (c + 1) // chunks):
-            _rank_row(queries, gallery, mates, near, i)
+@side_by_side("queries.values")
+def rank_mates(begin, end, queries, gallery, mates):
+    """Rank all mates of each query among the templates of others; ``mates`` is written."""
+    near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)
+    for i in range(begin, end):
+        _rank_row(queries, gallery, mates, near, i)

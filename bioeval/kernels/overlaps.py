@@ -1,11 +1,14 @@
-"""Overlaps of ground-truth and result boxes, frame by frame, and the pairs without alternative."""
+"""Overlaps of ground-truth and result boxes, frame by frame, and the pairs that are certain."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 
 class Frames(NamedTuple):
@@ -23,6 +26,8 @@ class Frames(NamedTuple):
         Where the overlaps of each ground-truth box begin.
     overlap_row : int64 array
         The result box of each overlap.
+    weight : float64 array
+        What the pair adds to the sum that an assignment makes largest; above 0.
     """
 
     serial: np.ndarray
@@ -31,6 +36,7 @@ class Frames(NamedTuple):
     identity: np.ndarray
     overlap_start: np.ndarray
     overlap_row: np.ndarray
+    weight: np.ndarray
 
 
 class Pairing(NamedTuple):
@@ -44,8 +50,8 @@ class Pairing(NamedTuple):
         The result box of each ground-truth box, or -1.
     taken : uint8 array, shape (m,)
         Whether a result box is matched.
-    degree : int64 array, shape (m,), zeros at first
-        Unmatched ground-truth boxes that overlap each result box.
+    first, second : float64 arrays, shape (m,)
+        The two largest weights of each result box with unmatched ground-truth boxes.
     open_truth, open_overlap : int64 arrays
         The competing ground-truth boxes of the current frame, and their overlaps.
     """
@@ -54,12 +60,13 @@ class Pairing(NamedTuple):
     last_serial: np.ndarray
     match: np.ndarray
     taken: np.ndarray
-    degree: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
     open_truth: np.ndarray
     open_overlap: np.ndarray
 
 
-@njit(cache=True)
+@register_jitable
 def _iou(a, b):
     """Return the intersection over the union of two boxes (left, top, width, height)."""
     a_right = a[0] + a[2]
@@ -76,14 +83,14 @@ def _iou(a, b):
     return both / union if union > 0 else 0.0
 
 
-@njit(parallel=True, cache=True)
-def count_overlaps(truth, frame_of_truth, result, result_start, least, counts):
+@side_by_side("truth")
+def count_overlaps(begin, end, truth, frame_of_truth, result, result_start, least, counts):
     """Count, for each ground-truth box, the result boxes of its frame that overlap it enough.
 
     Boxes are (left, top, width, height); the result boxes of frame ``f`` begin at
     ``result_start[f]``, and overlap enough if their intersection over union is at least `least`.
     """
-    for i in prange(len(truth)):
+    for i in range(begin, end):
         f = frame_of_truth[i]
         found = 0
         for j in range(result_start[f], result_start[f + 1]):
@@ -92,13 +99,13 @@ def count_overlaps(truth, frame_of_truth, result, result_start, least, counts):
         counts[i] = found
 
 
-@njit(parallel=True, cache=True)
-def list_overlaps(truth, frame_of_truth, result, result_start, least, start, row, iou):
+@side_by_side("truth")
+def list_overlaps(begin, end, truth, frame_of_truth, result, result_start, least, start, row, iou):
     """Write the overlaps that :func:`count_overlaps` counted: result box, and IoU.
 
     Those of ground-truth box ``i`` begin at ``start[i]``.
     """
-    for i in prange(len(truth)):
+    for i in range(begin, end):
         f = frame_of_truth[i]
         k = start[i]
         for j in range(result_start[f], result_start[f + 1]):
@@ -109,7 +116,7 @@ def list_overlaps(truth, frame_of_truth, result, result_start, least, start, row
                 k += 1
 
 
-@njit(cache=True)
+@register_jitable
 def _keep_pairings(f, memory, frames, pairing):
     """Keep the earlier pairings that still overlap, in the order of the targets."""
     for i in range(frames.start[f], frames.start[f + 1]):
@@ -124,33 +131,71 @@ def _keep_pairings(f, memory, frames, pairing):
                 break
 
 
-@njit(cache=True)
-def _pair_without_alternative(f, frames, pairing):
-    """Match the pairs that overlap nothing else; list the other overlaps, and return how many."""
+@register_jitable
+def _two_largest(f, frames, pairing):
+    """Write the two largest weights of each result box that is left."""
     for i in range(frames.start[f], frames.start[f + 1]):
-        if pairing.match[i] < 0:
-            for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
-                pairing.degree[frames.overlap_row[k]] += 1
+        for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
+            pairing.first[frames.overlap_row[k]] = 0.0
+            pairing.second[frames.overlap_row[k]] = 0.0
+    for i in range(frames.start[f], frames.start[f + 1]):
+        if pairing.match[i] >= 0:
+            continue
+        for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
+            j = frames.overlap_row[k]
+            if frames.weight[k] > pairing.first[j]:
+                pairing.second[j] = pairing.first[j]
+                pairing.first[j] = frames.weight[k]
+            elif frames.weight[k] > pairing.second[j]:
+                pairing.second[j] = frames.weight[k]
+
+
+@register_jitable
+def _pair_dominant(f, frames, pairing):
+    """Match pairs that outweigh the best other pairs of both boxes together; return how many.
+
+    Every best assignment contains them: in one that does not, this pair in place of those of its
+    two boxes would make the sum larger.
+    """
+    found = 0
+    for i in range(frames.start[f], frames.start[f + 1]):
+        if pairing.match[i] >= 0:
+            continue
+        at = -1
+        most = 0.0
+        other = 0.0
+        for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
+            if pairing.taken[frames.overlap_row[k]]:
+                continue
+            if frames.weight[k] > most:
+                other = most
+                most = frames.weight[k]
+                at = k
+            elif frames.weight[k] > other:
+                other = frames.weight[k]
+        if at < 0:
+            continue
+        # Of the two largest weights of result box j, this is one, or smaller than both.
+        j = frames.overlap_row[at]
+        if most > other + pairing.second[j]:
+            pairing.match[i] = j
+            pairing.taken[j] = 1
+            found += 1
+    return found
+
+
+@register_jitable
+def _list_competing(f, frames, pairing):
+    """List the overlaps of boxes that are left, and return how many."""
     competing = 0
     for i in range(frames.start[f], frames.start[f + 1]):
         if pairing.match[i] >= 0:
             continue
-        free = 0
-        at = -1
         for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
             if not pairing.taken[frames.overlap_row[k]]:
-                free += 1
-                at = k
-        if free == 1 and pairing.degree[frames.overlap_row[at]] == 1:
-            # No other ground-truth box overlaps it, so none looks for it below.
-            pairing.match[i] = frames.overlap_row[at]
-            pairing.taken[frames.overlap_row[at]] = 1
-        elif free > 0:
-            for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
-                if not pairing.taken[frames.overlap_row[k]]:
-                    pairing.open_truth[competing] = i
-                    pairing.open_overlap[competing] = k
-                    competing += 1
+                pairing.open_truth[competing] = i
+                pairing.open_overlap[competing] = k
+                competing += 1
     return competing
 
 
@@ -159,15 +204,18 @@ def match_frames(f, resume, memory, frames, pairing):
     """Match frame after frame, up to one whose boxes compete and need an assignment.
 
     In each frame, earlier pairings that still overlap are kept, in the order of the targets, over a
-    difference of `serial` up to `memory`; then pairs of boxes that overlap nothing else that is
-    left. The remaining boxes compete. Go on with frame `f`, whose competing boxes have been matched
-    meanwhile if `resume`. Return the frame that needs an assignment and the number of its competing
-    overlaps; or the number of frames, and 0.
+    difference of `serial` up to `memory`; then the pairs that every best assignment contains. The
+    remaining boxes compete. Go on with frame `f`, whose competing boxes have been matched meanwhile
+    if `resume`. Return the frame that needs an assignment and the number of its competing overlaps;
+    or the number of frames, and 0.
     """
     while f < len(frames.serial):
         if not resume:
             _keep_pairings(f, memory, frames, pairing)
-            competing = _pair_without_alternative(f, frames, pairing)
+            _two_largest(f, frames, pairing)
+            while _pair_dominant(f, frames, pairing) > 0:
+                _two_largest(f, frames, pairing)
+            competing = _list_competing(f, frames, pairing)
             if competing > 0:
                 return f, competing
         resume = False

@@ -6,15 +6,73 @@ follow from the impostor attempts counted between genuine scores: no other thres
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit, prange
+from numba import njit
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 # Columns that are counted together.
 BLOCK = 16
 
 
-@njit(parallel=True, cache=True)
-def replicate_points(impostor, genuine, weights, targets, eer, frr, auc, corners):
+class ReplicatePoints(NamedTuple):
+    """The operating points of each replicate; written, NaN where a class has no attempt.
+
+    Attributes
+    ----------
+    eer, auc : float64 arrays, shape (columns,)
+    frr : float64 array, shape (t, columns)
+    corners : float64 array, shape (2, n, columns)
+        FAR and FRR where all is rejected and at each genuine score, ``n = len(u) + 1``; ``n = 0``
+        where they are not needed.
+    """
+
+    eer: np.ndarray
+    frr: np.ndarray
+    auc: np.ndarray
+    corners: np.ndarray
+
+
+class OrderedGenuine(NamedTuple):
+    """Genuine attempts of two systems, in ascending order of the first system's distances.
+
+    Attributes
+    ----------
+    distance : float64 array, shape (g,)
+        Of the second system.
+    subject : int32 array, shape (g,)
+    """
+
+    distance: np.ndarray
+    subject: np.ndarray
+
+
+class RankedImpostors(NamedTuple):
+    """Impostor attempts of two systems.
+
+    Attributes
+    ----------
+    first, last : int64 arrays, shape (i,)
+        Number of genuine distances of the first system below each impostor distance, and not
+        above it.
+    distance : float64 array, shape (i,)
+        Of the second system.
+    left, right : int32 arrays, shape (i,)
+        The subjects.
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    distance: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+@side_by_side("points.eer")
+def replicate_points(begin, end, impostor, genuine, weights, targets, points):
     """Write the operating points of each replicate, from whole-number counts.
 
     Parameters
@@ -28,17 +86,11 @@ def replicate_points(impostor, genuine, weights, targets, eer, frr, auc, corners
     weights : float64 array, shape (subjects, columns)
         Whole numbers, so that sums below 2^53 are exact.
     targets : float64 array, shape (t,)
-    eer, auc : float64 arrays, shape (columns,), written; NaN where a class has no attempt
-    frr : float64 array, shape (t, columns), written
-    corners : float64 array, shape (2, n, columns), written
-        FAR and FRR where all is rejected and at each genuine score, ``n = len(u) + 1``; ``n = 0``
-        where they are not needed.
+    points : ReplicatePoints
     """
     distinct = genuine[-1, 0] + 1 if len(genuine) else 0
-    columns = weights.shape[1]
-    for block in prange((columns + BLOCK - 1) // BLOCK):
-        low = block * BLOCK
-        width = min(BLOCK, columns - low)
+    for low in range(begin, end, BLOCK):
+        width = min(BLOCK, end - low)
         w = weights[:, low : low + width].copy()
         between = np.zeros((2 * distinct + 1, width))
         for e in range(len(impostor)):
@@ -51,12 +103,13 @@ def replicate_points(impostor, genuine, weights, targets, eer, frr, auc, corners
         for e in range(len(genuine)):
             own[genuine[e, 0]] += w[genuine[e, 1]]
         for c in range(width):
-            _points(between[:, c], own[:, c], targets, low + c, eer, frr, auc, corners)
+            _points(between[:, c], own[:, c], targets, low + c, points)
 
 
-@njit(cache=True)
-def _points(between, own, targets, c, eer, frr, auc, corners):
+@register_jitable
+def _points(between, own, targets, c, points):
     """Write the operating points of one replicate from its counts."""
+    eer, frr, auc, corners = points
     eer[c] = auc[c] = np.nan
     frr[:, c] = np.nan
     corners[:, :, c] = np.nan
@@ -93,20 +146,13 @@ def _points(between, own, targets, c, eer, frr, auc, corners):
 
 
 @njit(cache=True)
-def disjoint_units(genuine_b, genuine_of, first, last, impostor_b, left, right, alive):
+def disjoint_units(genuine, impostor, alive):
     """Count disjoint sets of subjects with a genuine-impostor pair in another order.
 
     Parameters
     ----------
-    genuine_b : float64 array, shape (g,)
-        Genuine distances of the second system, in ascending order of the first system's.
-    genuine_of : int32 array, shape (g,)
-    first, last : int64 arrays, shape (i,)
-        Number of genuine distances of the first system below each impostor distance, and not
-        above it.
-    impostor_b : float64 array, shape (i,)
-        Impostor distances of the second system.
-    left, right : int32 arrays, shape (i,)
+    genuine : OrderedGenuine
+    impostor : RankedImpostors
     alive : bool array, shape (subjects,), changed
         The subjects that are in no set so far.
 
@@ -114,6 +160,8 @@ def disjoint_units(genuine_b, genuine_of, first, last, impostor_b, left, right, 
     -------
     int
     """
+    genuine_b, genuine_of = genuine
+    first, last, impostor_b, left, right = impostor
     number = len(genuine_b)
     largest = np.empty(number, dtype=np.int64)  # of the ones before, the one farthest in b
     smallest = np.empty(number, dtype=np.int64)

@@ -10,7 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
 # its first best template, or in all orders on average.
@@ -77,13 +80,13 @@ def none_drawn(n, taken, size):
     return chance
 
 
-@njit(cache=True)
+@register_jitable
 def drawn_chance(n, taken, size):
     """Return the chance that any of `taken` is among `size` drawn of `n`."""
     return taken / n if size == 1 else 1.0 - none_drawn(n, taken, size)
 
 
-@njit(cache=True)
+@register_jitable
 def out_of_reach(mean, trials, limit, tiny):
     """Return whether fewer than `limit` successes surely have a chance below `tiny`.
 
@@ -102,21 +105,21 @@ def out_of_reach(mean, trials, limit, tiny):
     return bound > -np.log(tiny)
 
 
-@njit(cache=True)
+@register_jitable
 def add_times(target, source, factor):
     """Add a multiple of one array to another."""
     for k in range(len(source)):
         target[k] += source[k] * factor
 
 
-@njit(cache=True)
+@register_jitable
 def one_more(target, source, below, y, x):
     """Write ``source y + below x``."""
     for k in range(len(target)):
         target[k] = source[k] * y + below[k] * x
 
 
-@njit(cache=True)
+@register_jitable
 def successes(trials, count, u, limit, tiny, terms):
     """Write the chances of 0, 1, ... successes among the first `count` trials.
 
@@ -188,7 +191,7 @@ def successes(trials, count, u, limit, tiny, terms):
         out[k] = spare[k] if low <= k <= high else 0.0
 
 
-@njit(cache=True)
+@register_jitable
 def closer_and_same(cells, x):
     """Count the cells below `x` and those equal to it."""
     closer = 0
@@ -199,7 +202,7 @@ def closer_and_same(cells, x):
     return closer, same
 
 
-@njit(cache=True)
+@register_jitable
 def closer_of_each(row, starts, x, closer):
     """Write the number of cells of each group below `x`."""
     p = np.uint64(starts[0])  # unsigned, so that no index need be checked for being negative
@@ -212,7 +215,7 @@ def closer_of_each(row, starts, x, closer):
         closer[g] = count
 
 
-@njit(cache=True)
+@register_jitable
 def usable_mates(row, block, i, distance, where):
     """Write the mates of a row, nearest first and equal ones in gallery order; return how many."""
     count = 0
@@ -234,7 +237,7 @@ def usable_mates(row, block, i, distance, where):
     return count
 
 
-@njit(cache=True)
+@register_jitable
 def nearest_drawn(weight, size):
     """Write the chance of each mate to be the nearest drawn; return how many mates have one.
 
@@ -252,7 +255,7 @@ def nearest_drawn(weight, size):
     return used
 
 
-@njit(cache=True)
+@register_jitable
 def trials_of_each(row, block, draw, x, place, ties, usable, closer, number, trials):
     """Write the trial of each subject; `ties` says whether any is tied with the mate.
 
@@ -293,7 +296,7 @@ def trials_of_each(row, block, draw, x, place, ties, usable, closer, number, tri
     return kinds, shift, loose, untied
 
 
-@njit(cache=True)
+@register_jitable
 def repeated_trials(number, size, kinds, trials):
     """Append one repeated trial for the subjects that have the same chance.
 
@@ -316,7 +319,7 @@ def repeated_trials(number, size, kinds, trials):
     return kinds, shift
 
 
-@njit(cache=True)
+@register_jitable
 def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
     """Add the distribution of the number of successes, times a weight, to the ranks."""
     if loose == 0:
@@ -336,7 +339,7 @@ def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
             chance[k] += weight * rules.weights[q] * terms[0, k]
 
 
-@njit(cache=True)
+@register_jitable
 def rank_row(row, block, i, usable, draw, rules, ranks):
     """Rank the mates of row `i`, whose distances `row` holds in float64."""
     low = ranks.first[i]
@@ -403,14 +406,14 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
         add_ranks(trials, kinds, loose, rules, draw.tiny, weight[a], terms, chance[a, shift:])
 
 
-@njit(parallel=True, cache=True)
-def rank_chances(block, usable, draw, rules, ranks):
+@side_by_side("block.values")
+def rank_chances(begin, end, block, usable, draw, rules, ranks):
     """Find the chance of each mate of each row to be enrolled and at each rank.
 
     The attempts of each row in each group are ``usable[b, groups]``; `rules` serves expected ties
     alone; `ranks` is written.
     """
-    for i in prange(block.values.shape[0]):
+    for i in range(begin, end):
         row = block.values[i].astype(np.float64)
         rank_row(row, block, i, usable[i].copy(), draw, rules, ranks)
 

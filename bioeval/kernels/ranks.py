@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 
-@njit
+@register_jitable
 def rank_row(row, place, start, stop, itself, facts, i):
     """Write the facts of one row, the `i`-th; see :func:`rank_facts`."""
     best = np.inf
@@ -53,8 +55,8 @@ def rank_row(row, place, start, stop, itself, facts, i):
     facts.mates_tied[i] = same
 
 
-@njit(parallel=True, cache=True)
-def rank_facts(block, columns, own_start, own_stop, self_position, facts):
+@side_by_side("block")
+def rank_facts(begin, end, block, columns, own_start, own_stop, self_position, facts):
     """Rank the best mate of each row among the candidates that are not mates.
 
     The row's own subject is at ``own_start:own_stop``, the probe itself at `self_position` or -1.
@@ -62,6 +64,6 @@ def rank_facts(block, columns, own_start, own_stop, self_position, facts):
     shape (1, n) or (b, n).
     """
     shared = columns.shape[0] == 1
-    for i in prange(block.shape[0]):
+    for i in range(begin, end):
         place = columns[0] if shared else columns[i]
         rank_row(block[i], place, own_start[i], own_stop[i], self_position[i], facts, i)

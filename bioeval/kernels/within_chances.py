@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 
 class Grid(NamedTuple):
@@ -39,7 +41,7 @@ class Near(NamedTuple):
     taken: np.ndarray  # (groups,), scratch: templates of each within the threshold reached
 
 
-@njit(cache=True)
+@register_jitable
 def cells_within(cells, x):
     """Count the cells up to `x`."""
     count = 0
@@ -48,7 +50,7 @@ def cells_within(cells, x):
     return count
 
 
-@njit(cache=True)
+@register_jitable
 def threshold_of(x, grid):
     """Return the first threshold that is not below `x`."""
     places = len(grid.guide) - 1
@@ -67,7 +69,7 @@ def threshold_of(x, grid):
     return low
 
 
-@njit(cache=True)
+@register_jitable
 def chance_within(near, count, usable, steps, out):
     """Write the chance that a drawn template is within each threshold; `count` are within some."""
     last = len(out)
@@ -97,7 +99,7 @@ def chance_within(near, count, usable, steps, out):
         out[t] = -np.expm1(total)
 
 
-@njit(cache=True)
+@register_jitable
 def enough_within(row, start, stop, thresholds, needed):
     """Return the first threshold with `needed` cells within it, outside of a range of cells."""
     low = 0
@@ -112,7 +114,7 @@ def enough_within(row, start, stop, thresholds, needed):
     return low
 
 
-@njit(cache=True)
+@register_jitable
 def row_within(row, block, i, usable, grid, steps, chances):
     """Find the chances of row `i`, whose distances `row` holds in float64."""
     starts, own, itself = block.starts, block.own[i], block.self_position[i]
@@ -164,14 +166,14 @@ def row_within(row, block, i, usable, grid, steps, chances):
     chance_within(near, count, usable, steps, chances.oneself[i])
 
 
-@njit(parallel=True, cache=True)
-def within_chances(block, usable, grid, steps, chances):
+@side_by_side("block.values")
+def within_chances(begin, end, block, usable, grid, steps, chances):
     """Find the chance that a drawn template is within each threshold, for each row.
 
     The attempts of each row in each group are ``usable[b, groups]``. ``steps[c]`` is the change of
     the logarithm of the chance that no template of a group is drawn, for one more template within a
     threshold where ``c`` were not within before; -inf where that chance becomes zero.
     """
-    for i in prange(block.values.shape[0]):
+    for i in range(begin, end):
         row = block.values[i].astype(np.float64)
         row_within(row, block, i, usable[i], grid, steps, chances)

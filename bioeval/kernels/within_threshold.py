@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
 
 # Values whose places are found at a time, without a branch.
 CHUNK = 256
@@ -27,7 +29,7 @@ class Thresholds(NamedTuple):
     steps: int  # the largest number of thresholds in one place
 
 
-@njit(cache=True)
+@register_jitable
 def _places(part, base, scale, last, places):
     """Write the place of each value in the guide: 0 ... last, and last + 1 for NaN."""
     zero = scale - scale
@@ -39,7 +41,7 @@ def _places(part, base, scale, last, places):
         places[q] = p if x == x else np.int32(last) + np.int32(1)
 
 
-@njit(cache=True)
+@register_jitable
 def _count_run(run, thresholds, places, even, odd):
     """Count the values of a run between thresholds, in two tables by turns."""
     limits = thresholds.values
@@ -63,7 +65,7 @@ def _count_run(run, thresholds, places, even, odd):
             even[k] += 1
 
 
-@njit(cache=True)
+@register_jitable
 def _subtract_removed(queries, gallery, limits, i, even):
     """Subtract the query itself and the removed templates of its own identity."""
     row = queries.values[i]
@@ -79,28 +81,26 @@ def _subtract_removed(queries, gallery, limits, i, even):
                 even[np.searchsorted(limits, row[j])] -= 1
 
 
-@njit(parallel=True, cache=True)
-def count_retrieved(queries, gallery, thresholds, counts, chunks):
+@side_by_side("queries.values")
+def count_retrieved(begin, end, queries, gallery, thresholds, counts):
     """Count the entries of each query's list between thresholds.
 
     ``counts[i, k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without NaN,
-    the query itself and removed templates of its own identity. There is one thread for each of as
-    many parts of the rows as `chunks`.
+    the query itself and removed templates of its own identity.
     """
-    b, width = counts.shape
-    for c in prange(chunks):
-        places = np.empty(CHUNK, np.int32)
-        even = np.empty(width + 1, np.int64)  # the last place is for NaN
-        odd = np.empty(width + 1, np.int64)
-        for i in range(b * c // chunks, b * (c + 1) // chunks):
-            row = queries.values[i]
-            which = queries.which[i]
-            even[:] = 0
-            odd[:] = 0
-            for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
-                run = row[gallery.run_first[r] : gallery.run_stop[r]]
-                _count_run(run, thresholds, places, even, odd)
-            if queries.own[i] >= 0:
-                _subtract_removed(queries, gallery, thresholds.values[: width - 1], i, even)
-            for k in range(width):
-                counts[i, k] = even[k] + odd[k]
+    width = counts.shape[1]
+    places = np.empty(CHUNK, np.int32)
+    even = np.empty(width + 1, np.int64)  # the last place is for NaN
+    odd = np.empty(width + 1, np.int64)
+    for i in range(begin, end):
+        row = queries.values[i]
+        which = queries.which[i]
+        even[:] = 0
+        odd[:] = 0
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            run = row[gallery.run_first[r] : gallery.run_stop[r]]
+            _count_run(run, thresholds, places, even, odd)
+        if queries.own[i] >= 0:
+            _subtract_removed(queries, gallery, thresholds.values[: width - 1], i, even)
+        for k in range(width):
+            counts[i, k] = even[k] + odd[k]

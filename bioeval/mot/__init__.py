@@ -1,8 +1,8 @@
-"""Multi-object tracking: CLEAR MOT and identity measures against a ground truth.
+"""Multi-object tracking: CLEAR MOT, identity measures and HOTA against a ground truth.
 
 ``inputs``, ``motchallenge_text`` and ``boxes`` read; ``sequence`` puts both sides into frames;
-``matching`` and ``identity_assignment`` assign; ``measures`` counts; ``dataset`` labels; ``table``
-and ``timeline`` show.
+``matching`` assigns; ``measures`` and ``hota`` count; ``dataset``
+labels; ``table`` and ``timeline`` show.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dataset of tracking: totals, sequences, targets and track segments."""
+"""Dataset of tracking: totals, sequences, thresholds of HOTA, targets and track segments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import xarray as xr
 
 from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS, of_sequence
 from bioeval.base.version import __version__
+from bioeval.mot.hota import THRESHOLDS
 from bioeval.mot.measures import Measured, rates
 from bioeval.mot.sequence import Scene
 from bioeval.results.dataset import build
@@ -24,19 +25,19 @@ def tracking_dataset(
     timeline: bool = False,
 ) -> xr.Dataset:
     """Return the Dataset; several sequences are listed beside the total."""
-    counts = [part.counts for part in measured]
-    total = {name: sum(part[name] for part in counts) for name in counts[0]}
-    whole = _values(total)
+    total = _sum([part.counts for part in measured])
+    whole = _values(total, _sum([part.hota for part in measured]))
+    dims = {name: ("localisation_threshold",) * np.ndim(value) for name, value in whole.items()}
     variables: dict[str, tuple[tuple[str, ...], Any]] = {
-        name: ((), value) for name, value in whole.items()
+        name: (dims[name], value) for name, value in whole.items()
     }
-    coordinates: dict[str, np.ndarray] = {}
+    coordinates: dict[str, np.ndarray] = {"localisation_threshold": THRESHOLDS}
     several = any(scene.name for scene in scenes)
     if several:
-        parts = [_values(part) for part in counts]
+        parts = [_values(part.counts, part.hota) for part in measured]
         for name in whole:
             column = np.array([part[name] for part in parts])
-            variables[f"sequence_{name}"] = (("sequence",), column)
+            variables[f"sequence_{name}"] = (("sequence", *dims[name]), column)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
     coordinates["target"] = _named(scenes, [part.ids for part in measured])
     targets = _together([part.targets for part in measured])
@@ -67,10 +68,15 @@ def tracking_dataset(
     return build(variables, names, coordinates, attrs)
 
 
-def _values(counts: dict[str, int | float]) -> dict[str, Any]:
+def _sum(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Add up the counts of all sequences."""
+    return {name: sum(part[name] for part in parts) for name in parts[0]}
+
+
+def _values(counts: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return counts and rates; the sum of the overlaps is reported as MOTP."""
     whole = {name: np.int64(value) for name, value in counts.items() if name != "overlap"}
-    return {**rates(counts), **whole}
+    return {**rates(counts, hota), **whole}
 
 
 def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray]) -> np.ndarray:

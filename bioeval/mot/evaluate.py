@@ -39,7 +39,7 @@ def tracking(
     timeline: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
-    """Evaluate tracking: CLEAR MOT and identity measures of boxes against a ground truth.
+    """Evaluate tracking: CLEAR MOT, identity measures and HOTA of boxes against a ground truth.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def tracking(
         of sequences (``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
         ``<sequence>.txt``; results as ``<sequence>.txt``); or files and arrays by name.
     iou : float, in (0, 1]
-        Smallest intersection over union with which two boxes can be matched.
+        Smallest intersection over union with which two boxes can be matched. HOTA has thresholds
+        of its own.
     frames : int, or mapping of sequence (or camera) to int, optional
         Number of frames of a sequence (of each camera). Default: the length in ``seqinfo.ini``,
         else the number of frames with rows in either file, ignored rows included.
@@ -87,13 +88,14 @@ def tracking(
     -------
     xarray.Dataset
         Scalars over everything: ``mota motp motp_distance recall precision far fp_per_frame idp
-        idr idf1``, and the counts ``tp fn fp idsw fragmentations resumptions mt pt ml idtp idfn
-        idfp frames frames_with_rows targets identities truth_boxes result_boxes
-        ignored_truth_boxes removed_result_boxes``. Over ``target``: ``frames_present
-        frames_covered coverage target_switches target_fragmentations state``. With several
-        sequences, the scalars are of the summed counts, and each has a twin over ``sequence``,
-        such as ``sequence_mota``. A rate with denominator 0 is NaN. The attribute
-        ``warnings`` has one remark a line.
+        idr idf1``, ``hota deta assa detre detpr assre asspr loca`` and the counts ``tp fn fp idsw
+        fragmentations resumptions mt pt ml idtp idfn idfp frames frames_with_rows targets
+        identities truth_boxes result_boxes ignored_truth_boxes removed_result_boxes``. Over
+        ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_by_threshold``, likewise its seven
+        parts, and ``tp_by_threshold``. Over ``target``: ``frames_present frames_covered coverage
+        target_switches target_fragmentations state``. With several sequences, the scalars are of
+        the summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. A rate
+        with denominator 0 is NaN. The attribute ``warnings`` has one remark a line.
 
     Raises
     ------
@@ -105,13 +107,16 @@ def tracking(
     -----
     ``mota = 1 - (fn + fp + idsw) / truth_boxes``; ``motp`` is the mean overlap of the matches and
     ``motp_distance`` the mean of 1 - overlap; ``far = (fn + fp + idsw) / frames``; ``idf1 =
-    2 idtp / (2 idtp + idfp + idfn)``. ``docs/tracking.md`` has every definition.
+    2 idtp / (2 idtp + idfp + idfn)``; ``hota`` is the mean over 19 localisation thresholds of
+    ``sqrt(DetA * AssA)``, and has a matching of its own, by the alignment of whole tracks.
+    ``docs/tracking.md`` has every definition.
 
     References
     ----------
     Bernardin, Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT
     metrics", 2008. Milan et al., "MOT16", 2016. Ristani et al., "Performance measures and a data
-    set for multi-target, multi-camera tracking", 2016. Tang et al., "CityFlow", 2019.
+    set for multi-target, multi-camera tracking", 2016. Tang et al., "CityFlow", 2019. Luiten et
+    al., "HOTA: a higher order metric for evaluating multi-object tracking", 2021.
 
     Examples
     --------
@@ -124,6 +129,8 @@ def tracking(
     >>> ds = be.tracking(truth, result)
     >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
     (2, 0.667, 0.667)
+    >>> round(float(ds.hota), 3), float(ds.deta), round(float(ds.assa), 3)
+    (0.632, 1.0, 0.4)
     """
     iou = require_number("iou", iou, above=0, high=1)
     require_choice("pairing", pairing, PAIRINGS)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bioeval.mot.identity_assignment import most_in_common
-from bioeval.mot.matching import find_overlaps, match, serials
+from bioeval.mot.hota import hota_rates, hota_sums
+from bioeval.mot.matching import find_overlaps, match, most_in_common, serials
 from bioeval.mot.sequence import Boxes, Scene
 
 #: States of a target, by its coverage.
@@ -25,12 +26,13 @@ MISSED = -1
 class Measured:
     """Measurements of one sequence; ``bioeval.base.variables`` describes each variable.
 
-    The counts add up over sequences, with `overlap`, the sum of IoU over the matches. `ids` and
-    the variables of `targets` have the shape (targets,), those of `segments` (segments,), target
-    by target; ``spell_target`` is an id.
+    The counts add up over sequences, with `overlap`, the sum of IoU over the matches, and so do the
+    sums of `hota`, of shape (thresholds,). `ids` and the variables of `targets` have the shape
+    (targets,), those of `segments` (segments,), target by target; ``spell_target`` is an id.
     """
 
     counts: dict[str, int | float]
+    hota: dict[str, np.ndarray]
     ids: np.ndarray
     targets: dict[str, np.ndarray]
     segments: dict[str, np.ndarray]
@@ -42,14 +44,16 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
     truth, result = scene.truth.select(scene.counted), scene.result
     if scene.distractor.any():
         result = result.select(_kept(scene, iou, pairing))
-    overlaps = find_overlaps(truth, result, frames, iou)
+    all_overlaps = find_overlaps(truth, result, frames)
+    overlaps = all_overlaps.at_least(iou)
     serial = serials(truth, result, scene.camera)
     matched = match(truth, result, overlaps, serial, pairing)
     targets, resumptions = _targets(truth, result, matched, serial, mostly_tracked)
     tp = int((matched >= 0).sum())
     # An identity may occur twice in a frame, if that is accepted; a target occurs once.
-    common = np.stack([overlaps.truth, result.code[overlaps.row]], axis=1)
-    rows, identities = np.unique(common, axis=0).T
+    width = int(result.code.max(initial=0)) + 1
+    common = np.unique(overlaps.truth * width + result.code[overlaps.row])
+    rows, identities = np.divmod(common, width)
     idtp = most_in_common(truth.code[rows], identities)
     lost, partially, mostly = (int((targets["state"] == state).sum()) for state in STATES)
     counts = {
@@ -76,7 +80,13 @@ def measure(scene: Scene, iou: float, pairing: str, mostly_tracked: str) -> Meas
         "overlap": float(overlaps.iou[overlaps.row == matched[overlaps.truth]].sum()),
     }
     ids = scene.target_ids[np.unique(truth.code)]
-    return Measured(counts, ids, targets, _segments(scene, truth, result, matched))
+    return Measured(
+        counts,
+        hota_sums(truth, result, all_overlaps, serial),
+        ids,
+        targets,
+        _segments(scene, truth, result, matched),
+    )
 
 
 def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:
@@ -85,7 +95,7 @@ def _kept(scene: Scene, iou: float, pairing: str) -> np.ndarray:
     All ground-truth boxes take part, so that a box on a target remains with the target.
     """
     frames = len(scene.camera)
-    overlaps = find_overlaps(scene.truth, scene.result, frames, iou)
+    overlaps = find_overlaps(scene.truth, scene.result, frames).at_least(iou)
     serial = serials(scene.truth, scene.result, scene.camera)
     matched = match(scene.truth, scene.result, overlaps, serial, pairing, keep=False)
     keep = np.ones(len(scene.result), dtype=bool)
@@ -162,8 +172,8 @@ def _segments(
     }
 
 
-def rates(c: dict[str, int | float]) -> dict[str, float]:
-    """Return the rates, each computed from counts once."""
+def rates(c: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the rates, each computed from counts once, and HOTA by threshold."""
     errors = c["fn"] + c["fp"] + c["idsw"]
     quotients = {
         "mota": (c["truth_boxes"] - errors, c["truth_boxes"]),
@@ -177,4 +187,5 @@ def rates(c: dict[str, int | float]) -> dict[str, float]:
         "idr": (c["idtp"], c["idtp"] + c["idfn"]),
         "idf1": (2 * c["idtp"], 2 * c["idtp"] + c["idfp"] + c["idfn"]),
     }
-    return {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
+    found = {name: a / b if b else np.nan for name, (a, b) in quotients.items()}
+    return found | hota_rates(hota, c["truth_boxes"], c["result_boxes"])

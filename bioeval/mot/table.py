@@ -29,6 +29,16 @@ _RATES = (
     ("FAR", "far", ""),
     ("FP/frame", "fp_per_frame", ""),
 )
+_HOTA = (
+    ("HOTA", "hota", "%"),
+    ("DetA", "deta", "%"),
+    ("AssA", "assa", "%"),
+    ("DetRe", "detre", "%"),
+    ("DetPr", "detpr", "%"),
+    ("AssRe", "assre", "%"),
+    ("AssPr", "asspr", "%"),
+    ("LocA", "loca", "%"),
+)
 _COUNTS = (
     ("frames", "frames", "n"),
     ("targets", "targets", "n"),
@@ -51,8 +61,9 @@ _TARGETS = (
     ("state", "state", "word"),
 )
 _LEGEND = (
-    "MOTP: mean overlap of the matches. FAR: FN + FP + IDSW in a frame. MT, PT, ML: targets mostly "
-    "tracked, partially tracked, mostly lost."
+    "MOTP: mean overlap of the matches. FAR: FN + FP + IDSW in a frame. HOTA and its parts: means "
+    "over IoU thresholds of 0.05 to 0.95. MT, PT, ML: targets mostly tracked, partially tracked, "
+    "mostly lost."
 )
 
 # A width that no table reaches: to measure the table itself.
@@ -75,7 +86,7 @@ class TrackingTable:
             return console.measure(table, options=room).maximum <= options.max_width
 
         yield grid(self._about())
-        for columns in (_RATES, _COUNTS):
+        for columns in (_RATES, _HOTA, _COUNTS):
             yield Text("")
             rows = [(name, self._along("sequence_", i)) for i, name in enumerate(self.sequences)]
             rows.append(("all" if rows else "", lambda name: self.dataset[name].item()))

@@ -10,12 +10,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
+from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Largest number of targets with a name on the axis.
 NAMED = 30
@@ -24,7 +24,7 @@ _COLOURS = 6  # black is for the ticks of switches
 _THICK, _THIN = 0.62, 0.11
 
 
-class TimelineDisplay:
+class TimelineDisplay(Display):
     """The track segments of each target.
 
     Attributes
@@ -43,8 +43,6 @@ class TimelineDisplay:
         Frame and row of each identity switch.
     """
 
-    ax_: Axes
-    figure_: Figure
     bars_: list[PolyCollection]
 
     def __init__(
@@ -88,8 +86,7 @@ class TimelineDisplay:
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a bar for each track segment. See :func:`timeline`."""
         n = len(self.targets)
-        self.ax_ = ax = look.axes_for(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))))
-        self.figure_ = look.figure_of(ax)
+        ax = self._axes(ax, (7.2, float(np.clip(1.6 + 0.24 * n, 2.4, 8.0))))
         ax.grid(False, axis="y")
         self.bars_ = []
         for shown, colour, thick in self._bars():

@@ -12,6 +12,8 @@ training and test        :class:`SubjectKFold`, :class:`RepeatedSubjectKFold`,
                          :class:`SubjectShuffleSplit`, :class:`SampleShuffleSplit`
 and validation           :class:`TrainValidationTest`
 gallery and probes       :class:`ProbeGallerySplit`, :class:`EnrolledSplit`
+all of these at once     :class:`Experiment`
+claims of verification   :class:`ClaimSampler`
 folds as given           :class:`PredefinedFolds`, :class:`PredefinedPairFolds`
 the test fold of each    :func:`fold_codes`, :func:`repeated_fold_codes`
 ======================== ====================================================================
@@ -19,7 +21,9 @@ the test fold of each    :func:`fold_codes`, :func:`repeated_fold_codes`
 
 from __future__ import annotations
 
+from bioeval.partition.claims import ClaimSampler, DrawnClaims
 from bioeval.partition.enrolment import EnrolledSplit, GalleryProbe, ProbeGallerySplit
+from bioeval.partition.experiment import Experiment, ExperimentParts
 from bioeval.partition.fold_codes import fold_codes, repeated_fold_codes
 from bioeval.partition.folds import (
     RepeatedSampleKFold,
@@ -36,7 +40,11 @@ from bioeval.partition.shuffle_splits import (
 )
 
 __all__ = [
+    "ClaimSampler",
+    "DrawnClaims",
     "EnrolledSplit",
+    "Experiment",
+    "ExperimentParts",
     "GalleryProbe",
     "PredefinedFolds",
     "PredefinedPairFolds",

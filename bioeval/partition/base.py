@@ -128,9 +128,11 @@ class Division(Parameters, ABC, Generic[Parts]):
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
 
-    @abstractmethod
+    n_splits: int
+
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return how many splits there are; the arguments are not needed."""
+        return self.n_splits
 
     @abstractmethod
     def _splits(self, samples: SplitInput) -> Iterator[Parts]: ...

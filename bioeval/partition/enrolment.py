@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Splitter, require_seed
-from bioeval.partition.samples import LabelCodes, SplitInput
+from bioeval.partition.samples import SplitInput
 
 TOO_FEW = ("raise", "enrol", "probe", "drop")
 
@@ -130,11 +130,15 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         return self.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
-        included = np.ones(len(samples.subjects), dtype=bool)
         seed = seed_sequence(self.random_state)
         for repeat in range(self.n_repeats):
-            draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
-            yield self._indices(*self._roles(samples, included, draws))
+            yield self.drawn(samples, seed, repeat)
+
+    def drawn(self, samples: SplitInput, seed: np.random.SeedSequence, repeat: int) -> GalleryProbe:
+        """Return the division of one repeat."""
+        included = np.ones(len(samples.subjects), dtype=bool)
+        draws = shuffling.stream(seed, shuffling.GALLERY, repeat)
+        return self._indices(samples.who, *self._roles(samples, included, draws))
 
     def _roles(
         self, samples: SplitInput, included: np.ndarray, draws: Stream
@@ -150,7 +154,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         probes = who.counts - (wanted if self.enrol is None else candidates)
         few = (candidates < wanted) | (probes < 1)
         if few.any() and self.too_few == "raise":
-            self._refuse(who, np.flatnonzero(few), wanted, candidates)
+            self._refuse(samples, np.flatnonzero(few), wanted, candidates)
         here = included[who.codes]
         gallery = may & (self._place(samples, may, draws) < wanted[who.codes])
         probe = ~(gallery if self.enrol is None else may)
@@ -158,11 +162,11 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         probe[few[who.codes]] = self.too_few == "probe"
         return gallery & here, probe & here
 
-    def _indices(self, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
+    def _indices(self, who: str, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any():
                 raise DataError(
-                    f"{type(self).__name__}: no {name} left: all subjects that could be enrolled "
+                    f"{who}: no {name} left: all subjects that could be enrolled "
                     f"have too few templates, and too_few is {self.too_few!r}"
                 )
         return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
@@ -212,9 +216,9 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         return place
 
     def _refuse(
-        self, who: LabelCodes, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
+        self, samples: SplitInput, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
     ) -> None:
-        one = few[0]
+        who, one = samples.subjects, few[0]
         if self.enrol is None:
             need = f"{wanted[one]} to enrol and one to probe"
             found = f"{who.counts[one]} in all"
@@ -223,9 +227,9 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             need = f"{least} to enrol by metadata and another to probe"
             found = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
         raise DataError(
-            f"{type(self).__name__}: {len(few)} of {len(who)} subjects have too few templates "
+            f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
             f"({who.show(few)}): each needs {need}, the first one has {found}. Say what "
-            "becomes of them: too_few='enrol', 'probe' or 'drop'"
+            f"becomes of them: {Argument('too_few', 'enrol')}, 'probe' or 'drop'"
         )
 
 
@@ -289,6 +293,22 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         return self.n_repeats * self.probe_gallery.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
+        inner, seed = self.probe_gallery, seed_sequence(self.random_state)
+        own = None if inner.random_state is None else seed_sequence(inner.random_state)
+        for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
+            if own is None:
+                yield self.drawn(samples, seed, repeat, (seed, repeat * inner.n_repeats + turn))
+            else:
+                yield self.drawn(samples, seed, repeat, (own, turn))
+
+    def drawn(
+        self,
+        samples: SplitInput,
+        seed: np.random.SeedSequence,
+        repeat: int,
+        galleries: tuple[np.random.SeedSequence, int] | None = None,
+    ) -> GalleryProbe:
+        """Return the division of one repeat; `galleries` are the seed and repeat of the others'."""
         who, inner = samples.subjects, self.probe_gallery
         size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
         out = shuffling.units_of(size, len(who), up=True)
@@ -297,18 +317,13 @@ class EnrolledSplit(Splitter[GalleryProbe]):
                 f"{samples.who}: unenrolled is {self.unenrolled!r}, which is {out} of {len(who)} "
                 "subjects; at least one has to be enrolled"
             )
-        seed = seed_sequence(self.random_state)
-        own = inner.random_state is not None
-        inner_seed = seed_sequence(inner.random_state) if own else seed
-        for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
-            numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
-            drawn = shuffling.permutation(numbers, len(who))[:out]
-            enrolled = np.ones(len(who), dtype=bool)
-            enrolled[drawn] = False
-            key = turn if own else repeat * inner.n_repeats + turn
-            draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
-            gallery, probe = inner._roles(samples, enrolled, draws)
-            yield inner._indices(gallery, probe | ~enrolled[who.codes])
+        numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
+        enrolled = np.ones(len(who), dtype=bool)
+        enrolled[shuffling.permutation(numbers, len(who))[:out]] = False
+        inner_seed, key = galleries or (seed, repeat)
+        draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
+        gallery, probe = inner._roles(samples, enrolled, draws)
+        return inner._indices(samples.who, gallery, probe | ~enrolled[who.codes])
 
 
 def _as_quality(samples: SplitInput, name: str) -> np.ndarray:

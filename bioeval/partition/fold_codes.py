@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.partition.base import Splitter
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.experiment import Experiment
 from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import PairScores, Scores
@@ -77,7 +78,7 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
            [0, 0, 1, 0]])
     """
     name = type(splitter).__name__
-    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit | TrainValidationTest):
+    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit | TrainValidationTest | Experiment):
         raise DataError(f"{name} has no folds: its parts play different roles")
     n = labels.shape[0] if isinstance(labels, Scores) else len(labels)
     rows: list[np.ndarray] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +49,15 @@ class LabelCodes:
         except TypeError:  # not hashable
             return -1
 
+    def at(self, index: np.ndarray) -> LabelCodes:
+        """Return the codes of some samples, counted from 0 among the labels that they bear."""
+        found = copy(self)
+        found.__dict__.pop("_numbers", None)
+        present, found.codes = np.unique(self.codes[index], return_inverse=True)
+        found.values = self.values[present]
+        found.counts = np.bincount(found.codes, minlength=len(present)).astype(np.int64)
+        return found
+
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and say how many more there are."""
         shown = ", ".join(repr(label) for label in self.values[codes[:most]].tolist())
@@ -84,6 +94,14 @@ class SplitInput:
             raise DataError(f"{who}: there are no samples to divide")
         self._labels, self._source = (groups, "groups") if groups is not None else (y, "y")
         self._meta = meta
+
+    def at(self, index: np.ndarray) -> SplitInput:
+        """Return some of the samples, with their subjects and metadata."""
+        part = copy(self)
+        part.n = len(index)
+        part.subjects = self.subjects.at(index)
+        part._columns = {name: column[index] for name, column in self._columns.items()}
+        return part
 
     @cached_property
     def subjects(self) -> LabelCodes:

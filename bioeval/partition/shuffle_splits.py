@@ -44,20 +44,17 @@ class _Shuffle(Splitter[TrainTest]):
         self.test_size, self.train_size = test_size, train_size
         self.random_state, self.stratify = random_state, stratify
         require_integer(f"{who}: n_splits", n_splits, low=1)
-        _check_sizes(who, {"test_size": test_size, "train_size": train_size})
+        check_sizes(who, {"test_size": test_size, "train_size": train_size})
         require_seed(random_state)
         require_column(who, stratify)
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits; the arguments are not needed."""
-        return self.n_splits
 
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
         test: float | int | None = self.test_size
         if test is None and self.train_size is None:
             test = _DEFAULT_TEST
         sizes = {"test_size": test, "train_size": self.train_size}
-        for parts in _drawn(self, samples, self._unit, sizes):
+        seed = seed_sequence(self.random_state)
+        for parts in drawn_parts(samples, self._unit, sizes, self.stratify, seed, self.n_splits):
             yield parts[0], parts[1]
 
 
@@ -175,7 +172,7 @@ class TrainValidationTest(Division[ThreeParts]):
         self.random_state, self.stratify = random_state, stratify
         for name, size in (("validation_size", validation_size), ("test_size", test_size)):
             shuffling.as_size(who, name, size)
-        _check_sizes(who, self._sizes)
+        check_sizes(who, self._sizes)
         require_choice(f"{who}: unit", unit, UNITS)
         require_integer(f"{who}: n_splits", n_splits, low=1)
         require_seed(random_state)
@@ -194,16 +191,14 @@ class TrainValidationTest(Division[ThreeParts]):
             "train_size": self.train_size,
         }
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits; the arguments are not needed."""
-        return self.n_splits
-
     def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
-        for parts in _drawn(self, samples, self.unit, self._sizes):
+        sizes, seed = self._sizes, seed_sequence(self.random_state)
+        for parts in drawn_parts(samples, self.unit, sizes, self.stratify, seed, self.n_splits):
             yield ThreeParts(*parts)
 
 
-def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
+def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
+    """Raise :class:`DataError` unless the sizes of parts are sizes, and within the whole."""
     known = [shuffling.as_size(who, k, v) for k, v in sizes.items() if v is not None]
     shares = sum(size for size in known if isinstance(size, float))
     if shares > 1 + 1e-12:
@@ -211,22 +206,23 @@ def _check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
         raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
 
 
-def _drawn(
-    splitter: _Shuffle | TrainValidationTest,
+def drawn_parts(
     samples: SplitInput,
     unit: str,
     sizes: Mapping[str, Any],
+    stratify: str | None,
+    seed: np.random.SeedSequence,
+    repeats: int,
 ) -> Iterator[list[np.ndarray]]:
     """Yield the parts of the samples, the last of the sizes first."""
-    by_subject, stratify = unit == "subject", splitter.stratify
+    by_subject = unit == "subject"
     if by_subject:
         total, strata = len(samples.subjects), samples.subject_strata(stratify)
     else:
         total, strata = samples.n, samples.strata(stratify)
     counts = _count_units(samples.who, sizes, total, f"{unit}s")
-    seed = seed_sequence(splitter.random_state)
     purpose = shuffling.SUBJECT_PARTS if by_subject else shuffling.SAMPLE_PARTS
-    for repeat in range(splitter.n_splits):
+    for repeat in range(repeats):
         draws = shuffling.stream(seed, purpose, repeat)
         part = shuffling.into_parts(shuffling.arrange(total, strata, draws), strata, counts)
         part = part[samples.subjects.codes] if by_subject else part

@@ -21,7 +21,7 @@ from bioeval.base.random import Stream
 # a partition that follows the population it divides would be no random partition.
 _PARTITION = 0x50415254
 # The streams of different purposes are kept apart as well.
-SUBJECT_FOLDS, SAMPLE_FOLDS, SUBJECT_PARTS, SAMPLE_PARTS, GALLERY, UNENROLLED = range(6)
+SUBJECT_FOLDS, SAMPLE_FOLDS, SUBJECT_PARTS, SAMPLE_PARTS, GALLERY, UNENROLLED, CLAIMS = range(7)
 
 
 def stream(seed: np.random.SeedSequence, purpose: int, key: int) -> Stream:

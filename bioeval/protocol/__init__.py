@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import CardError, bad_choice
 from bioeval.protocol.card import Protocol
@@ -97,14 +97,14 @@ def parse(text: str, where: str = "card") -> Protocol:
     return read_card(text, where)
 
 
-def explain(protocol: Protocol, width: int | None = None) -> str:
+def explain(protocol: Protocol, width: int | None = None, **options: Any) -> str:
     """Return a protocol in plain words: attempts, denominators, and what is left open.
 
     Lines have at most `width` columns, 92 unless given.
     """
     from bioeval.protocol.explanation import WIDTH, explain
 
-    return explain(protocol, width or WIDTH)
+    return explain(protocol, width or WIDTH, **options)
 
 
 def _shipped_cards() -> dict[str, Traversable]:

@@ -17,11 +17,12 @@ from bioeval.protocol.fields import (
     Field,
     Interval,
     Section,
+    Size,
     Task,
     card_field,
     fields_of,
 )
-from bioeval.protocol.tasks import ClosedSet, OpenSet, Reid, Verification
+from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Verification
 
 SCHEMA_VERSION = 1
 
@@ -61,7 +62,26 @@ _BY = {
     "metadata column that 'column' names",
     "dev-eval": "two parts of subjects, drawn anew in each repeat: development, on which the "
     "threshold is chosen, and evaluation, on which it is judged",
+    "experiment": Choice(
+        "the lecture's whole experiment, drawn anew in each repeat: training, validation and test "
+        "by subject; gallery and probes by template; enrolled and unenrolled by subject",
+        (SQUARE,),
+    ),
 }
+
+#: Fields of an experiment alone.
+EXPERIMENT = ("train", "validation", "gallery_templates", "unenrolled", "too_few")
+
+#: Fields without effect, by the kind of partition.
+NOT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "subject-folds": ("test_size", "column", *EXPERIMENT),
+        "sample-folds": ("test_size", "column", *EXPERIMENT),
+        "dev-eval": ("folds", "column", *EXPERIMENT),
+        "given-folds": ("folds", "repeats", "seed", "test_size", "stratify", *EXPERIMENT),
+        "experiment": ("folds", "test_size", "stratify", "column"),
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +95,7 @@ class Partition(Section):
     )
     by: str = card_field("how the data are divided", choices=_BY)
     folds: int = card_field(
-        "the number of folds (not with given folds, nor with dev-eval)",
+        "the number of folds (not with given folds, dev-eval or an experiment)",
         interval=Interval(2),
         default=10,
     )
@@ -100,6 +120,68 @@ class Partition(Section):
         layouts=SEARCHABLE,
         default=None,
     )
+    train: Size | None = card_field(
+        "with an experiment: the subjects of the training part, on which the threshold is chosen "
+        "where there is no validation part; the others are tested",
+        layouts=(SQUARE,),
+        default=None,
+    )
+    validation: Size | None = card_field(
+        "with an experiment: the subjects of the validation part, on which the threshold is chosen",
+        layouts=(SQUARE,),
+        default=None,
+    )
+    gallery_templates: Size | None = card_field(
+        "with an experiment: the templates of each subject that are enrolled; or their metadata, "
+        'as "session=1"; without it all templates of a part are compared with each other',
+        pattern="[^=]+=[^=]+",
+        pattern_words="or metadata such as session=1",
+        layouts=(SQUARE,),
+        default=None,
+    )
+    unenrolled: Size | None = card_field(
+        "with an experiment: the test subjects that are not enrolled, all of whose templates probe",
+        layouts=(SQUARE,),
+        default=None,
+    )
+    too_few: str = card_field(
+        "with an experiment: what becomes of a subject that has too few templates to be enrolled "
+        "and to probe",
+        choices={
+            "raise": "an error",
+            "enrol": "all its templates are enrolled",
+            "probe": "all its templates probe, and it is not enrolled",
+            "drop": "it is left out",
+        },
+        layouts=(SQUARE,),
+        default="raise",
+    )
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The fields without effect on this kind of partition."""
+        return NOT_BY[self.by]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims(Section):
+    """The ``[claims]`` section."""
+
+    doc = (
+        "Claims of verification drawn at random, in place of all. Probes of subjects who are not "
+        "enrolled claim as many, and are counted apart."
+    )
+    layouts = SEARCHABLE
+
+    per_probe: int = card_field(
+        "the different subjects that each probe claims", interval=Interval(1), default=1
+    )
+    genuine: float = card_field(
+        "the proportion of genuine claims among those of enrolled probes",
+        interval=Interval(0, 1),
+        default=0.5,
+    )
+    seed: int = card_field("the seed of the draws", interval=Interval(0), default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +235,8 @@ class Uncertainty(Section):
         choices={
             "nadeau-bengio": "from the spread between folds, corrected for training parts that "
             "overlap (Nadeau and Bengio 2003), with sizes in subjects; a heuristic",
+            "quantile": "the middle of the repeats themselves: how the rate depends on the draw, "
+            "among these same subjects; no confidence interval for other subjects",
             "subject-bootstrap": "of the pooled rate, by resampling subjects, while each fold "
             "keeps its threshold; verification only",
         },
@@ -221,7 +305,9 @@ SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
         "open_set": OpenSet,
         "closed_set": ClosedSet,
         "reid": Reid,
+        "gom": Gom,
         "partition": Partition,
+        "claims": Claims,
         "threshold": Threshold,
         "uncertainty": Uncertainty,
         "thresholds": Thresholds,
@@ -245,11 +331,13 @@ class Protocol:
         ``all-against-all``, ``probe-against-gallery`` or ``pairs``.
     source
         The definition of the protocol: ``text``, ``year``, ``section``, ``url``.
-    verification, open_set, closed_set, reid
+    verification, open_set, closed_set, reid, gom
         The options of each task; None if the card does not have the task. An option that the card
         does not fix, such as ``max_rank``, is None.
     partition, threshold, uncertainty
         The same, of cards with folds.
+    claims
+        The same, of cards whose claims are drawn.
     thresholds, report
         The thresholds of the curves, and what tables show.
     not_said
@@ -276,7 +364,9 @@ class Protocol:
     open_set: OpenSet | None = None
     closed_set: ClosedSet | None = None
     reid: Reid | None = None
+    gom: Gom | None = None
     partition: Partition | None = None
+    claims: Claims | None = None
     threshold: Threshold | None = None
     uncertainty: Uncertainty | None = None
     thresholds: Thresholds = Thresholds()

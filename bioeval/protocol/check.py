@@ -5,12 +5,22 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
 from typing import Any
 
 from bioeval.base.errors import CardError, nearest_name
-from bioeval.protocol.card import HEAD, LAYOUTS, SCHEMA_VERSION, SECTIONS, TASKS, Protocol
+from bioeval.protocol.card import (
+    HEAD,
+    LAYOUTS,
+    NOT_BY,
+    SCHEMA_VERSION,
+    SECTIONS,
+    TASKS,
+    Protocol,
+)
 from bioeval.protocol.fields import SEARCHABLE, Field, fields_of, matches_choice
-from bioeval.protocol.toml import Place, locate, read, shorten, write_key
+from bioeval.protocol.tasks import Retrieval
+from bioeval.protocol.toml import Place, locate, read, read_file, shorten, write_key
 
 Values = dict[str, Any]
 
@@ -20,21 +30,17 @@ _FIELDS: Mapping[str, Mapping[str, Field]] = {
     **{name: fields_of(section) for name, section in SECTIONS.items()},
 }
 
-#: Fields of [partition] without effect, by the kind of partition.
-_NOT_BY = {
-    "subject-folds": ("test_size", "column"),
-    "sample-folds": ("test_size", "column"),
-    "dev-eval": ("folds", "column"),
-    "given-folds": ("folds", "repeats", "seed", "test_size", "stratify"),
-}
-
 #: Fields without effect in folds: only their defaults are accepted.
 _NOT_IN_FOLDS = {
     "open_set": ("gallery", "max_rank"),
     "closed_set": ("gallery", "max_rank"),
     "thresholds": ("count", "values"),
-    "report": ("far_targets", "priors"),
+    "report": ("priors",),
 }
+
+
+#: Words in the text of a source that is revised from year to year.
+_UNDATED = ("lecture", "ongoing")
 
 
 class Problems:
@@ -116,6 +122,9 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     _check_pairs(values, problems)
+    if "claims" in data and "verification" not in data:
+        problems.add(("claims",), "[claims] is of [verification], which the card has not")
+    _check_retrieval(values, problems)
     problems.raise_if_any()
     del above["schema"]
     sections: dict[str, Any] = {name: SECTIONS[name](**found) for name, found in values.items()}
@@ -134,6 +143,21 @@ def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:
             'templates = ["single"] beside it and no other task'
             f"{f'; found {_brackets(others)}' if others else ''}",
         )
+
+
+def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
+    """Find rules of [gom] for what a query sees that are not those of [reid] in the same card."""
+    if not {"reid", "gom"} <= set(values):
+        return
+    for key in fields_of(Retrieval):
+        ours, theirs = values["gom"].get(key), values["reid"].get(key)
+        if ours is not None and theirs is not None and ours != theirs:
+            found, expected = (
+                shorten(list(x) if isinstance(x, tuple) else x) for x in (ours, theirs)
+            )
+            problems.add(
+                ("gom", key), f"{key} = {found}; expected {expected}, as in [reid] of this card"
+            )
 
 
 def _check_folds(
@@ -174,7 +198,7 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
     """Refuse options that folds would silently ignore."""
     given = values["partition"]
     by = str(given.get("by"))
-    unused = {"partition": (_NOT_BY.get(by, ()), f'with by = "{by}"')}
+    unused = {"partition": (NOT_BY.get(by, ()), f'with by = "{by}"')}
     unused |= {name: (keys, "in folds") for name, keys in _NOT_IN_FOLDS.items()}
     for name, (keys, why) in unused.items():
         for key in keys:
@@ -187,6 +211,8 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
             '[partition] by = "given-folds" needs column, the metadata column that holds the fold '
             "of each template",
         )
+    if by == "experiment":
+        _check_experiment(values, problems)
     for name, key, value in (
         ("open_set", "ties", "expected"),
         ("closed_set", "ties", "expected"),
@@ -202,8 +228,29 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
                     f'interval = "subject-bootstrap" is for verification only, but '
                     f'the card has [{name}]; expected "nadeau-bengio"',
                 )
-    if "reid" in values:
-        problems.add(("reid",), "[reid] is not evaluated in folds; expected no [partition] with it")
+    for name in ("reid", "gom"):
+        if name in values:
+            message = f"[{name}] is not evaluated in folds; expected no [partition] with it"
+            problems.add((name,), message)
+
+
+def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
+    """Find the parts that an experiment lacks."""
+    given = values["partition"]
+    if given.get("unenrolled") and given.get("gallery_templates") is None:
+        problems.add(
+            ("partition", "unenrolled"),
+            f"unenrolled = {shorten(given['unenrolled'])} needs gallery_templates, the templates "
+            "that the other subjects have in the gallery",
+        )
+    rule = values.get("threshold", {}).get("rule", "eer")
+    chooses = given.get("train") or given.get("validation")
+    if not chooses and rule != "fixed" and any(x in values for x in ("verification", "open_set")):
+        problems.add(
+            ("partition",),
+            "[partition] has neither train nor validation, the part on which a threshold is "
+            f'chosen by rule = "{rule}"; expected one of them, or rule = "fixed"',
+        )
 
 
 def _brackets(names: Iterable[str]) -> str:
@@ -323,13 +370,17 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
 
 
 def _check_item(field: Field, value: object, layout: str | None, expected: str) -> object:
-    if field.kind == "text":
+    if field.kind == "text" or (field.kind == "size" and field.pattern and isinstance(value, str)):
         return _check_text(field, value, layout, expected)
     kind = int if field.kind == "integer" else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or value != value:
         raise _UnexpectedValue(expected)
     if field.interval is not None and value not in field.interval:
         raise _UnexpectedValue(expected)
+    if field.kind == "size":
+        if not (0 <= value < 1 or (value >= 1 and value == int(value))):
+            raise _UnexpectedValue(expected)
+        return value if 0 < value < 1 else int(value)
     if field.kind == "integer":
         return value
     try:
@@ -350,3 +401,41 @@ def _check_text(field: Field, value: object, layout: str | None, expected: str) 
     elif not value.strip():
         raise _UnexpectedValue(f"{expected} that is not empty")
     return value
+
+
+# ------------------------------------------------------- rules of the cards that ship with bioeval
+
+
+def unmet_rules(card: Protocol) -> list[str]:
+    """Return what a card lacks to ship with bioeval, one line for each rule."""
+    head = {"name": card.name, "source": dict(card.source), "not_said": card.not_said}
+    return _unmet(head, "" if card.path is None else PurePath(card.path).name)
+
+
+def unmet_rules_of_draft(path: str) -> list[str]:
+    """Return what a card that is not valid yet lacks to ship, as far as its text can be read."""
+    try:
+        head = read(read_file(path), path)
+    except CardError:
+        return []
+    return _unmet(head, Path(path).name)
+
+
+def _unmet(head: Mapping[str, Any], file: str) -> list[str]:
+    found = []
+    name, source = head.get("name"), head.get("source")
+    if name is not None and file and file != f"{name}.toml":
+        found.append(f'name = "{name}", but the file is {file}; expected {name}.toml')
+    if not isinstance(source, Mapping):
+        source = {}
+    if source.get("section") is None:
+        found.append("[source] section is missing; expected the section, chapter or part")
+    undated = any(word in str(source.get("text", "")).lower() for word in _UNDATED)
+    if source.get("year") is None and not undated:
+        found.append(
+            "[source] year is missing; expected the year, unless the text names a lecture or an "
+            "ongoing evaluation"
+        )
+    if not head.get("not_said"):
+        found.append("not_said is empty; expected what the card leaves open, one sentence each")
+    return found

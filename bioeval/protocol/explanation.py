@@ -15,18 +15,25 @@ _LEAST = 24  # columns for a text beside its label; below, the label begins the 
 
 _Wrap = Callable[..., list[str]]
 
+#: Puts a text about a task, which may be none, into other terms for the rates.
+Say = Callable[[str, str], str]
 
-def explain(protocol: Protocol, width: int = WIDTH) -> str:
+
+def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task: text) -> str:
     """Return a protocol in plain words, in lines of at most `width` columns."""
     layout = protocol.layout
-    wrap = functools.partial(_paragraph, width)
+
+    def wrapped(task: str) -> _Wrap:
+        return functools.partial(_paragraph, width, lambda text: say(text, task))
+
+    wrap = wrapped("")
     head = [
         *wrap(f"{layout}: {LAYOUTS[layout]}", "Layout"),
         *wrap(_source_line(protocol.source), "Source"),
     ]
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), head]
-    blocks += [_task(task, layout, wrap) for task in protocol.tasks.values()]
+    blocks += [_task(task, layout, wrapped(name)) for name, task in protocol.tasks.items()]
     rule = (
         "Each rate divides by the attempts of its own class, never by all attempts. A rate whose "
         "class had no attempt is NaN, and its attempts say 0."
@@ -41,7 +48,8 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
         (beyond, protocol.not_expressed),
     ):
         if texts:
-            blocks.append([*wrap(lead), *(line for text in texts for line in _item(text, width))])
+            items = [line for text in texts for line in _item(say(text, ""), width)]
+            blocks.append([*wrap(lead), *items])
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
@@ -73,7 +81,7 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
         value = section[key]
         explained = any(choice.says for choice in field.choices.values())  # with the attempts
         dropped = value is None and key in section.only_one_of
-        if explained or dropped or layout not in field.layouts:
+        if explained or dropped or layout not in field.layouts or key in section.unused:
             continue
         choice = field.choice(value)
         if field.only_if is not None and not _holds(section[field.only_if[0]], field.only_if[1]):
@@ -99,7 +107,10 @@ def _item(text: str, width: int) -> list[str]:
     )
 
 
-def _paragraph(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
+def _paragraph(
+    width: int, say: Callable[[str], str], text: str, label: str = "", indent: int = 0
+) -> list[str]:
+    text, label = say(text), say(label)
     hanging = _LABEL + indent if label else indent
     if label and width - hanging < _LEAST:
         text, label, hanging = f"{label}: {text}", "", indent + 2

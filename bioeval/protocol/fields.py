@@ -15,7 +15,10 @@ SEARCHABLE = (SQUARE, RECTANGULAR)
 Sentences = Mapping[str, str]
 """Text of the explanation by label, such as "Genuine"."""
 
-KINDS = {"str": "text", "int": "integer", "float": "number"}
+Size = float | int | str
+"""Kind of a field that is a proportion or a number of things, or a text of the field's pattern."""
+
+KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Choice:
 class Field:
     """Description of one field of a card."""
 
-    kind: str  # text, integer or number
+    kind: str  # text, integer, number or size
     doc: str  # what the field decides, in one line
     many: bool = False  # whether the value is a list
     choices: Mapping[str, Choice] = field(default_factory=dict)  # kth:K is kth:1, kth:2, ...
@@ -100,7 +103,12 @@ class Field:
         if self.choices:
             listed = ", ".join(f'"{word}"' for word in self.words(layout))
             return f"a list of words among {listed}" if self.many else f"one of {listed}"
-        one = {"text": "a text", "integer": "an integer", "number": "a number"}[self.kind]
+        one = {
+            "text": "a text",
+            "integer": "an integer",
+            "number": "a number",
+            "size": "a proportion between 0 and 1, or an integer >= 1",
+        }[self.kind]
         text = f"a list of {self.kind}s" if self.many else one
         if self.interval is not None:
             text += f" {self.interval}"
@@ -168,6 +176,11 @@ class Section:
     def keys(self) -> list[str]:
         """Return the names of the fields."""
         return [item.name for item in dataclasses.fields(self) if "card" in item.metadata]
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The fields without effect, beside the values of the others."""
+        return ()
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.keys():

@@ -25,9 +25,9 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     2 genuine and N (N - 1) / 2 impostor attempts of N subjects with S templates each, such as 2,800
     and 4,950 for the 100 fingers and 8 impressions of FVC2004 (Maio et al., ICBA 2004).
     """
-    require_choice("pairs", rule, fields_of(Verification)["pairs"].words())
     if rule == "ordered":
         return scores
+    require_choice("pairs", rule, fields_of(Verification)["pairs"].words())
     scores.require_matrix()
     if scores.layout != "all-against-all" or not np.array_equal(
         scores.probe_ids, scores.gallery_ids

@@ -1,5 +1,7 @@
 """Re-identification conventions: the ``[reid]`` section of a card, with some options changed.
 
+Of a card that has ``[gom]`` alone, what a query sees is that section's, and the rest the default.
+
 A convention fixes which gallery entries a query searches, what a CMC counts, which queries are
 left out of the means and the form of average precision. Conventions are cards; no data set is
 named here.
@@ -8,7 +10,7 @@ named here.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,14 +57,17 @@ class Convention(Reid):
 
 
 def convention_of(
-    convention: str | os.PathLike[str] | Protocol | Convention, **options: Any
+    convention: str | os.PathLike[str] | Protocol | Convention,
+    sections: Sequence[str] = ("reid",),
+    **options: Any,
 ) -> Convention:
     """Return a convention by the name or path of its card, with some options changed.
 
-    Options are fields of the card, or open-reid's flags ``single_gallery_shot``,
+    It is the first of the `sections` that the card has; ``"gom"`` says only what a query sees, with
+    its ties. Options are fields of ``[reid]``, or open-reid's flags ``single_gallery_shot``,
     ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
     """
-    found = convention if isinstance(convention, Convention) else _of_card(convention)
+    found = convention if isinstance(convention, Convention) else _of_card(convention, sections)
     flags = {k: options.pop(k, None) for k in _FLAGS}
     given = {k: _checked(k, v) for k, v in options.items() if v is not None}
     given = {**_of_flags(found, given, flags), **given}
@@ -73,21 +78,23 @@ def convention_of(
 _FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
 
 
-def _of_card(convention: str | os.PathLike[str] | Protocol) -> Convention:
+def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[str]) -> Convention:
     if isinstance(convention, str) and not is_path(convention) and convention not in available():
-        raise CardError(bad_choice("the convention", convention, conventions()))
+        raise CardError(bad_choice("the convention", convention, conventions(sections)))
     card = load(convention)
-    if card.reid is None:
+    task = next((card.tasks[name] for name in sections if name in card.tasks), None)
+    if task is None:
+        lacking = " and no ".join(f"[{name}]" for name in sections)
         raise CardError(
-            f"the card {card.name} has no [reid] section; expected one of "
-            f"{', '.join(conventions())}, or a card of your own with that section"
+            f"the card {card.name} has no {lacking} section; expected one of "
+            f"{', '.join(conventions(sections))}, or a card of your own with that section"
         )
-    return Convention(name=card.name, **card.reid)
+    return Convention(name=card.name, **{k: v for k, v in dict(task).items() if k in FIELDS})
 
 
-def conventions() -> list[str]:
-    """Return the names of the shipped cards that have a ``[reid]`` section."""
-    return [name for name in available() if load(name).reid is not None]
+def conventions(sections: Sequence[str] = ("reid",)) -> list[str]:
+    """Return the names of the shipped cards that have one of the sections."""
+    return [name for name in available() if set(sections) & set(load(name).tasks)]
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -196,7 +196,7 @@ class OpenSet(Identification):
         "DIR(t, k)": "genuine probes with a mate within t at rank k or better / TG",
         "FRR(t)": "1 - DIR(t, 1): missed, or not first",
         "FAR(t)": "impostor probes with any candidate within t / TI",
-        "GRR(t)": "1 - FAR(t)",
+        "GRR(t)": "impostor probes without a candidate within t / TI",
         "TTR(t)": "enrolled probes with any template within t, of any subject / enrolled probes",
         "FTR(t)": "probes that are not enrolled (PN) with any template within t / such probes",
     }
@@ -267,35 +267,10 @@ _NO_IMPOSTOR = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reid(Task):
-    """The ``[reid]`` section; ``docs/reid.md`` explains its fields."""
+class Retrieval(Task):
+    """What re-identification and GOM have in common: the gallery entries that a query sees."""
 
-    doc = (
-        "Re-identification (1:N, ranked): each query searches the gallery; at which ranks "
-        "are its matches?"
-    )
     layouts = SEARCHABLE
-    says = {
-        SQUARE: {
-            "An attempt": "each template is a query, against all the others that the convention "
-            "leaves it",
-            "Genuine": "a query with at least one match left: another template of its identity "
-            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
-            "Impostor": _NO_IMPOSTOR,
-        },
-        RECTANGULAR: {
-            "An attempt": "each query (row) searches the gallery entries that the convention "
-            "leaves it",
-            "Genuine": "a query with at least one match left: a gallery entry of its identity "
-            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
-            "Impostor": _NO_IMPOSTOR,
-        },
-    }
-    rates = {
-        "CMC(k)": "queries whose counted match is at rank k or better / queries",
-        "mAP": "the mean over the queries of their average precision",
-        "mINP": "the mean over the queries of matches / rank of the last match",
-    }
     removed: str = card_field(
         "which gallery entries a query does not see",
         choices={
@@ -305,16 +280,6 @@ class Reid(Task):
             "none": "nothing is removed; cameras are not needed",
         },
         default="same-id-same-camera",
-    )
-    removed_for_ap: str = card_field(
-        "the same for average precision and INP, where a program has another list for them",
-        choices={
-            "as-above": "the same list as that of the CMC",
-            "same-id-same-camera": "average precision and INP are over the list without the "
-            "entries of the query's identity from its camera, whatever the CMC is over",
-            "none": "average precision and INP are over the whole list",
-        },
-        default="as-above",
     )
     junk: str = card_field(
         "what to do with gallery entries of the junk ids",
@@ -336,6 +301,47 @@ class Reid(Task):
         distinct=True,
         default=(0,),
         may_be_empty=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reid(Retrieval):
+    """The ``[reid]`` section; ``docs/reid.md`` explains its fields."""
+
+    doc = (
+        "Re-identification (1:N, ranked): each query searches the gallery; at which ranks "
+        "are its matches?"
+    )
+    says = {
+        SQUARE: {
+            "An attempt": "each template is a query, against all the others that the convention "
+            "leaves it",
+            "Genuine": "a query with at least one match left: another template of its identity "
+            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "Impostor": _NO_IMPOSTOR,
+        },
+        RECTANGULAR: {
+            "An attempt": "each query (row) searches the gallery entries that the convention "
+            "leaves it",
+            "Genuine": "a query with at least one match left: a gallery entry of its identity "
+            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "Impostor": _NO_IMPOSTOR,
+        },
+    }
+    rates = {
+        "CMC(k)": "queries whose counted match is at rank k or better / queries",
+        "mAP": "the mean over the queries of their average precision",
+        "mINP": "the mean over the queries of matches / rank of the last match",
+    }
+    removed_for_ap: str = card_field(
+        "the same for average precision and INP, where a program has another list for them",
+        choices={
+            "as-above": "the same list as that of the CMC",
+            "same-id-same-camera": "average precision and INP are over the list without the "
+            "entries of the query's identity from its camera, whatever the CMC is over",
+            "none": "average precision and INP are over the whole list",
+        },
+        default="as-above",
     )
     cmc: str = card_field(
         "what the CMC counts",
@@ -384,4 +390,70 @@ class Reid(Task):
     max_rank: int = card_field("the last rank of the CMC", interval=Interval(1), default=50)
     ties: str = card_field(
         "where a non-match exactly as close as a match ranks", choices=TIES, default="stable"
+    )
+
+
+_WITHOUT_EXPECTED = {word: says for word, says in TIES.items() if word != "expected"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gom(Retrieval):
+    """The ``[gom]`` section; ``docs/reid.md`` explains its measures."""
+
+    doc = (
+        "GOM (1:N with a threshold): each query retrieves what is within the threshold; are its "
+        "matches among it, ranked first, and nothing else?"
+    )
+    says = {
+        layout: {
+            "An attempt": f"{query} searches the gallery entries that are left for it, and "
+            "retrieves those within the threshold",
+            "Genuine": "a query with at least one match left. mRP, mVP and mReP are over these",
+            "Impostor": "a query whose identity is not in the gallery. mFR is over these; a query "
+            "whose every match is removed is neither, and is counted",
+        }
+        for layout, query in (
+            (SQUARE, "each template, against all the others,"),
+            (RECTANGULAR, "each query (row)"),
+        )
+    }
+    rates = {
+        "mRP(t)": "the mean of RP: AP of the retrieved list over the matches in it, 0 without one",
+        "mVP(t)": "the mean of VP = TP / (TP + FN + FP)",
+        "mReP(t)": "the mean of ReP = sqrt(RP VP); MREP is the area under it",
+        "mFR(t)": "the mean of FR = min(FP / B, 1); MFR is the area under it",
+    }
+    distances: str = card_field(
+        "the scale of the distances and the thresholds",
+        choices={
+            "normalized": "distances are scaled to 0 ... 1 over all finite ones of the matrix",
+            "as-given": "distances stay as they are",
+        },
+        default="normalized",
+    )
+    thresholds: tuple[float, ...] | None = card_field(
+        "the thresholds, on that scale (left out: 0, 0.01 ... 1)", increasing=True, default=None
+    )
+    budget: int = card_field(
+        "B, the number of false retrievals at which FR reaches 1",
+        interval=Interval(1),
+        default=3000,
+    )
+    variant: str = card_field(
+        "the text of the paper, or the program behind its figures",
+        choices={
+            "paper": "VP counts all that is retrieved, means are over the queries with a match, "
+            "and removed entries are not in the list",
+            "reference": "VP counts what is retrieved up to the last match, means are over all "
+            "queries, and removed entries stay in the list at distance 1",
+        },
+        default="paper",
+    )
+    max_rank: int = card_field(
+        "the last rank of the CMC and of DIR", interval=Interval(1), default=10
+    )
+    ties: str = card_field(
+        "where a non-match exactly as close as a match ranks",
+        choices=_WITHOUT_EXPECTED,
+        default="stable",
     )

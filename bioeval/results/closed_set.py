@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError, counted, require_choice
 from bioeval.base.variables import CLOSED_SET
-from bioeval.results.dataset import about_attrs, build, max_ranks, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, build, max_ranks, rate
 from bioeval.scores.about import About
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.tie_policies import check_max_rank, rank_weights
@@ -31,12 +31,10 @@ class ClosedSetCounts:
     skipped: int  # probes without a usable mate
     tied: Any  # attempts with a non-mate tied with the best mate
 
-    def dataset(
-        self, about: About, options: Mapping[str, str | int | float], note: str = ""
-    ) -> xr.Dataset:
-        """Return CMS over the ranks; a note is added to the warnings."""
+    def scalars(self, about: About) -> Scalars:
+        """Return CMS over the ranks, and the attempts."""
         cms = rate(self.found, self.attempts)
-        variables = {
+        variables: Variables = {
             "cms": (("rank",), cms),
             "cms_count": (("rank",), self.found),
             "recognition_rate": ((), cms[0]),
@@ -46,13 +44,20 @@ class ClosedSetCounts:
         }
         if about.people:
             variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
+        return Scalars(variables, {"rank": np.arange(1, len(cms) + 1)})
+
+    def dataset(
+        self, about: About, options: Mapping[str, str | int | float], note: str = ""
+    ) -> xr.Dataset:
+        """Return the scalars with their provenance; a note is added to the warnings."""
         warnings = [note] if note else []
         if self.skipped:
             warnings.append(f"{counted(self.skipped, 'probes')} without a usable mate left out")
         if not self.attempts:
             warnings.append("no probe has a mate: CMS is not defined (NaN)")
         attrs = {**about_attrs(about, "closed-set identification", warnings), **options}
-        return build(variables, CLOSED_SET, {"rank": np.arange(1, len(cms) + 1)}, attrs)
+        variables, labels = self.scalars(about)
+        return build(variables, CLOSED_SET, labels, attrs)
 
 
 def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: int) -> None:
@@ -75,6 +80,16 @@ def closed_set_dataset(
     unmated: str = "auto",
 ) -> xr.Dataset:
     """Return CMS over the ranks; probes without a usable mate are an error or skipped."""
+    counts, note = closed_set_counts(tally, max_rank=max_rank, ties=ties, unmated=unmated)
+    options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
+    options |= {"ties": ties, "unmated": unmated}
+    return counts.dataset(tally.about, options, note)
+
+
+def closed_set_counts(
+    tally: IdentificationTally, *, max_rank: int | None, ties: str, unmated: str
+) -> tuple[ClosedSetCounts, str]:
+    """Return the counts of a tally, and a note where not all ranks are reported."""
     check_max_rank(max_rank, tally.about.gallery_templates)
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
@@ -89,7 +104,4 @@ def closed_set_dataset(
     if ties != "expected":
         at = at.astype(np.int64)
     tied = np.int64((tally.tied[chosen] > 0).sum())
-    options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
-    options |= {"ties": ties, "unmated": unmated}
-    counts = ClosedSetCounts(np.cumsum(at), len(chosen), skipped, tied)
-    return counts.dataset(tally.about, options, note)
+    return ClosedSetCounts(np.cumsum(at), len(chosen), skipped, tied), note

@@ -1,9 +1,9 @@
-"""Datasets whose variables bear the descriptions of :mod:`bioeval.base.variables`."""
+"""Results as numbers by name, and as datasets that bear :mod:`bioeval.base.variables`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -13,11 +13,62 @@ from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.about import About
 
+#: Ranks that are shown unless the protocol card names others.
+RANKS = (1, 5, 10)
+
+#: What labels the costs of decisions, which are scalars by prior.
+COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
+
+#: Dimensions and values of variables, by name.
+Variables = dict[str, tuple[tuple[str, ...], Any]]
+
+
+class Scalars(NamedTuple):
+    """Numbers of a task, single or by FAR target, cost or rank, and the labels of these."""
+
+    variables: Variables
+    labels: dict[str, np.ndarray]
+
+    @classmethod
+    def of_dataset(cls, dataset: xr.Dataset) -> Scalars:
+        """Take what a dataset has besides its curves over the threshold."""
+        return cls(
+            {str(k): (tuple(map(str, x.dims)), x.values) for k, x in dataset.data_vars.items()},
+            {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
+        )
+
+    def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
+        """Return plain numbers, those over a dimension in mappings by its labels.
+
+        Of the ranks those to show, and rank 1 of what depends on a FAR target too.
+        """
+        labels = {dim: values.tolist() for dim, values in self.labels.items()}
+        shown = shown_ranks(ranks, labels.get("rank", ()))
+        found: dict[str, Any] = {}
+        for name, (dims, value) in self.variables.items():
+            values = np.asarray(value)
+            if dims == ("far_target", "rank"):
+                dims, values = dims[:1], values[:, 0]
+            if not dims:
+                found[name] = values.item()
+            elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
+                found[name] = dict(zip(labels[dims[0]], values.tolist(), strict=True))
+            if dims == ("rank",):
+                found[name] = {rank: found[name][rank] for rank in shown}
+        return found
+
+
+def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
+    """Return the ranks to show: the given ones or `RANKS` that the results reach.
+
+    The first rank where they reach none of them.
+    """
+    return [rank for rank in ranks or RANKS if rank in there] or [*there[:1]]
+
 
 def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
     """Return ``count / attempts`` in float64, NaN where there was no attempt."""
-    counts = np.asarray(count, dtype=np.float64)
-    return counts / attempts if attempts else np.full(counts.shape, np.nan)
+    return np.true_divide(count, attempts) if attempts else np.full(np.shape(count), np.nan)
 
 
 def build(
@@ -27,9 +78,26 @@ def build(
     attrs: Mapping[str, str | int | float],
 ) -> xr.Dataset:
     """Return a Dataset whose variables carry their long name, units and ISO term."""
-    data = {k: (dims, values, names[k].attrs()) for k, (dims, values) in variables.items()}
-    coords = {k: (k, v, COORDINATES[k].attrs()) for k, v in coordinates.items()}
+    data = {k: _variable(dims, x, names[k]) for k, (dims, x) in variables.items()}
+    coords = {k: _variable((k,), x, COORDINATES[k]) for k, x in coordinates.items()}
     return xr.Dataset(data, coords, dict(attrs))
+
+
+def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
+    """Return datasets as a tree, by path; `DataTree.from_dict` copies them at every level."""
+    parts: dict[str, dict[str, xr.Dataset]] = {}
+    for path, dataset in datasets.items():
+        name, _, rest = path.partition("/")
+        parts.setdefault(name, {})[rest] = dataset
+    tree = xr.DataTree(datasets.get(""))
+    parts.pop("", None)
+    tree.children = {name: tree_of(part) for name, part in parts.items()}
+    return tree
+
+
+def _variable(dims: tuple[str, ...], values: Any, name: Name) -> xr.Variable:
+    """Return a variable of plain numbers; xarray would load dask to see that they are not its."""
+    return xr.Variable(dims, np.asarray(values), name.attrs(), fastpath=True)
 
 
 def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, str | int | float]:

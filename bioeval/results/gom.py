@@ -9,8 +9,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import require_choice
+from bioeval.base.errors import DataError, require_choice
 from bioeval.base.variables import GOM
+from bioeval.base.version import __version__
 from bioeval.results.average_precision import (
     average_precision,
     first_places,
@@ -20,8 +21,12 @@ from bioeval.results.average_precision import (
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.tallies.reid_counts import GomTally
+from bioeval.tallies.thresholds import check_thresholds
 
 VARIANTS = ("paper", "reference")
+
+# Curves may be published with two decimals.
+_ROUNDED = 0.006
 
 GOM_TIES = ("stable", "pessimistic", "optimistic")
 
@@ -78,7 +83,11 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         "budget": int(options.budget),
         "ties": options.ties,
         "normalised_low": float(tally.low),
-        "normalised_span": float(tally.span),
+        "normalised_high": float(tally.high),
+        "normalised_span": float(tally.high - tally.low),
+        "convention": tally.convention,
+        "removes": tally.removed,
+        "junk": tally.junk,
     }
     return build(variables, GOM, coordinates, attrs)
 
@@ -112,6 +121,127 @@ def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
     return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
 
 
+def gom_from_curves(
+    threshold: Any,
+    *,
+    mrep: Any,
+    mfr: Any,
+    mrp: Any = None,
+    mvp: Any = None,
+    cmc: Any = None,
+    name: str = "",
+) -> xr.Dataset:
+    """Return the measures of GOM that follow from published or saved curves.
+
+    Parameters
+    ----------
+    threshold : increasing array of float, shape (t,)
+        Of distances on the scale 0 ... 1.
+    mrep : array of float, shape (t,)
+        Mean re-identification precision: the mean over the queries of ``sqrt(RP VP)``. It does not
+        follow from `mrp` and `mvp`: the root of the product of two means is larger than the mean
+        of the roots, unless all queries have the same.
+    mfr : array of float, shape (t,)
+        Mean false rate of the queries whose identity is not in the gallery; NaN throughout if
+        there are none.
+    mrp, mvp : array of float, shape (t,), optional
+        Mean ranking precision and mean verification precision.
+    cmc : array of float, optional
+        The CMC at ranks 1, 2 ...
+    name : str
+        Name of the system.
+
+    Returns
+    -------
+    xarray.Dataset
+        The curves over ``threshold`` and ``rank`` as they are given, with the names that
+        :func:`gom` gives them, and the scalars ``mrep_area mfr_area tau_max tau_nz max_mrep``;
+        with `mvp` ``max_mvp``; with `mrp` at a threshold of 1, where everything is retrieved,
+        ``mean_ap``. Rates and areas are proportions.
+
+    Raises
+    ------
+    DataError
+        If a curve is not one of proportions at each threshold, a CMC falls, or `mrep` is larger
+        than the root of `mrp` times `mvp`, which no queries give.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506, 2020), whose Table 3 follows from the curves that its authors
+    published; ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> found = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> float(found.max_mrep), float(found.tau_max), float(found.mfr_area)
+    (0.6, 0.5, 0.35)
+    """
+    tau = check_thresholds(threshold)
+    if not isinstance(tau, np.ndarray):
+        raise DataError(
+            f"threshold is {threshold!r}; expected an increasing array, one threshold for each "
+            "value of the curves"
+        )
+    given = {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}
+    means = {k: _curve(k, v, len(tau)) for k, v in given.items() if v is not None}
+    for key, values in means.items():
+        lacking = np.isnan(values)
+        if lacking.any() and (key != "mfr" or not lacking.all()):
+            at = int(np.argmax(lacking))
+            raise DataError(f"{key}[{at}] is NaN; expected a proportion at each threshold")
+    if "mrp" in means and "mvp" in means:
+        beyond = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
+        if (beyond > _ROUNDED).any():
+            i = int(np.argmax(beyond))
+            raise DataError(
+                f"mrep[{i}] = {means['mrep'][i]:g} is larger than the root of mrp[{i}] = "
+                f"{means['mrp'][i]:g} times mvp[{i}] = {means['mvp'][i]:g}; a mean of roots never "
+                "is: check that the curves are of the same queries"
+            )
+    scalars = summary(tau, means)
+    if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
+        scalars["mean_ap"] = means["mrp"][at_one[0]]
+    variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
+    variables |= {k: ((), value) for k, value in scalars.items()}
+    coordinates = {"threshold": tau}
+    if cmc is not None:
+        values = _curve("cmc", cmc)
+        if not (np.diff(values) >= 0).all():
+            raise DataError("cmc falls, or holds NaN; expected the CMC at ranks 1, 2 ...")
+        variables["cmc"], coordinates["rank"] = (("rank",), values), np.arange(1, len(values) + 1)
+    attrs = {
+        "task": "GOM",
+        "system": name,
+        "origin": "curves",
+        "bioeval_version": __version__,
+        "warnings": "",
+    }
+    return build(variables, GOM, coordinates, attrs)
+
+
+def _curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
+    """Return a curve of proportions as float64."""
+    expected = "a list of proportions" if length is None else f"{length} numbers, one a threshold"
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
+    right = found.dtype.kind in "iuf" and found.ndim == 1
+    if not right or found.size != (length or max(1, found.size)):
+        raise DataError(
+            f"{name} has shape {found.shape} and dtype {found.dtype}; expected {expected}"
+        )
+    wrong = (found < 0) | (found > 1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise DataError(
+            f"{name}[{i}] = {found[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
+        )
+    return found.astype(np.float64)
+
+
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
     """Return areas, maxima and their thresholds of ``mvp``, ``mrep``, ``mfr`` over `tau`.
 
@@ -121,14 +251,16 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
     mrep, mfr = means["mrep"], means["mfr"]
     ranked, opened = not np.isnan(mrep).any(), not np.isnan(mfr).any()
     bounded = bool(np.isfinite(tau).all())
-    return {
+    found = {
         "mrep_area": np.float64(np.trapezoid(mrep, tau)) if bounded else nan,
         "mfr_area": np.float64(np.trapezoid(mfr, tau)) if bounded else nan,
         "tau_max": tau[int(np.argmax(mrep))] if ranked else nan,
         "tau_nz": tau[int(np.argmax(mfr > 0))] if opened and (mfr > 0).any() else nan,
         "max_mrep": mrep.max() if ranked else nan,
-        "max_mvp": means["mvp"].max() if ranked else nan,
     }
+    if "mvp" in means:
+        found["max_mvp"] = means["mvp"].max() if ranked else nan
+    return found
 
 
 def _per_threshold(

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import counted, require_choice
 from bioeval.base.variables import OPEN_SET
-from bioeval.results.dataset import about_attrs, build, max_ranks, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, build, max_ranks, rate
 from bioeval.results.open_set_points import OpenSetPoints
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.about import About
@@ -36,8 +36,6 @@ IMPOSTORS = ("auto", "unenrolled", "leave-subject-out", "both")
 
 # DIR(t, k) is reported at every attainable rank up to this many thresholds x ranks.
 DIR_LIMIT = 2_000_000
-
-Variables = dict[str, tuple[tuple[str, ...], Any]]
 
 
 def impostor_role(tally: IdentificationTally, impostors: str) -> str:
@@ -66,20 +64,11 @@ def impostor_probes(tally: IdentificationTally, role: str) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class OpenSetCounts:
-    """Counts of open-set identification over thresholds, of one gallery or expected over many.
+class OpenSetAttempts:
+    """Numbers of attempts of open-set identification, in one gallery or in each of many.
 
     Attributes
     ----------
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
-    detected, identified : arrays, shape (t, r)
-        Genuine attempts accepted exactly at each rank, and at that rank or better.
-    accepted : array, shape (t,)
-        Impostor attempts accepted.
-    targets_within, own_within, non_targets_within : arrays, shape (t,)
-        Enrolled probes with any template within the threshold, those with a mate within it, and
-        probes never enrolled with any template within it.
     genuine, impostor : int
         Attempts: mated and non-mated searches.
     tied : int64 or float64
@@ -90,13 +79,6 @@ class OpenSetCounts:
         Enrolled probes without a usable mate.
     """
 
-    thresholds: np.ndarray
-    detected: np.ndarray
-    identified: np.ndarray
-    accepted: np.ndarray
-    targets_within: np.ndarray
-    own_within: np.ndarray
-    non_targets_within: np.ndarray
     genuine: int
     impostor: int
     tied: Any
@@ -104,40 +86,28 @@ class OpenSetCounts:
     non_targets: int
     unmated: int
 
-    def variables(self, kind: str) -> tuple[Variables, np.ndarray]:
-        """Return counts and rates as variables, and the thresholds in the user's units."""
-        both, over = ("threshold", "rank"), ("threshold",)
-        curves: Variables = {
-            "dir": (both, rate(self.identified, self.genuine)),
-            "di": (both, self.detected),
-            "far": (over, rate(self.accepted, self.impostor)),
-            "grr": (over, rate(self.impostor - self.accepted, self.impostor)),
-            "frr": (over, rate(self.genuine - self.identified[:, 0], self.genuine)),
-            "fa": (over, self.accepted),
-            "gr": (over, self.impostor - self.accepted),
-        }
-        attempts = {
+    def scalars(
+        self, about: About, impostors: str, far_targets: np.ndarray, points: Variables
+    ) -> Scalars:
+        """Return the numbers of attempts and of subjects, and the operating points.
+
+        `impostors` is the name of the impostor probes, resolved.
+        """
+        variables: Variables = {
             "genuine_attempts": ((), np.int64(self.genuine)),
             "impostor_attempts": ((), np.int64(self.impostor)),
             "tied": ((), self.tied),
-        }
-        templates: Variables = {
-            "ttr": (over, rate(self.targets_within, self.targets)),
-            "ttr_identity": (over, rate(self.own_within, self.targets)),
-            "ftr": (over, rate(self.non_targets_within, self.non_targets)),
-        }
-        probes = {
             "target_probes": ((), np.int64(self.targets)),
             "non_target_probes": ((), np.int64(self.non_targets)),
+            **points,
+            "expected_false_accepts": (("far_target",), far_targets * self.impostor),
         }
-        grid = to_user(self.thresholds, kind)
-        if kind == "similarity":
-            grid = grid[::-1]
-            curves, templates = (
-                {name: (dims, values[::-1]) for name, (dims, values) in found.items()}
-                for found in (curves, templates)
-            )
-        return {**curves, **attempts, **templates, **probes}, grid
+        if about.people:
+            everyone, enrolled = len(about.probe_subjects), len(about.enrolled_subjects)
+            others = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
+            variables["genuine_subjects"] = (), np.int64(enrolled)
+            variables["impostor_subjects"] = (), np.int64(others.get(impostors, everyone))
+        return Scalars(variables, {"far_target": far_targets})
 
     def warnings(self, remarks: list[str]) -> list[str]:
         """Return warnings about the attempts; `remarks` where there are some of both classes."""
@@ -154,6 +124,56 @@ class OpenSetCounts:
                 f"attempt of {'it' if self.unmated == 1 else 'them'}"
             )
         return found
+
+
+@dataclass(frozen=True)
+class OpenSetCounts:
+    """Counts of open-set identification over thresholds, of one gallery or expected over many.
+
+    Attributes
+    ----------
+    attempts : OpenSetAttempts
+    thresholds : float64 array, shape (t,)
+        Increasing distances.
+    detected, identified : arrays, shape (t, r)
+        Genuine attempts accepted exactly at each rank, and at that rank or better.
+    accepted : array, shape (t,)
+        Impostor attempts accepted.
+    targets_within, own_within, non_targets_within : arrays, shape (t,)
+        Enrolled probes with any template within the threshold, those with a mate within it, and
+        probes never enrolled with any template within it.
+    """
+
+    attempts: OpenSetAttempts
+    thresholds: np.ndarray
+    detected: np.ndarray
+    identified: np.ndarray
+    accepted: np.ndarray
+    targets_within: np.ndarray
+    own_within: np.ndarray
+    non_targets_within: np.ndarray
+
+    def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
+        """Return counts and rates as variables, and the thresholds in the user's units."""
+        both, over = ("threshold", "rank"), ("threshold",)
+        genuine, impostor = self.attempts.genuine, self.attempts.impostor
+        targets = self.attempts.targets
+        curves: Variables = {
+            "dir": (both, rate(self.identified, genuine)),
+            "di": (both, self.detected),
+            "far": (over, rate(self.accepted, impostor)),
+            "grr": (over, rate(impostor - self.accepted, impostor)),
+            "frr": (over, rate(genuine - self.identified[:, 0], genuine)),
+            "fa": (over, self.accepted),
+            "gr": (over, impostor - self.accepted),
+            "ttr": (over, rate(self.targets_within, targets)),
+            "ttr_identity": (over, rate(self.own_within, targets)),
+            "ftr": (over, rate(self.non_targets_within, self.attempts.non_targets)),
+        }
+        grid = to_user(self.thresholds, kind)
+        if kind != "similarity":
+            return curves, grid
+        return {name: (dims, x[::-1]) for name, (dims, x) in curves.items()}, grid[::-1]
 
 
 def open_set_result(
@@ -176,15 +196,10 @@ def open_set_result(
     notes, remarks
         Warnings; `remarks` only where there are attempts of both classes.
     """
-    variables, grid = counts.variables(about.kind)
-    variables |= points
-    variables["expected_false_accepts"] = ("far_target",), far_targets * counts.impostor
-    if about.people:
-        everyone, enrolled = len(about.probe_subjects), len(about.enrolled_subjects)
-        others = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
-        variables["genuine_subjects"] = (), np.int64(enrolled)
-        variables["impostor_subjects"] = (), np.int64(others.get(options["impostors"], everyone))
-    attrs = about_attrs(about, "open-set identification", [*notes, *counts.warnings(remarks)])
+    attempts = counts.attempts
+    curves, grid = counts.curves(about.kind)
+    scalars = attempts.scalars(about, options["impostors"], far_targets, points)
+    attrs = about_attrs(about, "open-set identification", [*notes, *attempts.warnings(remarks)])
     attrs |= {
         **options,
         "genuine_gallery_subjects": about.gallery_subjects,
@@ -193,9 +208,9 @@ def open_set_result(
     coordinates = {
         "threshold": grid,
         "rank": np.arange(1, counts.detected.shape[1] + 1),
-        "far_target": far_targets,
+        **scalars.labels,
     }
-    return build(variables, OPEN_SET, coordinates, attrs)
+    return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
 
 
 def open_set_dataset(
@@ -213,50 +228,78 @@ def open_set_dataset(
     the probes whose subject is not, or is taken to be not, in the gallery.
     """
     check_max_rank(max_rank, tally.about.gallery_templates)
-    role = impostor_role(tally, impostors)
-    chosen = np.nonzero(tally.mates > 0)[0]
-    probes, ranks, weights = rank_weights(tally, chosen, ties)
-    other = np.sort(tally.other[impostor_probes(tally, role)])
-    kind = tally.about.kind
-    grid = _grid(tally.mate[chosen], other, check_thresholds(thresholds), kind)
+    found = _Searches(tally, ties, impostors)
+    kind, points = tally.about.kind, found.points
+    grid = _grid(tally.mate[found.mated], points.other, check_thresholds(thresholds), kind)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
-    points = OpenSetPoints(tally.mate[probes], ranks, weights, len(chosen), other)
     detected = _detected(points, grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
+        attempts=found.attempts(),
         thresholds=grid,
         detected=detected,
         identified=np.cumsum(detected, axis=1),
-        accepted=np.searchsorted(other, grid, side="right").astype(np.int64),
+        accepted=np.searchsorted(points.other, grid, side="right").astype(np.int64),
         targets_within=_within(nearest[tally.enrolled], grid),
         own_within=_within(tally.nearest_mate[tally.enrolled], grid),
         non_targets_within=_within(nearest[~tally.enrolled], grid),
-        genuine=len(chosen),
-        impostor=len(other),
-        tied=np.int64((tally.tied[chosen] > 0).sum()),
-        targets=int(tally.enrolled.sum()),
-        non_targets=int((~tally.enrolled).sum()),
-        unmated=int((tally.enrolled & (tally.mates == 0)).sum()),
     )
     targets = check_far_targets(far_targets)
-    dir_at_far, threshold_at_far = points.at_far(targets, count)
-    per_target = ("far_target", "rank")
-    variables = {
-        **equal_error_variables(points.equal_error(), kind),
-        "dir_at_far": (per_target, dir_at_far),
-        "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
-    }
     options = {
         "rank_unit": tally.rank_unit,
         "fusion": tally.fusion,
         "ties": ties,
-        "impostors": role,
+        "impostors": found.role,
     }
-    remarks = support_warnings(targets, len(other), False, "DIR")
+    remarks = support_warnings(targets, len(points.other), False, "DIR")
+    variables = found.point_variables(targets, count)
     return open_set_result(
         counts, variables, targets, tally.about, options, filter(None, [note]), remarks
     )
+
+
+def open_set_scalars(
+    tally: IdentificationTally, *, ties: str, impostors: str, far_targets: np.ndarray
+) -> Scalars:
+    """Return the attempts and the operating points at rank 1."""
+    found = _Searches(tally, ties, impostors)
+    points = found.point_variables(far_targets, 1)
+    return found.attempts().scalars(tally.about, found.role, far_targets, points)
+
+
+class _Searches:
+    """The mated and non-mated searches of a tally, under the options of open set."""
+
+    def __init__(self, tally: IdentificationTally, ties: str, impostors: str):
+        self.tally = tally
+        self.role = impostor_role(tally, impostors)
+        self.mated = np.nonzero(tally.mates > 0)[0]
+        probes, ranks, weights = rank_weights(tally, self.mated, ties)
+        other = np.sort(tally.other[impostor_probes(tally, self.role)])
+        self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
+
+    def attempts(self) -> OpenSetAttempts:
+        """Return the numbers of attempts."""
+        tally = self.tally
+        return OpenSetAttempts(
+            genuine=len(self.mated),
+            impostor=len(self.points.other),
+            tied=np.int64((tally.tied[self.mated] > 0).sum()),
+            targets=int(tally.enrolled.sum()),
+            non_targets=int((~tally.enrolled).sum()),
+            unmated=int((tally.enrolled & (tally.mates == 0)).sum()),
+        )
+
+    def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
+        """Return the EER, and DIR at each FAR target up to a rank."""
+        kind, per_target = self.tally.about.kind, ("far_target", "rank")
+        dir_at_far, threshold_at_far = self.points.at_far(far_targets, ranks)
+        return {
+            **equal_error_variables(self.points.equal_error(), kind),
+            "dir_at_far": (per_target, dir_at_far),
+            "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
+        }
 
 
 def _detected(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
@@ -265,9 +308,9 @@ def _detected(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: boo
     first = np.searchsorted(grid, points.mate)
     kept = (first < len(grid)) & (points.ranks <= ranks)
     flat = first[kept] * ranks + points.ranks[kept] - 1
-    found = np.bincount(flat, points.weights[kept], minlength=len(grid) * ranks)
-    detected = np.cumsum(found.reshape(len(grid), ranks), axis=0)
-    return np.rint(detected).astype(np.int64) if whole else detected
+    weights = None if whole else points.weights[kept]  # whole ones are all 1
+    found = np.bincount(flat, weights, minlength=len(grid) * ranks).reshape(len(grid), ranks)
+    return np.cumsum(found, axis=0, out=found)
 
 
 def impostor_gallery(subjects: int, role: str) -> int | str:

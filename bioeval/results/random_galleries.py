@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.results.closed_set import ClosedSetCounts, require_mated
-from bioeval.results.dataset import rate
-from bioeval.results.open_set import OpenSetCounts, Variables, open_set_result, role_of
+from bioeval.results.dataset import Variables, rate
+from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts, open_set_result, role_of
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.random_galleries.counts import ENROLLED, OWN, TARGET, UNENROLLED, GalleryTally
 from bioeval.tallies.random_galleries.options import Drawn
@@ -54,6 +54,14 @@ def open_set_expected(
         ),
     }[role]
     counts = OpenSetCounts(
+        attempts=OpenSetAttempts(
+            genuine=tally.genuine,
+            impostor=impostor,
+            tied=tally.tied.values()[0, 0],
+            targets=tally.targets,
+            non_targets=tally.non_targets,
+            unmated=tally.unmated_targets,
+        ),
         thresholds=tally.thresholds,
         detected=tally.di[:-1].accumulated(axis=0).values(),
         identified=identified,
@@ -61,12 +69,6 @@ def open_set_expected(
         targets_within=within[TARGET].values(),
         own_within=within[OWN].values(),
         non_targets_within=within[UNENROLLED].values(),
-        genuine=tally.genuine,
-        impostor=impostor,
-        tied=tally.tied.values()[0, 0],
-        targets=tally.targets,
-        non_targets=tally.non_targets,
-        unmated=tally.unmated_targets,
     )
     targets = check_far_targets(far_targets)
     far, dir_ = rate(counts.accepted, impostor), rate(identified, tally.genuine)

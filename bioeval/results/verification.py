@@ -8,12 +8,13 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.scalars import OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
-from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, build, rate
 from bioeval.results.support import equal_error_variables, point_variables, support_warnings
 from bioeval.scores.about import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.second_pass.search import bin_bounds
+from bioeval.tallies.point_search import bin_bounds
+from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
 
 # Variables that need every impostor score; absent with auc=False.
@@ -38,6 +39,27 @@ def grid_of(tally: VerificationTally) -> np.ndarray:
     return with_infinities(default_grid(low, high, exponent, DEFAULT_COUNT), negative, positive)
 
 
+def verification_scalars(tally: VerificationTally) -> Scalars:
+    """Return the attempts and the operating points, or their bounds as far as counts say them."""
+    variables: Variables = {
+        "genuine_attempts": ((), np.int64(len(tally.genuine))),
+        "impostor_attempts": ((), np.int64(tally.impostor.total)),
+        "skipped_claims": ((), np.int64(tally.skipped_claims)),
+    }
+    people = tally.people
+    if people is None and (sides := tally.about.people):
+        people = sides[-1], disjoint_pairs(*sides)
+    if people is not None:
+        for name, number in zip(("subjects", "disjoint_pairs"), people, strict=True):
+            variables[name] = (), np.int64(number)
+    if tally.points is not None:
+        return Scalars(
+            variables | _point_variables(tally, tally.points),
+            {"far_target": tally.points.far_target, "cost": tally.points.costs[:, 0]},
+        )
+    return Scalars(variables | {k: ((), x) for k, x in bin_bounds(tally).items()}, {})
+
+
 def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     """Return counts and rates over the tally's thresholds.
 
@@ -48,10 +70,15 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     genuine, impostor = len(tally.genuine), tally.impostor.total
     ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
     fa = (tally.given or tally.impostor).at_most(thresholds)
+    strangers = tally.unenrolled
+    if strangers is not None:
+        accepted = np.searchsorted(strangers, thresholds, side="right").astype(np.int64)
     kind = tally.about.kind
     thresholds = to_user(thresholds, kind)
     if kind == "similarity":
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
+        if strangers is not None:
+            accepted = accepted[::-1]
     over = ("threshold",)
     gar, far = rate(ga, genuine), rate(fa, impostor)
     variables = {
@@ -63,16 +90,14 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         "fr": (over, genuine - ga),
         "fa": (over, fa),
         "gr": (over, impostor - fa),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
-        "skipped_claims": ((), np.int64(tally.skipped_claims)),
+        **verification_scalars(tally).variables,
     }
-    people = tally.people
-    if people is None and (sides := tally.about.people):
-        people = sides[-1], disjoint_pairs(*sides)
-    if people is not None:
-        for name, number in zip(("subjects", "disjoint_pairs"), people, strict=True):
-            variables[name] = (), np.int64(number)
+    if strangers is not None:
+        variables |= {
+            "far_unenrolled": (over, rate(accepted, len(strangers))),
+            "fa_unenrolled": (over, accepted),
+            "unenrolled_attempts": ((), np.int64(len(strangers))),
+        }
     warnings = []
     if not genuine:
         warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
@@ -83,32 +108,32 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             f"{counted(tally.skipped_claims, 'claims')} of subjects not enrolled left out"
         )
     coordinates = {"threshold": thresholds}
-    found, found_coordinates, remarks = _points(tally, kind)
-    variables |= found
-    coordinates |= found_coordinates
-    warnings += remarks
+    if (points := tally.points) is not None:
+        coordinates["far_target"] = points.far_target
+        if impostor:
+            independent = _independent(tally, points)
+            symmetric = bool(points.symmetric)
+            warnings += support_warnings(points.far_target, independent, symmetric, "FRR")
+    else:
+        warnings.append(
+            "operating points need a second pass over the scores; EER and AUC lie within the "
+            "bounds eer_at_least..eer_at_most and auc_at_least..auc_at_most"
+        )
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     return build(variables, VERIFICATION, coordinates, attrs)
 
 
-def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]:
-    """Return the variables, coordinates and warnings of the operating points."""
-    points = tally.points
-    if points is None:
-        bounds = {name: ((), value) for name, value in bin_bounds(tally).items()}
-        return (
-            bounds,
-            {},
-            [
-                "operating points need a second pass over the scores; EER and AUC lie within the "
-                "bounds eer_at_least..eer_at_most and auc_at_least..auc_at_most"
-            ],
-        )
+def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
+    """Return the impostor attempts, each pair of a symmetric matrix once."""
+    return tally.impostor.total / 2 if points.symmetric else tally.impostor.total
+
+
+def _point_variables(tally: VerificationTally, points: VerificationPoints) -> Variables:
+    """Return the operating points as variables."""
+    kind, independent = tally.about.kind, _independent(tally, points)
     over, cost = ("far_target",), ("cost",)
-    impostor = tally.impostor.total
-    independent = impostor / 2 if points.symmetric else impostor
-    variables = {
+    variables: Variables = {
         **equal_error_variables(points.equal_error, kind),
         **point_variables(
             {
@@ -127,14 +152,10 @@ def _points(tally: VerificationTally, kind: str) -> tuple[dict, dict, list[str]]
         "cost_miss": (cost, points.costs[:, 1]),
         "cost_false_accept": (cost, points.costs[:, 2]),
     }
-    coordinates = {"far_target": points.far_target}
     if not len(points.costs) or not points.every_score:
         variables = {k: v for k, v in variables.items() if v[0] != cost}
     if points.symmetric is None:
         del variables["impostor_pairs"]
     if not points.every_score:
         variables = {k: v for k, v in variables.items() if k not in EVERY_SCORE}
-    remarks = []
-    if impostor:
-        remarks = support_warnings(points.far_target, independent, bool(points.symmetric), "FRR")
-    return variables, coordinates, remarks
+    return variables

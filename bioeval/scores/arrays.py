@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.spooled import SpooledRows
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
@@ -31,7 +32,7 @@ def as_array(values: Any, what: str) -> np.ndarray:
 
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
-    stored = isinstance(values, EmbeddingSource)
+    stored = isinstance(values, (EmbeddingSource, SpooledRows))
     stored = stored or type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
     base = values if stored else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
@@ -117,7 +118,8 @@ def read_block(
     if rows is None:
         block = np.asarray(base[low:high])
     elif isinstance(base, np.ndarray):
-        if columns is not None:
+        # Few columns are picked one by one; of many, whole rows are copied faster.
+        if columns is not None and 2 * len(columns) < base.shape[1]:
             return base[np.ix_(rows[low:high], columns)]
         block = base[rows[low:high]]
     else:

@@ -18,7 +18,6 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import report
-from bioeval.kernels import count as kernel_count
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
@@ -41,10 +40,13 @@ STREAM_COPIES = 6
 # on a busy machine much more.
 SERIAL_CELLS = 1 << 18
 
+# Matrices of at most so many cells are read and arranged once.
+SMALL_CELLS = 1 << 18
+
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
-    """Count small matrices on one thread, and verify mapped values at the end.
+    """Count small matrices on one thread, and verify values of a file at the end.
 
     The counts are the same on any number of threads.
     """
@@ -56,6 +58,11 @@ def threads_for(scores: Scores) -> Iterator[None]:
         scores.verify()
     finally:
         numba.set_num_threads(before)
+
+
+def is_small(scores: Scores) -> bool:
+    """Say whether a matrix is so small that the steps around its counting take longer."""
+    return math.prod(scores.shape) <= SMALL_CELLS
 
 
 @dataclass
@@ -81,6 +88,9 @@ class Block:
 
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows fused by the nearest template, and the limits of the own subject."""
+        if "min" in self._fused:
+            known = self._fused["min"]
+            return known.values, known.own_start, known.own_stop
         fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
         kernel_fuse.fuse_nearest(self.values, self.starts, self.self_position, fused)
         enrolled = self.own >= 0
@@ -109,19 +119,7 @@ class Block:
 
 
 class Gallery:
-    """The gallery in the order of the kernels: the templates of a subject side by side.
-
-    Attributes
-    ----------
-    order : int64 array, shape (n,), or None
-        Column of each position; None where the columns already are in order.
-    columns : int64 array, shape (1, n)
-        The same, for stable ties.
-    starts : int64 array, shape (g + 1,)
-        Group ``g`` is at positions ``starts[g]:starts[g + 1]``.
-    subjects : int64 array, shape (g,)
-        The subject code of each group.
-    """
+    """The gallery in the order of the kernels: the templates of a subject side by side."""
 
     def __init__(self, scores: Scores):
         codes = scores.codes.gallery
@@ -130,9 +128,11 @@ class Gallery:
         _, first, back = np.unique(codes, return_index=True, return_inverse=True)
         group = np.argsort(np.argsort(first))[back.reshape(-1)]
         order = np.argsort(group, kind="stable")
+        # The column of each position; None where the columns already are in order.
         self.order = None if (group[1:] >= group[:-1]).all() else order
-        self.columns = order[None]
-        self.subjects = codes[np.sort(first)]
+        self.columns = order[None]  # the same, of shape (1, n), for stable ties
+        self.subjects = codes[np.sort(first)]  # the subject code of each group
+        # Group g is at positions starts[g]:starts[g + 1].
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
         self._group = np.full(len(scores.codes.values), -1, dtype=np.int64)
         self._group[self.subjects] = np.arange(len(self.subjects))
@@ -223,6 +223,15 @@ class BlockReader:
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""
+        if (low, high) == (0, self.scores.shape[0]) and is_small(self.scores):
+            return self._only_block
+        return self._read(low, high)
+
+    @cached_property
+    def _only_block(self) -> Block:
+        return self._read(0, self.scores.shape[0])
+
+    def _read(self, low: int, high: int) -> Block:
         scores, gallery = self.scores, self.gallery
         position = gallery.self_position[low:high]
         raw = scores.read_rows(low, high, gallery.order)
@@ -308,11 +317,12 @@ class BlockReader:
         """Apply the NaN policy; afterwards NaN means "no attempt"."""
         if values.dtype.kind == "f" and raw.dtype.kind != "f":
             return values
-        counts = np.empty(len(values), dtype=np.int64)
-        kernel_count.nan_per_row(values, position, counts)
-        if not counts.any() or self.scores.nan == "exclude":
-            return values
+        with np.errstate(invalid="ignore"):  # the least is NaN if any is
+            if self.scores.nan == "exclude" or not np.isnan(values.min(initial=np.inf)):
+                return values
         failed = np.isnan(values) & ~_unread(values.shape, position, None)
+        if not failed.any():
+            return values
         if self.scores.nan == "raise":
             if mask is None or (failed & (mask != IGNORE)).any():
                 self._raise_nan()

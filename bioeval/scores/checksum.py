@@ -1,49 +1,55 @@
-"""Checksums of mapped files, verified while their scores are counted."""
+"""Files that are verified while their scores are counted."""
 
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
+from collections.abc import Callable
 from threading import Thread
-from typing import Any
 
-from bioeval.base.errors import DataError
+import numpy as np
 
-_PART = 1 << 22  # bytes read at once
+from bioeval.base.errors import BioevalError, DataError
 
 
-class Checksum:
-    """The checksum of a stored array, computed in the background while the array is counted."""
+class Verification:
+    """Work in the background that shows whether a file is whole."""
 
-    def __init__(self, what: str, path: Path, start: int, size: int, expected: int):
-        self.what, self.path, self.expected = what, path, expected
-        self._found: int | None = None
-        self._thread: Thread | None = Thread(target=self._compute, args=(start, size), daemon=True)
+    def __init__(self, what: str, work: Callable[[], None]):
+        self._error: BioevalError | None = DataError(f"{what}: was not read to its end")
+        self._thread: Thread | None = Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
 
-    def _compute(self, start: int, size: int) -> None:
-        found = 0
+    def _run(self, work: Callable[[], None]) -> None:
         try:
-            with open(self.path, "rb") as file:
-                file.seek(start)
-                while size and (part := file.read(min(size, _PART))):
-                    found = zlib.crc32(part, found)
-                    size -= len(part)
-        except OSError:  # the file has gone: nothing is verified
-            return
-        self._found = found
+            work()
+            self._error = None
+        except BioevalError as error:
+            self._error = error
 
     def verify(self) -> None:
-        """Wait for the checksum; raise :class:`DataError` where the bytes have another."""
+        """Wait for the work; raise the :class:`DataError` that it ended with, if any."""
         if self._thread is not None:
             self._thread.join()
-            if self._found != self.expected:
-                raise DataError(
-                    f"{self.what} is truncated or damaged (its checksum is not that of the "
-                    "archive); write the file again"
-                )
             self._thread = None
+        if self._error is not None:
+            raise self._error
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, None]:
         self.verify()  # a copy in another process has nothing left to verify
-        return self.__dict__
+        return {"_thread": None, "_error": None}
+
+
+def checksum(what: str, data: np.ndarray, expected: int) -> Verification:
+    """Verify the checksum of the bytes of a mapped array.
+
+    All in one call, during which other threads run: between two calls it would wait for a kernel.
+    """
+
+    def compute() -> None:
+        if zlib.crc32(data) != expected:
+            raise DataError(
+                f"{what} is truncated or damaged (its checksum is not that of the archive); write "
+                "the file again"
+            )
+
+    return Verification(what, compute)

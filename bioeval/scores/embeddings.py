@@ -83,6 +83,13 @@ class EmbeddingSource:
             return self._block(x[None])[0]
         return self._block(x)
 
+    def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the distances of some probes to some of the gallery.
+
+        They are most often those of the whole rows to the last bit, but need not be.
+        """
+        return self._block(self._left[rows], columns)
+
     def whole(self) -> np.ndarray:
         """Return all rows."""
         m, n = self.shape
@@ -106,8 +113,8 @@ class EmbeddingSource:
                 out[low : low + step] = _aligned(x, y, self.metric)
         return self._unscaled(out)
 
-    def _block(self, x: np.ndarray) -> np.ndarray:
-        y, metric = self._right, self.metric
+    def _block(self, x: np.ndarray, columns: Any = slice(None)) -> np.ndarray:
+        y, metric = self._right[columns], self.metric
         if callable(metric):
             out = np.asarray(metric(x, y))
             if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
@@ -134,7 +141,7 @@ class EmbeddingSource:
         x = np.ascontiguousarray(x)
         lengths = np.einsum("ij,ij->i", x, x)
         near = self.dtype.type(NEAR[self.dtype.name])
-        finish_euclidean(products, x, y, lengths, self._lengths, near, metric == "cosine")
+        finish_euclidean(products, x, y, lengths, self._lengths[columns], near, metric == "cosine")
         return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:

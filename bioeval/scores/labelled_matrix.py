@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name, require_choice, short_name
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
-from bioeval.scores.checksum import Checksum
+from bioeval.scores.checksum import Verification
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 
@@ -30,7 +30,7 @@ NAN_POLICIES = ("raise", "reject", "exclude")
 class LabelledMatrix:
     """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
 
-    checksum: Checksum | None = None
+    verification: Verification | None = None
     origin = ""
     memory_limit = MEMORY_LIMIT
     labelled = True
@@ -335,8 +335,8 @@ class LabelledMatrix:
 
     def verify(self) -> None:
         """Raise :class:`DataError` where the file that the values are mapped from is damaged."""
-        if self.checksum is not None:
-            self.checksum.verify()
+        if self.verification is not None:
+            self.verification.verify()
 
     def require_matrix(self) -> None:
         """Raise :class:`ProtocolError` where only a part of the scores is there (top-K lists)."""

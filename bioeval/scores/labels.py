@@ -85,14 +85,9 @@ def _is_nan(value: Any) -> bool:
 
 
 class Codes:
-    """The distinct labels of a set of templates, and the integer code of each template.
+    """The distinct labels of a set of templates, `values`, and the code of each probe and template.
 
-    Attributes
-    ----------
-    values : ndarray, shape (n_subjects,)
-        The distinct labels; ``values[code]`` is the label of a code.
-    probe, gallery : ndarray of int64
-        The code of each probe and of each gallery template.
+    ``values[code]`` is the label of a code.
     """
 
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):

@@ -39,14 +39,8 @@ _REMEDY = (
 class SentinelWatch:
     """Looks for constant rows and columns, and for values far from all others, during a sweep.
 
-    Parameters
-    ----------
-    scores : Scores
-        A matrix.
-    itself : int64 array, shape (m,)
-        The column of each probe itself, -1 for none.
-    positions : int64 array, shape (n,)
-        The position of each column in a block.
+    `itself` is the column of each probe itself, -1 for none, and `positions` the position of each
+    column in a block.
     """
 
     def __init__(self, scores: Scores, itself: np.ndarray, positions: np.ndarray):

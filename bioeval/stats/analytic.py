@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from bioeval.stats.bootstrap import checked_counts, independent_trials
 from bioeval.stats.bootstrap_limits import open_limits
@@ -51,7 +51,7 @@ def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE)
     total, trials = float(n.sum()), independent_trials(n)
     rate = float(x.sum()) / total if total else np.nan
     spread = np.sqrt(variance(x, n))
-    half = ndtri(0.5 + confidence / 2) * spread
+    half = scipy.special.ndtri(0.5 + confidence / 2) * spread
     limits = np.array(max(rate - half, 0.0)), np.array(min(rate + half, 1.0))
     low, high = open_limits(np.array(rate), *limits, trials, confidence)
     return Interval(rate, float(low), float(high), confidence, "mansfield-wayman (by subject)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.about import disjoint_among
@@ -63,7 +63,7 @@ def delong(
     if min(len(g), len(i)) < 2:
         return Interval(area, np.nan, np.nan, confidence, label)
     spread = np.sqrt(right.var(ddof=1) / len(g) + left.var(ddof=1) / len(i))
-    half = float(ndtri(0.5 + confidence / 2) * spread)
+    half = float(scipy.special.ndtri(0.5 + confidence / 2) * spread)
     return Interval(area, max(0.0, area - half), min(1.0, area + half), confidence, label)
 
 
@@ -154,7 +154,7 @@ def auc_jackknife(
     if not attempts.all():
         trials = 0
     without = kept / np.maximum(attempts, 1)
-    half = float(ndtri(0.5 + confidence / 2)) * np.sqrt((n - 1) * without.var())
+    half = float(scipy.special.ndtri(0.5 + confidence / 2)) * np.sqrt((n - 1) * without.var())
     limits = np.array(max(area - half, 0.0)), np.array(min(area + half, 1.0))
     low, high = open_limits(np.array(area), *limits, trials, confidence)
     return Interval(area, float(low), float(high), confidence, label)

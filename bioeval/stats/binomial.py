@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+import scipy
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
@@ -53,7 +53,7 @@ def wilson(
     0.0103 0.0845
     """
     x, n = _counts(errors, attempts)
-    z = ndtri(0.5 + check_confidence(confidence) / 2)
+    z = scipy.special.ndtri(0.5 + check_confidence(confidence) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = x / n
         middle = (p + z * z / (2 * n)) / (1 + z * z / n)
@@ -103,10 +103,10 @@ def clopper_pearson(
     low, high = np.zeros(x.shape), np.ones(x.shape)
     if side != "upper":
         inside = x > 0
-        low[inside] = betaincinv(x[inside], n[inside] - x[inside] + 1, miss)
+        low[inside] = scipy.special.betaincinv(x[inside], n[inside] - x[inside] + 1, miss)
     if side != "lower":
         inside = x < n
-        high[inside] = betaincinv(x[inside] + 1, n[inside] - x[inside], 1 - miss)
+        high[inside] = scipy.special.betaincinv(x[inside] + 1, n[inside] - x[inside], 1 - miss)
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, ndtri
+import scipy
 
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.options import IntervalOptions
@@ -63,8 +63,9 @@ def _logit(estimate: np.ndarray, drawn: np.ndarray, tail: float) -> tuple[np.nda
     spread = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
     inside = (estimate > 0) & (estimate < 1)
     p = np.where(inside, estimate, 0.5)
-    half = -ndtri(tail) * np.sqrt(spread) / (p * (1 - p))
-    low, high = expit(logit(p) - half), expit(logit(p) + half)
+    half = -scipy.special.ndtri(tail) * np.sqrt(spread) / (p * (1 - p))
+    middle = scipy.special.logit(p)
+    low, high = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
     return np.where(inside, low, estimate), np.where(inside, high, estimate)
 
 
@@ -75,7 +76,7 @@ def _bca(
     at = estimate[..., None]
     number = np.maximum((~np.isnan(drawn)).sum(axis=-1), 1)
     below = ((drawn < at).sum(axis=-1) + 0.5 * (drawn == at).sum(axis=-1)) / number
-    bias = ndtri(np.clip(below, 1 / (number + 1), number / (number + 1)))
+    bias = scipy.special.ndtri(np.clip(below, 1 / (number + 1), number / (number + 1)))
     there = ~np.isnan(without)
     mean = np.where(there, without, 0.0).sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)
     away = np.where(there, mean[..., None] - without, 0.0)
@@ -83,9 +84,9 @@ def _bca(
     with np.errstate(invalid="ignore", divide="ignore"):
         speed = np.where(squares > 0, (away**3).sum(axis=-1) / (6 * squares**1.5), 0.0)
     levels = []
-    for z in (ndtri(tail), -ndtri(tail)):
+    for z in (scipy.special.ndtri(tail), -scipy.special.ndtri(tail)):
         moved = bias + z
-        levels.append(ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3)))
+        levels.append(scipy.special.ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3)))
     return quantiles(drawn, levels[0]), quantiles(drawn, levels[1])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from bioeval.stats.bootstrap_limits import confidence_limits
 from bioeval.stats.options import IntervalOptions
@@ -51,9 +51,9 @@ def jackknife_limits(change: np.ndarray, options: IntervalOptions) -> tuple[floa
     error = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
     if not error > 0:
         return np.nan, np.nan, np.nan
-    half = float(stdtrit(n - 1, 0.5 + options.confidence / 2)) * error
+    half = float(scipy.special.stdtrit(n - 1, 0.5 + options.confidence / 2)) * error
     value = float(change[0])
-    p = float(2 * stdtr(n - 1, -abs(value) / error))
+    p = float(2 * scipy.special.stdtr(n - 1, -abs(value) / error))
     return value - half, value + half, p
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,12 @@ import numpy as np
 from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.open_set import impostor_probes, impostor_role
-from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.interval_variables import (
     Limits,
+    assumed_independent,
     by_subject,
     few_people,
+    independent,
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
@@ -41,13 +41,7 @@ def closed_set_intervals(
 ) -> xr.Dataset:
     """Return a result of closed-set identification with confidence intervals.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    tally : IdentificationTally
-    subjects : int64 array, shape (probes,), or None
-        The subject of each probe; may be None for methods that do not need the subjects.
-    options : IntervalOptions
+    `subjects` is the subject of each probe; None for methods that do not need it.
     """
     attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
@@ -58,8 +52,8 @@ def closed_set_intervals(
         low, high = probing.of_genuine.limits_at_ranks(of.person, of.rank, of.weight, count)
         remarks = few_people(probing.people, options)
     else:
-        low, high = _independent(options)(dataset["cms_count"].values, attempts, options.confidence)
-        remarks = [_INDEPENDENT.format(options.method)]
+        low, high = independent(dataset["cms_count"].values, attempts, options)
+        remarks = [assumed_independent(options, "probes", "of one")]
     found = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
     over = {"cms": ("rank",), "recognition_rate": ()}
     return with_intervals(dataset, found, over, CLOSED_SET, options, remarks)
@@ -73,8 +67,7 @@ def open_set_intervals(
 ) -> xr.Dataset:
     """Return a result of open-set identification with confidence intervals.
 
-    The first ten ranks have intervals; the others are NaN. Parameters as for
-    :func:`closed_set_intervals`.
+    The first ten ranks have intervals; the others are NaN.
     """
     kind = tally.about.kind
     ranks = min(RANKS, dataset.sizes["rank"])
@@ -92,7 +85,7 @@ def open_set_intervals(
             remarks.append(CHOSEN.format("DIR"))
     else:
         found = _independent_open_set(dataset, ranks, options)
-        remarks = [_INDEPENDENT.format(options.method)]
+        remarks = [assumed_independent(options, "probes", "of one")]
     for name in ("dir", "dir_at_far"):
         low, high = found[name]
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
@@ -105,34 +98,20 @@ def open_set_intervals(
 
 # ------------------------------------------------------------------------- independent attempts
 
-_INDEPENDENT = (
-    "{} intervals assume independent probes; those of one subject are dependent, and the intervals "
-    "are then too narrow: use subject-bootstrap"
-)
-
-
-def _independent(options: IntervalOptions) -> Callable[..., Limits]:
-    return wilson if options.method == "wilson" else clopper_pearson
-
 
 def _independent_open_set(
     dataset: xr.Dataset, ranks: int, options: IntervalOptions
 ) -> dict[str, Limits]:
-    method = _independent(options)
     genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
-
-    def of(rate: np.ndarray) -> Limits:
-        low, high = method(
-            np.where(np.isnan(rate), 0.0, rate * genuine), genuine, options.confidence
-        )
-        return np.where(np.isnan(rate), np.nan, low), np.where(np.isnan(rate), np.nan, high)
-
-    dir_ = of(dataset["dir"].values[:, :ranks])
+    dir_, at_far = (
+        independent(dataset[name].values[:, :ranks] * genuine, genuine, options)
+        for name in ("dir", "dir_at_far")
+    )
     return {
         "dir": dir_,
         "frr": (1 - dir_[1][:, 0], 1 - dir_[0][:, 0]),
-        "far": method(dataset["fa"].values, impostor, options.confidence),
-        "dir_at_far": of(dataset["dir_at_far"].values[:, :ranks]),
+        "far": independent(dataset["fa"].values, impostor, options),
+        "dir_at_far": at_far,
     }
 
 
@@ -149,12 +128,8 @@ def identification_replicates(
 ) -> tuple[np.ndarray, np.ndarray, int, int]:
     """Return the recognition rate and DIR at each FAR target, both at rank 1, and sample sizes.
 
-    Returns
-    -------
-    recognised : float64 array, shape (columns,)
-    at_far : float64 array, shape (targets, columns)
-    people, trials : int
-        Subjects with probes, and those with genuine attempts (0 for a single one).
+    The rates have the shapes (columns,) and (targets, columns); the sample sizes are the subjects
+    with probes, and those with genuine attempts (0 for a single one).
     """
     probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
     found = probing.genuine.up_to(1)
@@ -169,12 +144,8 @@ def rank_one_decisions(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which probes are identified at rank 1, without a threshold and at each FAR target.
 
-    Returns
-    -------
-    hits : float64 array, shape (probes,)
-        1 or 0; fractions under expected ties.
-    within : float64 array, shape (targets, probes)
-        Those within the loosest threshold with FAR at most the target.
+    Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; at a
+    target within the loosest threshold with FAR at most the target.
     """
     probes, ranks, weights = rank_weights(tally, np.nonzero(tally.mates > 0)[0], ties)
     first = ranks <= 1
@@ -215,16 +186,7 @@ class _SortedAttempts:
 
 
 class _ProbeSubjects:
-    """Identification attempts by the subject of the probe, with the weights of the subjects.
-
-    Attributes
-    ----------
-    people : int
-        Subjects with probes.
-    genuine, impostor : _SortedAttempts
-    of_genuine, of_impostor : SubjectMeans
-        Of each class of attempts.
-    """
+    """Identification attempts by the subject of the probe, with the weights of the subjects."""
 
     def __init__(
         self,

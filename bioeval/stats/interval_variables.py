@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from bioeval.base.scalars import Name
+from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.options import IntervalOptions
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def few_people(people: int, options: IntervalOptions) -> list[str]:
 
 def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalOptions) -> Limits:
     """Return the limits of a normal interval, clipped to [0, 1]."""
-    half = float(ndtri(0.5 + options.confidence / 2)) * spread
+    half = float(scipy.special.ndtri(0.5 + options.confidence / 2)) * spread
     return np.clip(rate - half, 0.0, 1.0), np.clip(rate + half, 0.0, 1.0)
 
 
@@ -75,3 +76,19 @@ def by_subject(
     size = (len(thresholds) + 1) * number
     counts = np.bincount(layer * number + subjects, weights, minlength=size)
     return counts.reshape(len(thresholds) + 1, number)
+
+
+def independent(errors: np.ndarray, attempts: int, options: IntervalOptions) -> Limits:
+    """Return the limits of rates of independent attempts, NaN where `errors` is."""
+    method = wilson if options.method == "wilson" else clopper_pearson
+    undefined = np.isnan(errors)
+    low, high = method(np.where(undefined, 0, errors), attempts, options.confidence)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def assumed_independent(options: IntervalOptions, attempts: str, those: str) -> str:
+    """Return the warning that intervals of :func:`independent` are too narrow."""
+    return (
+        f"{options.method} intervals assume independent {attempts}; those {those} subject are "
+        "dependent, and the intervals are then too narrow: use subject-bootstrap"
+    )

@@ -21,14 +21,8 @@ class PooledRates:
     """Bootstrapped verification rates over parts, each at its own threshold.
 
     The attempts of all parts are pooled: a subject that is drawn twice counts twice in every
-    part. The thresholds are fixed; the uncertainty from choosing them is not included.
-
-    Parameters
-    ----------
-    subjects : sequence of hashable
-        The distinct subjects of all parts, which are resampled.
-    options : IntervalOptions
-        With a bootstrap method.
+    part. The thresholds are fixed; the uncertainty from choosing them is not included. `subjects`
+    are the distinct ones of all parts, which are resampled.
     """
 
     def __init__(self, subjects: Sequence, options: IntervalOptions):
@@ -41,14 +35,7 @@ class PooledRates:
         self._seen: tuple[set[int], set[int]] = set(), set()
 
     def add(self, attempts: SubjectAttempts, threshold: float) -> None:
-        """Count the attempts of a part at a threshold.
-
-        Parameters
-        ----------
-        attempts : SubjectAttempts
-        threshold : float
-            As a distance; NaN rejects everything.
-        """
+        """Count the attempts of a part at a threshold, a distance; NaN rejects everything."""
         number = np.array([self._number[name] for name in attempts.names], dtype=np.int64)
         rejects = math.isnan(threshold)
         at = np.array([-np.inf if rejects else threshold])

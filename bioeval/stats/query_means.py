@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.stats.binomial import clopper_pearson, wilson
-from bioeval.stats.interval_variables import Limits, few_people, with_intervals
+from bioeval.stats.interval_variables import (
+    Limits,
+    assumed_independent,
+    few_people,
+    independent,
+    with_intervals,
+)
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.subject_means import SubjectMeans, subject_columns
 
@@ -26,16 +31,7 @@ _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 
 
 class QuerySubjects:
-    """The queries of a re-identification by their subject, with the weights of the subjects.
-
-    Attributes
-    ----------
-    person : int64 array, shape (queries,)
-        Of a query that no mean counts, without meaning.
-    people : int
-        Subjects with a query that counts.
-    weights : float32 array, shape (people, columns)
-    """
+    """The queries of a re-identification by their subject, with the weights of the subjects."""
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
         who = np.unique(subjects[counted])
@@ -51,7 +47,7 @@ class QuerySubjects:
     def sums(self, mean: QueryMean) -> np.ndarray:
         """Return the sum of the values of each subject, shape (k, people)."""
         n, values = len(mean.query), mean.values.astype(np.float64)
-        owner = csr_array(
+        owner = scipy.sparse.csr_array(
             (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.people, n)
         )
         return (owner @ (values if values.ndim > 1 else values[:, None])).T
@@ -71,16 +67,8 @@ def query_mean_intervals(
 ) -> xr.Dataset:
     """Return a result of re-identification or GOM with confidence intervals.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    measures : QueryMeasures
-        Of the same tally.
-    subjects : array, shape (queries,), or None
-        The subject of each query; may be None for methods that do not need the subjects.
-    names : mapping of str to Name
-        Descriptions of the variables of the result.
-    options : IntervalOptions
+    `measures` are of the same tally; `subjects`, the subject of each query, may be None for methods
+    that do not need it; `names` describe the variables of the result.
     """
     if options.by_subject:
         if subjects is None:
@@ -126,16 +114,14 @@ def _independent(
     dataset: xr.Dataset, measures: QueryMeasures, options: IntervalOptions
 ) -> tuple[dict[str, Limits], list[str]]:
     """Return the intervals of proportions of the queries, which alone are binomial."""
-    method = wilson if options.method == "wilson" else clopper_pearson
     counts = measures.cmc.counts(dataset.sizes["rank"])
-    found = {"cmc": method(counts, int(measures.cmc.counted.sum()), options.confidence)}
+    found = {"cmc": independent(counts, int(measures.cmc.counted.sum()), options)}
     for name, mean in measures.means.items():
         if mean.values.dtype == bool:
             number = int(mean.counted.sum())
-            found[name] = method(mean.values.sum(axis=0), number, options.confidence)
+            found[name] = independent(mean.values.sum(axis=0), number, options)
     return found, [
-        f"{options.method} intervals assume independent queries; those of one subject are "
-        "dependent, and the intervals are then too narrow: use subject-bootstrap",
+        assumed_independent(options, "queries", "of one"),
         f"{options.method} intervals are of proportions; means of other values, such as mAP, have "
         "none",
     ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from bioeval.base.random import Stream
 from bioeval.stats.options import IntervalOptions
@@ -92,7 +92,7 @@ class QuadraticForms:
         filled = np.count_nonzero(flat, axis=1)
         many = np.nonzero(filled * _SPARSE >= size)[0]
         for layer in np.nonzero((filled > 0) & (filled * _SPARSE < size))[0]:
-            table = csr_array(counts[layer].astype(self._dtype(counts[layer])))
+            table = scipy.sparse.csr_array(counts[layer].astype(self._dtype(counts[layer])))
             self._add_product(np.array([layer]), table, left, right)
         # Several layers in one product: a matrix of few rows is multiplied slowly.
         step = max(1, _ROWS // max(rows, 1))
@@ -108,7 +108,7 @@ class QuadraticForms:
         left, row = np.unique(a, return_inverse=True)
         right, column = np.unique(b, return_inverse=True)
         shape = len(left), len(right)
-        table = csr_array((counts, (row.reshape(-1), column.reshape(-1))), shape=shape)
+        table = scipy.sparse.csr_array((counts, (row.reshape(-1), column.reshape(-1))), shape=shape)
         self._add_product(np.array([layer]), table.astype(self._dtype(table)), left, right)
 
     def _dtype(self, tables: Any) -> type:

@@ -16,24 +16,13 @@ ROOM = 1 << 22
 
 
 class SubjectMeans:
-    """The attempts of each subject, from whose sums means follow in each replicate.
-
-    Attributes
-    ----------
-    attempts : int64 array, shape (subjects,)
-        Number of attempts of each subject.
-    weights : float32 array, shape (subjects, columns)
-        Of :func:`subject_columns`.
-    total : float64 array, shape (columns,)
-        All attempts, weighted.
-    trials : int
-        Subjects with an attempt; 0 for a single one.
-    """
+    """The attempts of each subject, from whose sums means follow in each replicate."""
 
     def __init__(self, attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions):
-        self.attempts, self.weights, self.options = attempts, weights, options
-        self.total = linear_forms(attempts[None], weights)[0]
-        self.trials = sample_of(int((attempts > 0).sum()))
+        self.attempts = attempts  # of each subject
+        self.weights, self.options = weights, options  # weights of subject_columns
+        self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
+        self.trials = sample_of(int((attempts > 0).sum()))  # subjects with an attempt
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Return the means in each column, shape (k, columns), from sums by subject."""
@@ -42,12 +31,8 @@ class SubjectMeans:
     def limits(self, layers: np.ndarray, *, cumulative: bool = True) -> Limits:
         """Return the confidence limits of means of values between 0 and 1.
 
-        Parameters
-        ----------
-        layers : array, shape (k, subjects)
-            Sums over the attempts of each subject.
-        cumulative : bool
-            Whether each mean is of all layers up to its own.
+        `layers`, of shape (k, subjects), are sums over the attempts of each subject; each mean is
+        of all layers up to its own, unless not `cumulative`.
         """
         if not self.options.resamples:
             sums = np.cumsum(layers, axis=0) if cumulative else layers
@@ -76,11 +61,7 @@ class SubjectMeans:
     ) -> Limits:
         """Return the limits of the proportion of attempts at ranks up to 1 ... `count`.
 
-        Parameters
-        ----------
-        person, rank : int64 arrays, shape (n,)
-        weight : float64 array, shape (n,)
-            Of each match: the subject, the rank, and the weight or probability.
+        The arrays are of each match: its subject, its rank, and its weight or probability.
         """
         step = max(
             1, ROOM // max(len(self.attempts), 1)

@@ -12,13 +12,14 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.analytic import ratio_variances, variance
-from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval_variables import (
     Limits,
+    assumed_independent,
     by_subject,
     few_people,
+    independent,
     normal_limits,
     with_intervals,
 )
@@ -49,14 +50,8 @@ def verification_intervals(
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    tally : VerificationTally
-        With its operating points.
-    attempts : SubjectAttempts or None
-        Of the job of the tally; may be None for methods that do not need the subjects.
-    options : IntervalOptions
+    `tally` has its operating points; `attempts`, of the same job, may be None for methods that do
+    not need the subjects.
     """
     units: dict[str, int] = {}
     if not options.by_subject:
@@ -85,22 +80,15 @@ def _independent(
     dataset: xr.Dataset, options: IntervalOptions
 ) -> tuple[dict[str, Limits], list[str]]:
     """Return intervals that assume independent attempts."""
-    method = {"wilson": wilson, "clopper-pearson": clopper_pearson}[options.method]
     genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
     found = {
-        "frr": method(dataset["fr"].values, genuine, options.confidence),
-        "far": method(dataset["fa"].values, impostor, options.confidence),
+        "frr": independent(dataset["fr"].values, genuine, options),
+        "far": independent(dataset["fa"].values, impostor, options),
     }
     if "frr_at_far" in dataset:
-        rate = dataset["frr_at_far"].values
-        errors = np.where(np.isnan(rate), 0, np.rint(rate * genuine))
-        low, high = method(errors, genuine, options.confidence)
-        undefined = np.isnan(rate)
-        found["frr_at_far"] = np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-    return found, [
-        f"{options.method} intervals assume independent attempts; those that share a subject are "
-        "dependent, and the intervals are then too narrow: use subject-bootstrap"
-    ]
+        errors = np.rint(dataset["frr_at_far"].values * genuine)
+        found["frr_at_far"] = independent(errors, genuine, options)
+    return found, [assumed_independent(options, "attempts", "that share a")]
 
 
 # ------------------------------------------------------------------------- by subject
@@ -108,30 +96,15 @@ def _independent(
 
 @dataclass
 class Replicates:
-    """Verification rates of the data and of each replicate, one column each.
+    """Verification rates of the data and of each replicate, one column each."""
 
-    Attributes
-    ----------
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
-    far : float64 array, shape (t, columns)
-        At these thresholds.
-    frr : float64 array, shape (grid, columns)
-        At the thresholds of the result.
-    values : dict of str to float64 array, shape (..., columns)
-        Operating points, chosen anew in each column.
-    subjects, pairs : int
-        Independent trials: subjects with genuine attempts, and disjoint pairs of subjects.
-    people : int
-        All subjects.
-    """
-
-    thresholds: np.ndarray
-    far: np.ndarray
-    frr: np.ndarray
-    subjects: int
-    pairs: int
-    people: int
+    thresholds: np.ndarray  # increasing distances
+    far: np.ndarray  # (t, columns), at these thresholds
+    frr: np.ndarray  # (grid, columns), at the thresholds of the result
+    subjects: int  # independent trials: subjects with genuine attempts
+    pairs: int  # and disjoint pairs of subjects
+    people: int  # all subjects
+    #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -146,16 +119,9 @@ def replicates(
 
     Operating points are chosen anew in each replicate, as on the data themselves. Where there are
     more distinct scores than thresholds, they are interpolated linearly between two thresholds,
-    and every replicate is corrected by the interpolation error of the data themselves.
-
-    Parameters
-    ----------
-    tally : VerificationTally
-        With its operating points.
-    attempts : SubjectAttempts
-        Of the same job.
-    grid : float64 array
-        The thresholds of the result, as increasing distances.
+    and every replicate is corrected by the interpolation error of the data themselves. `tally` has
+    its operating points, `attempts` are of the same job, and `grid` is the thresholds of the result
+    as increasing distances.
     """
     points = tally.points
     assert points is not None

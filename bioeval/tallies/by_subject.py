@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
@@ -120,6 +122,7 @@ class SubjectAttempts:
     def __init__(self, job: VerificationJob, reader: BlockReader):
         scores = job.scores
         self.scores, self.job, self.reader = scores, job, reader
+        self.blocks: Iterable[Block] = reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
         if isinstance(scores, PairScores):
@@ -151,7 +154,9 @@ class SubjectAttempts:
         genuine = np.unique(tally.genuine.astype(np.float64))
         total = tally.impostor.total
         if total <= _FEW and len(genuine) <= _FEW:
-            swept = self.job.attempts(self.reader)
+            if self._pairs is None and math.prod(self.scores.shape) <= 2 * _FEW:
+                self.blocks = list(self.blocks)  # few are read once
+            swept = self.job.attempts(self.blocks)
             scores = [_scores(block) for _, blocks in swept for block in blocks]
             edges, counts = np.unique(np.concatenate([np.empty(0), *scores]), return_counts=True)
             every = np.union1d(genuine, edges)
@@ -188,7 +193,7 @@ class SubjectAttempts:
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
         probing = self._person[self.scores.codes.probe].astype(np.int32)
         parts = []
-        for block in self.reader:
+        for block in self.blocks:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
             rows, columns = block.values.shape
@@ -215,13 +220,13 @@ class SubjectAttempts:
         scores = self.scores
         codes = scores.codes.probe
         changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
-        reader = self.reader
+        reader, blocks = self.reader, self.blocks
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
-            reader = BlockReader(scores)
+            blocks = reader = BlockReader(scores)
         enrolled = self._person[reader.gallery.subjects]
         genuine, people = [], []
-        for block in reader:
+        for block in blocks:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
             who = self._person[scores.codes.probe[block.low : block.low + len(block.values)]]
@@ -260,7 +265,7 @@ class SubjectAttempts:
         assert self.job.claims is not None
         probes, groups = self.job.claims
         values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
-        for block in self.reader:
+        for block in self.blocks:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
             value, claim = gather_claims(block, self.job.claims)

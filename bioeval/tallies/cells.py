@@ -140,4 +140,4 @@ def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """
     with np.errstate(over="ignore"):
         near = ends.astype(dtype)
-    return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)
+        return np.where(near > ends, np.nextafter(near, dtype.type(-np.inf)), near)

@@ -77,8 +77,8 @@ class CellCounts:
         np.add.at(counts, joined - first, self.counts[self.counts > 0])
         return replace(self, exponent=exponent, first=first, counts=counts)
 
-    def merge(self, other: CellCounts) -> CellCounts:
-        """Count the scores of both."""
+    def merge(self, other: CellCounts, most: int = CELLS) -> CellCounts:
+        """Count the scores of both, in at most so many cells."""
         negative = self.negative_infinite + other.negative_infinite
         positive = self.positive_infinite + other.positive_infinite
         if not len(self.counts) or not len(other.counts):
@@ -86,7 +86,7 @@ class CellCounts:
             return replace(kept, negative_infinite=negative, positive_infinite=positive)
         exponent = max(self.exponent, other.exponent)
         first, last = _cover(exponent, self, other)
-        while last - first >= CELLS:
+        while last - first >= most:
             exponent += 1
             first, last = _cover(exponent, self, other)
         counts = np.zeros(last - first + 1, dtype=np.int64)
@@ -164,6 +164,7 @@ class VerificationTally:
     requested: int | None = None
     points: VerificationPoints | None = None
     people: tuple[int, int] | None = None  # subjects of listed attempts, disjoint pairs of them
+    unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
 
     def merge(self, other: VerificationTally) -> VerificationTally:
         """Count the attempts of both; they must be of the same kind, over the same thresholds.
@@ -185,6 +186,9 @@ class VerificationTally:
             skipped_claims=self.skipped_claims + other.skipped_claims,
             points=None,
             people=None,
+            unenrolled=None
+            if self.unenrolled is None or other.unenrolled is None
+            else np.sort(np.concatenate([self.unenrolled, other.unenrolled])),
         )
 
 

@@ -100,11 +100,15 @@ class PairedAttempts:
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]
-            eer, auc, frr = np.empty(width), np.empty(width), np.empty((len(targets), width))
-            rates = np.empty((2, corners, width))
-            kernel.replicate_points(impostor, genuine, whole, targets, eer, frr, auc, rates)
-            best = {scalar.name: scalar.over_points(*rates) for scalar in OPTIMA}
-            parts.append({"eer": eer, "frr_at_far": frr, "auc": auc, **best})
+            found = kernel.ReplicatePoints(
+                eer=np.empty(width),
+                frr=np.empty((len(targets), width)),
+                auc=np.empty(width),
+                corners=np.empty((2, corners, width)),
+            )
+            kernel.replicate_points(impostor, genuine, whole, targets, found)
+            best = {scalar.name: scalar.over_points(*found.corners) for scalar in OPTIMA}
+            parts.append({"eer": found.eer, "frr_at_far": found.frr, "auc": found.auc, **best})
             report(first + width, columns)
         return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
 
@@ -185,11 +189,12 @@ def units_in_another_order(
     """
     order = np.argsort(genuine[0], kind="stable")
     first = genuine[0][order]
-    return int(
-        kernel.disjoint_units(
-            genuine[1][order], owner[order].astype(np.int32),
-            np.searchsorted(first, impostor[0]),
-            np.searchsorted(first, impostor[0], side="right"), impostor[1],
-            between[0].astype(np.int32), between[1].astype(np.int32), alive,
-        )
-    )  # fmt: skip
+    ordered = kernel.OrderedGenuine(genuine[1][order], owner[order].astype(np.int32))
+    ranked = kernel.RankedImpostors(
+        first=np.searchsorted(first, impostor[0]),
+        last=np.searchsorted(first, impostor[0], side="right"),
+        distance=impostor[1],
+        left=between[0].astype(np.int32),
+        right=between[1].astype(np.int32),
+    )
+    return int(kernel.disjoint_units(ordered, ranked, alive))

@@ -7,10 +7,9 @@ definitions are in ``docs/definitions.md``, "Operating points".
 
 from __future__ import annotations
 
-import functools
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -87,6 +86,16 @@ class Curve:
         """Return the FRR of a point."""
         return float(self.fr[i]) / self.genuine
 
+    @property
+    def fars(self) -> np.ndarray:
+        """The FAR of all points."""
+        return self.fa / self.impostor
+
+    @property
+    def frrs(self) -> np.ndarray:
+        """The FRR of all points."""
+        return self.fr / self.genuine
+
     def common(self, i: int) -> tuple[float, float]:
         """Return FAR and FRR of a point over a common denominator, without rounding."""
         return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
@@ -158,16 +167,21 @@ def allowed_false_accepts(target: float, impostor: int) -> int:
     return c
 
 
-def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
-    """Return where the lower-left convex hull of a ROC meets the line FAR = FRR.
+def hull_of(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of the lower-left convex hull of a ROC.
 
     Its points go from (0, 1) to (1, 0), FAR not falling, FRR not rising.
     """
-    from bioeval.kernels.refine import lower_hull
+    from bioeval.kernels.hull import lower_hull
 
     chosen = np.empty(len(far), dtype=np.int64)
     n = lower_hull(far, frr, chosen)
-    x, y = far[chosen[:n]], frr[chosen[:n]]
+    return far[chosen[:n]], frr[chosen[:n]]
+
+
+def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
+    """Return where the hull of a ROC, :func:`hull_of`, meets the line FAR = FRR."""
+    x, y = hull_of(np.append(far, 1.0), np.append(frr, 0.0))
     one = int(np.argmax(x >= y))
     if one == 0:
         return float(x[0]) if x[0] == y[0] else float("nan")
@@ -198,91 +212,48 @@ class VerificationPoints:
     every_score: bool = True
 
 
-@dataclass
-class GenuineRanks:
-    """Impostor counts at each distinct genuine score: the corner points of the ROC.
-
-    Attributes
-    ----------
-    scores : float64 array, shape (u,)
-        The distinct genuine scores, increasing.
-    genuine : int64 array, shape (u,)
-        Genuine attempts with each score.
-    below, equal : int64 arrays, shape (u,)
-        Impostor attempts with a smaller score, and with the very same.
-    impostor : int
-        All impostor attempts.
-    """
-
-    scores: np.ndarray
-    genuine: np.ndarray
-    below: np.ndarray
-    equal: np.ndarray
-    impostor: int
-
-    def auc(self) -> float:
-        """Return the Mann-Whitney statistic: pairs in the right order, ties one half."""
-        total = int(self.genuine.sum())
-        if not total or not self.impostor:
-            return float("nan")
-        # Twice the number of impostor scores above each genuine score, ties once.
-        above = 2 * self.impostor - 2 * self.below - self.equal
-        if 2 * self.impostor * total < 2**62:
-            twice = int(np.dot(self.genuine, above))
-        else:
-            twice = sum(int(a) * int(b) for a, b in zip(self.genuine, above, strict=True))
-        return twice / (2 * total * self.impostor)
-
-    def exact_cost(self, point: int, p: float, miss: float, accept: float) -> Fraction:
-        """Return the cost of a corner point, without rounding."""
-        total = int(self.genuine.sum())
-        fr = total - int(self.genuine[:point].sum())
-        fa = int(self.below[point - 1] + self.equal[point - 1]) if point else 0
-        missed = Fraction(p) * Fraction(miss) * Fraction(fr, total)
-        return missed + (1 - Fraction(p)) * Fraction(accept) * Fraction(fa, self.impostor)
-
-    def corner_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (threshold, FAR, FRR) of all points that can be optimal under any cost.
-
-        Those are reject-all and the points at genuine scores: between two of them more impostors
-        are accepted and no genuine score is.
-        """
-        total = int(self.genuine.sum())
-        far = np.concatenate([[0.0], (self.below + self.equal) / self.impostor])
-        frr = np.concatenate([[1.0], (total - np.cumsum(self.genuine)) / total])
-        return np.concatenate([[-np.inf], self.scores]), far, frr
-
-
 # Points of nearly the same cost that are compared without rounding.
 EXACT_COSTS = 1000
 
 
-def cheapest(cost: np.ndarray, exact: Callable[[int], Fraction]) -> int:
-    """Return the first point of least cost; nearly equal ones are compared by their exact cost."""
+def costs_of_attempts(
+    costs: Sequence[float], genuine: int, impostor: int
+) -> tuple[Fraction, Fraction]:
+    """Return the costs of one false accept and of one false reject.
+
+    `costs` are (p, c_miss, c_fa); `genuine` and `impostor` the attempts of each class, not 0.
+    """
+    prior, miss, accept = map(Fraction, costs)
+    return (1 - prior) * accept / int(impostor), prior * miss / int(genuine)
+
+
+def total_cost(fa: Any, fr: Any, per_accept: Fraction, per_reject: Fraction) -> Any:
+    """Return the cost of false accepts and false rejects, rounded."""
+    return float(per_accept) * np.asarray(fa) + float(per_reject) * np.asarray(fr)
+
+
+def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: Fraction) -> int:
+    """Return the first point of least cost; nearly equal ones are compared without rounding."""
+    cost = total_cost(fa, fr, per_accept, per_reject)
     near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
     if not 1 < len(near) <= EXACT_COSTS:
         return int(np.argmin(cost))
-    costs = [exact(int(i)) for i in near]
-    return int(near[costs.index(min(costs))])
+    exact = [per_accept * int(fa[i]) + per_reject * int(fr[i]) for i in near]
+    return int(near[exact.index(min(exact))])
 
 
-def min_costs(
-    ranks: GenuineRanks, costs: np.ndarray, reject_all: float
-) -> tuple[np.ndarray, np.ndarray]:
+def min_costs(corners: Curve, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least cost ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest threshold.
 
-    The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use;
-    `reject_all` is the threshold that rejects everything, NaN where there is none.
+    The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.
     """
-    threshold, far, frr = ranks.corner_points()
-    threshold[0] = reject_all
     best = np.empty(len(costs), dtype=np.int64)
     least = np.empty(len(costs))
     for i, (p, miss, accept) in enumerate(costs):
-        cost = p * miss * frr + (1 - p) * accept * far
-        best[i] = cheapest(cost, functools.partial(ranks.exact_cost, p=p, miss=miss, accept=accept))
-        least[i] = cost[best[i]]
-    return least, threshold[best]
+        each = costs_of_attempts((p, miss, accept), corners.genuine, corners.impostor)
+        best[i] = at = cheapest(corners.fa, corners.fr, *each)
+        least[i] = p * miss * corners.frrs[at] + (1 - p) * accept * corners.fars[at]
+    return least, corners.threshold[best]
 
 
 class Moments(NamedTuple):
@@ -326,6 +297,25 @@ def moments_of(scores: np.ndarray) -> Moments:
     scaled = scores * scale
     shifted = scaled - scaled[0]
     return Moments(scale, float(scaled[0]), float(shifted.mean()), float(shifted.std()))
+
+
+def moments_of_rows(
+    scale: float, count: np.ndarray, origin: np.ndarray, mean: np.ndarray, squares: np.ndarray
+) -> Moments:
+    """Return the moments of all rows, from those of each.
+
+    `mean` is a difference from the origin of the row, and `squares` the sum of squared deviations;
+    all are scaled.
+    """
+    there = count > 0
+    count, origin, mean, squares = (x[there] for x in (count, origin, mean, squares))
+    if not len(count):
+        return Moments()
+    total = int(count.sum())
+    mean = (origin - origin[0]) + mean  # from the origin of one row
+    middle = float((count * mean).sum() / total)
+    spread = float((squares + count * (mean - middle) ** 2).sum()) / total
+    return Moments(scale, float(origin[0]), middle, spread**0.5)
 
 
 def d_prime(genuine: Moments, impostor: Moments) -> float:

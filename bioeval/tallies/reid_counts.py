@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.errors import Argument, MergeError
 from bioeval.scores.about import About
 from bioeval.tallies.counts import require_alike
 
@@ -125,10 +126,13 @@ class GomTally:
     Attributes
     ----------
     about : About
+    convention, removed, junk, variant : str
+        The rules of counting; tallies with other rules do not merge. Of the variant
+        ``"reference"``, removed entries are counted at distance 1.
+    low, high : float
+        ``(distance - low) / (high - low)`` is the normalised distance.
     thresholds : float64 array, shape (t,)
         Increasing, on the normalised scale.
-    low, span : float
-        ``(distance - low) / span`` is the normalised distance.
     retrieved : int64 array, shape (m, t)
         Gallery entries within each threshold.
     enrolled : bool array, shape (m,)
@@ -138,10 +142,37 @@ class GomTally:
     """
 
     about: About
-    thresholds: np.ndarray
+    convention: str
+    removed: str
+    junk: str
+    variant: str
     low: float
-    span: float
+    high: float
+    thresholds: np.ndarray
     retrieved: np.ndarray
     enrolled: np.ndarray
     removed_entries: np.ndarray
     matches: MatchLists
+
+    def merge(self, other: GomTally) -> GomTally:
+        """Concatenate the queries of both; distances must be on one scale."""
+        require_alike(self, other, ("convention", "removed", "junk", "variant"))
+        if not np.array_equal(self.thresholds, other.thresholds):
+            raise MergeError("tallies of GOM at different thresholds; count both at the same")
+        mine, theirs = (self.low, self.high), (other.low, other.high)
+        if mine != theirs:
+            raise MergeError(
+                f"tallies of GOM whose distances are scaled from {mine} and from {theirs}; count "
+                f"all parts again on the scale of all: {Argument('normalize')} = "
+                f"({min(mine + theirs)!r}, {max(mine + theirs)!r})"
+            )
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("retrieved", "enrolled", "removed_entries")
+        }
+        return replace(
+            self,
+            about=self.about.merge(other.about),
+            matches=MatchLists.joined([self.matches, other.matches]),
+            **joined,
+        )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import get_num_threads
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import Argument, DataError
 from bioeval.kernels import identity_ranks, within_threshold
 from bioeval.kernels.argument_groups import Mates
 from bioeval.protocol.reid import Convention
@@ -89,7 +88,7 @@ class RetrievalJob:
         given = (*self.lists.groups(self.convention.removed, low, rows), mates)
         if self.convention.cmc == "identity-dedup":
             counts = np.empty((len(rows), 3), dtype=np.int64)
-            identity_ranks.rank_identities(*given, counts, get_num_threads())
+            identity_ranks.rank_identities(*given, counts)
             return [counts]
         ties = self.convention.ties
         nodes, weights = np.array([1.0 if ties == "pessimistic" else 0.0]), np.ones(1)
@@ -105,15 +104,16 @@ class RetrievalJob:
             keys=self.scores.probe_ids[low : low + len(rows)],
         )
         at_rank = np.empty((len(rows), self.convention.max_rank))
-        identity_ranks.single_shots(*given, draws, at_rank, get_num_threads())
+        identity_ranks.single_shots(*given, draws, at_rank)
         return [at_rank]
 
 
 class GomJob:
     """Count of the entries retrieved within each threshold, under a convention, for GOM.
 
-    With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are;
-    with `removed_at_one`, a removed entry stays, at distance 1.
+    With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
+    or from the two distances that it is; of the variant ``"reference"``, a removed entry stays, at
+    distance 1.
     """
 
     def __init__(
@@ -122,11 +122,11 @@ class GomJob:
         convention: Convention,
         thresholds: np.ndarray,
         *,
-        normalize: bool = True,
-        removed_at_one: bool = False,
+        normalize: bool | tuple[float, float] = True,
+        variant: str = "paper",
     ):
-        self.scores, self.thresholds = scores, thresholds
-        self.normalize, self.removed_at_one = normalize, removed_at_one
+        self.scores, self.convention, self.thresholds = scores, convention, thresholds
+        self.normalize, self.variant = normalize, variant
         self.lists = Lists(scores, convention)
         self.rule = convention.removed
 
@@ -138,8 +138,9 @@ class GomJob:
         removed = np.zeros(m, dtype=np.int64)
         parts = []
         with threads_for(self.scores):
-            least, span = self._scale(reader) if self.normalize else (0.0, 1.0)
-            raw = unscaled(self.thresholds, least, span)
+            low_end, high_end = self._scale(reader) if self.normalize else (0.0, 1.0)
+            span = high_end - low_end
+            raw = unscaled(self.thresholds, low_end, span)
             thresholds = None
             for low, rows, checked in lists.rows(reader):
                 rows, found = lists.rank_checked(self.rule, low, rows, checked)
@@ -147,23 +148,26 @@ class GomJob:
                 if thresholds is None:
                     thresholds = _with_guide(raw, rows.dtype)
                 within_threshold.count_retrieved(
-                    *lists.groups(self.rule, low, rows), thresholds, retrieved[low:high],
-                    get_num_threads(),
-                )  # fmt: skip
+                    *lists.groups(self.rule, low, rows), thresholds, retrieved[low:high]
+                )
                 removed[low:high] = found.removed
                 parts.append(match_lists(found))
                 if progress is not None:
                     progress(high, m)
         removed += lists.rules[self.rule].off_list(lists.self_column)
         matches = MatchLists.joined(parts)
-        matches.distance = (matches.distance - least) / span
-        if self.removed_at_one:
+        matches.distance = (matches.distance - low_end) / span
+        if self.variant == "reference":
             retrieved[:, np.searchsorted(self.thresholds, 1.0)] += removed
         return GomTally(
             about=lists.about(reader),
+            convention=self.convention.name,
+            removed=self.rule,
+            junk=self.convention.junk_in_words,
+            variant=self.variant,
+            low=low_end,
+            high=high_end,
             thresholds=self.thresholds,
-            low=least,
-            span=span,
             retrieved=np.cumsum(retrieved, axis=1)[:, :-1],
             enrolled=lists.enrolled,
             removed_entries=removed,
@@ -171,23 +175,30 @@ class GomJob:
         )
 
     def _scale(self, reader: RowReader) -> tuple[float, float]:
-        """Return the smallest finite distance, and the span to the largest."""
+        """Return the smallest and the largest finite distance, or those that were given."""
         least, most = np.inf, -np.inf
         for low, rows, _ in self.lists.rows(reader):
             itself = self.lists.self_column[low : low + len(rows)]
             low_end, high_end = finite_range(rows, np.maximum(itself, 0), itself + 1)
-            least, most = min(least, low_end), max(most, high_end)
+            least, most = min(least, float(low_end)), max(most, float(high_end))
+        if isinstance(self.normalize, tuple):
+            first, last = self.normalize
+            if least < first or most > last:
+                raise DataError(
+                    f"{Argument('normalize')} is ({first:g}, {last:g}), but the distances reach "
+                    f"from {least!r} to {most!r}; give the smallest and the largest of all parts"
+                )
+            return first, last
         if not least < most:
             raise DataError(
                 "distances cannot be normalised: there are not two different finite ones; give "
                 "normalize=False"
             )
-        span = most - least
-        if not np.isfinite(span):
+        if not np.isfinite(most - least):
             raise DataError(
                 f"distances cannot be normalised: they reach from {least:g} to {most:g}; scale them"
             )
-        return least, span
+        return least, most
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 
 from bioeval.base.errors import DataError
 from bioeval.kernels.argument_groups import ListedGallery, Mates, Queries
@@ -237,7 +236,7 @@ class Lists:
             **{k: np.empty(places, dtype=np.int64) for k in ("column", "closer", "tied", "before")},
             **{k: np.empty(b, dtype=np.int64) for k in ("found", "removed", "failed")},
         )
-        rank_mates(*self.groups(rule, low, rows), mates, get_num_threads())
+        rank_mates(*self.groups(rule, low, rows), mates)
         return mates
 
     def groups(self, rule: str, low: int, rows: np.ndarray) -> tuple[Queries, ListedGallery]:

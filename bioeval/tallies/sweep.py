@@ -16,13 +16,15 @@ import numpy as np
 from bioeval.kernels import sweep as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
+from bioeval.scores.blocks import Block, BlockReader, Progress, is_small, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.cells import CELLS, CellGrid
-from bioeval.tallies.counters import CellCounter
+from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.divided_cells import DividedCells
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
+from bioeval.tallies.look import Look, PointsWanted, Windows, scratch_of
+from bioeval.tallies.marked_cells import MarkedCells
+from bioeval.tallies.pilot import expected_windows
+from bioeval.tallies.points import moment_scale
 from bioeval.tallies.verification_job import VerificationJob
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
@@ -31,9 +33,26 @@ SWEEP_VALUES = 1 << 24
 READ_VALUES = 1 << 22
 SAMPLE_ROWS = 32
 
+# Genuine scores of embeddings that are computed together, about, and by how many last digits those
+# of whole rows may be others.
+MATES, DIGITS = 1 << 11, 16
+
+# Rows of the pilot that places windows, at most a quarter of all, and groups of them, whose
+# differences say how far to trust it; the most that is kept of the scores, as a proportion, what is
+# kept anyway, and what never; and scores so few that all are kept.
+PILOT_ROWS, PILOT_GROUPS = 256, 16
+MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 10, 1 << 20, 1 << 24, 1 << 16
+
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
-# and the last two are for everything outside.
-WINDOW = 2 * CELLS + 3
+# and the last two are for everything outside. Room for more scores that is kept on either side.
+WINDOW, MARGIN = 2 * CELLS + 3, CELLS // 4
+
+# Bits by which cells are narrower where points are looked for.
+NARROWER = 2
+
+# Counts of a task that is not there.
+UNUSED = CellCounts(counts=np.ones(1, dtype=np.int64))
+NO_LOOK = Look(())
 
 _KEYS: dict[np.dtype, Any] = {
     np.dtype(np.float32): np.int32,
@@ -74,6 +93,8 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
     if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask or scores.exclude:
         return False
+    if is_small(scores):
+        return False
     return scores.dtype in _KEYS and all(map(_served, jobs)) and _same_thresholds(jobs)
 
 
@@ -98,6 +119,7 @@ def run_sweep(
 ) -> list[Any]:
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
     sweep = _Sweep(scores, reader, jobs)
+    complete = True
     m, n = scores.shape
     # Streamed rows are always computed in the same blocks, so that they are the same each time.
     step = reader.rows_per_block()
@@ -107,6 +129,7 @@ def run_sweep(
     for low in range(0, m, step):
         high = min(low + step, m)
         if not sweep.count(low, high):
+            complete = False
             for start in range(low, high, reader.rows_per_block()):
                 block = reader.block(start, min(start + reader.rows_per_block(), high))
                 for job in jobs:
@@ -115,6 +138,10 @@ def run_sweep(
             reader.watch.look(low, *sweep.counted, sweep.columns, 1.0)
         if progress is not None:
             progress(high, m)
+    if complete:
+        for alike, look in zip(sweep.verification, sweep.looks, strict=True):
+            for job in alike:
+                job.look = look
     return _results(reader, jobs)
 
 
@@ -147,43 +174,135 @@ class _Sweep:
         self.by_template = [j for j in ranks if j.rank_unit == "template"]
         self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
         self.wanted = kernel.Wanted(bool(single), bool(multi), bool(self.by_subject))
-        chunks, n = numba.get_num_threads(), scores.shape[1]
-        line = np.empty((chunks, n + 1), dtype=self.dtype)
-        self.scratch = kernel.Scratch(
-            line=line,
-            keys=line.view(self.keys.dtype),
-            cells=np.empty((chunks, n), dtype=np.uint16),
-            nearest=np.empty((chunks, len(gallery.starts) - 1), dtype=self.dtype),
-        )
+        self.scratch = self._scratch(numba.get_num_threads())
         given = [j.given for j in verification if j.given is not None]
-        self.thresholds = given[0].thresholds if given else None
-        self.divided: dict[CellGrid, DividedCells] = {}
+        self.thresholds = (
+            rounded_down(given[0].thresholds, self.dtype)
+            if given
+            else np.empty(0, dtype=self.dtype)
+        )
+        self.cells: list[MarkedCells | None] = [None, None]
+        self.pilot: list[CellCounts] = []
+        self.room = [0.0, 0.0]
+        self.expected: list[tuple[PointsWanted, np.ndarray] | None] = [None, None]
+        self.windows: list[Windows] = [(), ()]
+        self.looks: list[Look | None] = [None, None]
+        # Of a file the genuine scores, which are all over the rows, would have to be read first.
+        known = scores.in_memory or scores.streams
+        if known and any(job.wanted is not None for job in verification):
+            self._look()
+
+    def _look(self) -> None:
+        """Gather the genuine scores, and find about where operating points fall, by a pilot."""
+        mates = self._mates()
+        for i, jobs in enumerate(self.verification):
+            wanted = next((job.wanted for job in jobs if job.wanted is not None), None)
+            if wanted is not None:
+                genuine = np.sort(mates if i == 0 else self._nearest(mates))
+                genuine = genuine[: len(genuine) - np.count_nonzero(np.isnan(genuine))]
+                if len(genuine):
+                    self.expected[i] = wanted, genuine
+        m, n = self.scores.shape
+        if m * n > KEEP_ALL and m >= 4 * PILOT_GROUPS:
+            self._pilot(min(PILOT_ROWS, m // (4 * PILOT_GROUPS) * PILOT_GROUPS))
+        for i, expected in enumerate(self.expected):
+            if expected is not None:
+                wanted, genuine = expected
+                if m * n <= KEEP_ALL:
+                    self.windows[i], self.room[i] = [(-np.inf, np.inf)], 1.0
+                ends = self.pilot[i].range if self.pilot else (-np.inf, np.inf)
+                every = wanted.every_score
+                self.looks[i] = Look(
+                    self.windows[i],
+                    genuine if every else None,
+                    ends,
+                    moments=every,
+                    digits=DIGITS * self.scores.streams,
+                )
+
+    def _pilot(self, number: int) -> None:
+        """Place windows by the counts of some rows."""
+        grids = [_around(cells, self.dtype) for cells in self._counted(0, self.scores.shape[0])]
+        cells = [MarkedCells.at(UNUSED, x, self.thresholds[:0]) for x in grids if x is not None]
+        if len(cells) < len(grids):
+            return
+        rows = np.linspace(0, self.scores.shape[0] - 1, number).astype(np.int64)
+        rows = rows.reshape(-1, PILOT_GROUPS).T.reshape(-1)  # each group from all over
+        none = NO_LOOK.tables(self.dtype, PILOT_GROUPS, 0)
+        tables = [_both(x.tables(PILOT_GROUPS), none) for x in cells]
+        facts = empty_facts(number), empty_facts(number)
+        self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS))
+        for i, (found, table) in enumerate(zip(cells, tables, strict=True)):
+            expected, grid = self.expected[i], found.grid
+            by_group = table.cells
+            counts = CellCounts(grid.exponent, grid.first, by_group.sum(axis=0)).fitted()
+            self.pilot.append(counts if len(counts.counts) else UNUSED)
+            if expected is not None and len(counts.counts):
+                every = counts.total / number * self.scores.shape[0]
+                most = min(max(MOST_KEPT, KEPT_ANYWAY / every), MOST_SCORES_KEPT / every)
+                self.windows[i], self.room[i] = expected_windows(
+                    grid, by_group, *expected[::-1], most
+                )
+
+    def _scratch(self, chunks: int) -> kernel.Scratch:
+        """Return room for one row of each chunk."""
+        groups = len(self.gallery.starts) - 1
+        return scratch_of(self.dtype, chunks, self.scores.shape[1], groups)
+
+    def _mates(self) -> np.ndarray:
+        """Return the genuine scores of all rows side by side, NaN for the probe itself."""
+        gallery = self.reader.gallery
+        size = self.own_size
+        row = np.repeat(np.arange(len(size)), size)
+        place = np.arange(len(row)) + np.repeat(gallery.own_start - (np.cumsum(size) - size), size)
+        if self.scores.streams:
+            found = self._computed_mates(row, place)
+        else:
+            found = self.base[self.rows[row], self.gallery.order[place]]
+        found = -found if self.scores.kind == "similarity" else found
+        found[place == gallery.self_position[row]] = np.nan
+        return found
+
+    def _computed_mates(self, row: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Return scores of embeddings, computed for those of a few subjects at a time."""
+        found = np.empty(len(row), dtype=self.dtype)
+        own = self.reader.gallery.own[row]
+        order = np.argsort(own, kind="stable")
+        row, place, own = row[order], place[order], own[order]
+        change = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
+        size = np.diff(np.append(change, len(own)))
+        part = (np.cumsum(size) - 1) // MATES
+        for some in np.split(np.arange(len(row)), change[np.flatnonzero(np.diff(part)) + 1]):
+            rows, i = np.unique(row[some], return_inverse=True)
+            columns, j = np.unique(place[some], return_inverse=True)
+            block = self.scores.base.among(
+                self.scores.base_rows(rows), self.scores.base_columns(self.gallery.order[columns])
+            )
+            found[order[some]] = block[i, j]
+        return found
+
+    def _nearest(self, mates: np.ndarray) -> np.ndarray:
+        """Return the least of the genuine scores of each row that has some."""
+        starts = np.cumsum(self.own_size) - self.own_size
+        return np.fmin.reduceat(mates, starts[self.own_size > 0]) if len(mates) else mates
 
     def count(self, low: int, high: int) -> bool:
         """Count rows ``low:high`` for all jobs; False if some score has no cell."""
-        grids = self._grids(low, high)
-        if None in grids:
+        counted = self._counted(low, high)
+        marked = [x for i, cells in enumerate(counted) if (x := self._marked(i, cells)) is not None]
+        if len(marked) < len(counted):
             return False
-        divided = self._divide([grid for grid in grids if grid is not None])
-        rows = slice(low, high)
-        tables = [cells.tables(len(self.scratch.cells)) for cells in divided]
-        facts = self._facts(self.by_template, rows)
+        rows = np.arange(low, high)
+        tables = [self._tables(i, x, counted[i], high - low) for i, x in enumerate(marked)]
+        facts = self._facts(self.by_template, slice(low, high))
         gallery = self.reader.gallery
-        offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
-        genuine = np.empty(offsets[-1], dtype=self.dtype)
-        kernel.sweep_rows(  # type: ignore[call-arg]
-            self._matrix(rows),
-            self.gallery,
-            kernel.Probes(gallery.own[rows], gallery.self_position[rows], offsets),
-            self.wanted,
-            *tables,
-            genuine,
-            facts,
-            self._facts(self.by_subject, rows),
-            self.scratch,
-        )
-        counts = [table.counts.sum(axis=(0, 1), dtype=np.int64) for table in tables]
-        by_cell = [cells.by_cell(c) for cells, c in zip(divided, counts, strict=True)]
+        subject_facts = self._facts(self.by_subject, slice(low, high))
+        genuine = self._run(rows, tables, facts, subject_facts, self.scratch)
+        counts = [x.counted(found) for x, found in zip(marked, tables, strict=True)]
+        by_cell = [
+            c.reshape(x.grid.count, -1).sum(axis=1)
+            for x, (c, _) in zip(marked, counts, strict=True)
+        ]
         if any(c[0] or c[-2] or c[-1] for c in by_cell):
             return False
         mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
@@ -192,26 +311,68 @@ class _Sweep:
             return False
         scores = genuine[~np.isnan(genuine)], facts.mate[facts.mates > 0].astype(self.dtype)
         for i, jobs in enumerate(self.verification):
-            grid = divided[i].grid
+            grid, narrow, (by_narrow, at_marks) = marked[i].grid, marked[i].narrow, counts[i]
             for job in jobs:
                 job.genuine.append(scores[i])
-                job.cells.include(
-                    CellCounts(grid.exponent, grid.first + 1, by_cell[i][1:-2]).fitted()
-                )
+                cells = CellCounts(grid.exponent, grid.first + 1, by_cell[i][1:-2])
+                job.cells.include(cells.fitted())
                 if job.given is not None:
-                    job.given.counts += divided[i].by_threshold(counts[i])
+                    job.given.counts += np.diff(at_marks, prepend=0, append=by_narrow.sum())
+            look = self.looks[i]
+            if look is not None:
+                number = others if i == 0 else len(gallery.subjects) - (gallery.own[rows] >= 0)
+                look.include(tables[i], number)
+                look.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
         for alike in (self.by_template, self.by_subject):  # they differ in their results only
             for other in alike[1:]:
                 for mine, found in zip(other.facts, alike[0].facts, strict=True):
                     mine[rows] = found[rows]
         return True
 
-    def _matrix(self, rows: slice) -> kernel.Matrix:
+    def _tables(
+        self, i: int, marked: MarkedCells, counted: CellCounts, rows: int
+    ) -> kernel.VerificationTables:
+        """Return empty tables for some rows."""
+        look, chunks = self.looks[i], len(self.scratch.cells)
+        cells = marked.tables(chunks)
+        if look is None:
+            return _both(cells, NO_LOOK.tables(self.dtype, chunks, 0))
+        n = self.scores.shape[1] if i == 0 else len(self.gallery.starts) - 1
+        room = int(min(1.0, 2 * self.room[i]) * n * rows / chunks) + 4 * n
+        moments, scale = rows * look.with_moments, moment_scale(*counted.range)
+        points = look.tables(self.dtype, chunks, room * bool(look.windows), moments, scale)
+        points = points._replace(shift=np.uint32(marked.grid.exponent - marked.narrow.exponent))
+        return _both(cells, points)
+
+    def _run(
+        self,
+        rows: np.ndarray,
+        tables: Sequence[kernel.VerificationTables],
+        facts: RankFacts,
+        subject_facts: RankFacts,
+        scratch: kernel.Scratch,
+    ) -> np.ndarray:
+        """Count rows, and return their genuine scores."""
+        gallery = self.reader.gallery
+        offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
+        genuine = np.empty(offsets[-1], dtype=self.dtype)
+        probes = kernel.Probes(gallery.own[rows], gallery.self_position[rows], offsets)
+        kernel.sweep_rows(
+            self._matrix(rows), self.gallery, probes, self.wanted, *tables, genuine, facts,
+            subject_facts, scratch,
+        )  # fmt: skip
+        return genuine
+
+    def _matrix(self, rows: np.ndarray) -> kernel.Matrix:
         """Return the matrix, and which of its rows to count."""
         if self.scores.in_memory:
             values, numbers = self.base, self.rows[rows]
         else:
-            values = self.scores.read_rows(rows.start, rows.stop)
+            low, high = int(rows[0]), int(rows[-1]) + 1
+            if high - low == len(rows):
+                values = self.scores.read_rows(low, high)
+            else:
+                values = self.scores.select(probes=rows).read_rows(0, len(rows))
             values = np.require(values, self.dtype, ("C", "A", "W"))
             numbers = np.arange(len(values))
         self.counted = values, numbers
@@ -229,40 +390,65 @@ class _Sweep:
         """Return the arrays that the facts are written to: the first job's, or spare ones."""
         return facts_of_rows(jobs[0].facts, rows) if jobs else empty_facts(rows.stop - rows.start)
 
-    def _divide(self, grids: Sequence[CellGrid]) -> list[DividedCells]:
-        """Return the cells of each grid, divided at the given thresholds."""
-        self.divided = {
-            grid: self.divided.get(grid) or DividedCells.at(grid, self.thresholds, self.dtype)
-            for grid in grids
-        }  # those of blocks before are not kept: their grids may have been many
-        return [self.divided[grid] for grid in grids]
+    def _marked(self, i: int, counted: CellCounts) -> MarkedCells | None:
+        """Return the marked cells of single- or multi-template tables; None if they are inexact.
 
-    def _grids(self, low: int, high: int) -> list[CellGrid | None]:
-        """Return the cells of single- and multi-template tables; None where they are not exact.
-
-        They are placed around the counts so far, or around those of a sample of rows.
+        They are made anew where the scores move.
         """
+        known = self.cells[i]
+        grid = _around(counted, self.dtype, None if known is None else known.grid)
+        if grid is None or (known is not None and known.grid == grid):
+            return None if grid is None else known
+        look = self.looks[i]
+        bits = 0 if look is None else NARROWER
+        self.cells[i] = MarkedCells.at(counted, grid, self.thresholds, bits)
+        if look is not None:
+            look.keep_cells(grid)
+        return self.cells[i]
+
+    def _counted(self, low: int, high: int) -> list[CellCounts]:
+        """Return what single- and multi-template tables hold so far, or a sample of rows holds."""
         jobs = [jobs[0] if jobs else None for jobs in self.verification]
-        counted = [None if job is None else job.cells.cells for job in jobs]
-        if any(cells is not None and not len(cells.counts) for cells in counted):
-            block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
-            counted = [None if job is None else _sample(job, block) for job in jobs]
-        unused = CellGrid(0, 0, WINDOW)
-        return [unused if cells is None else _around(cells, self.dtype) for cells in counted]
+        counted = [UNUSED if job is None else job.cells.cells for job in jobs]
+        if all(len(cells.counts) for cells in counted):
+            return counted
+        if self.pilot:
+            return self.pilot
+        block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
+        return [UNUSED if job is None else _sample(job, block) for job in jobs]
+
+
+def _both(cells: kernel.CellTables, points: kernel.PointTables) -> kernel.VerificationTables:
+    return kernel.VerificationTables(**cells._asdict(), **points._asdict())
 
 
 def _sample(job: VerificationJob, block: Block) -> CellCounts:
-    """Count the impostor scores of a block, on the side."""
-    counter = CellCounter()
-    for impostors in job.impostors(block):
-        counter.add(*impostors)
-    return counter.cells
+    """Count the impostor scores of a block in cells; of few rows, so that no kernel is compiled."""
+    values, start, stop = block.values, block.own_start, block.own_stop
+    if job.templates == "multi":
+        values = np.fmin.reduceat(values, block.starts[:-1], axis=1)
+        start, stop = block.own, block.own + 1
+    column = np.arange(values.shape[1])
+    impostor = (column < start[:, None]) | (column >= stop[:, None])
+    found = values[impostor & np.isfinite(values)]
+    if not len(found):
+        return CellCounts()
+    grid = CellGrid.covering(float(found.min()), float(found.max()))
+    places = grid.places_of(found.astype(np.float64)).astype(np.int64)
+    return CellCounts(grid.exponent, grid.first, np.bincount(places, minlength=grid.count))
 
 
-def _around(cells: CellCounts, dtype: np.dtype) -> CellGrid | None:
-    """Return a grid with the cells seen so far in its middle; None if it cannot be exact."""
+def _around(cells: CellCounts, dtype: np.dtype, known: CellGrid | None = None) -> CellGrid | None:
+    """Return a grid with the cells seen so far about in its middle; None if it cannot be exact.
+
+    The `known` one is kept as long as it will do.
+    """
     if not len(cells.counts):
         return None
+    if known is not None and known.exponent == cells.exponent:
+        before = cells.first - known.first
+        if min(before, WINDOW - before - len(cells.counts)) >= MARGIN:
+            return known
     first = cells.first - (WINDOW - len(cells.counts)) // 2
     grid = CellGrid(cells.exponent, first, WINDOW)
     return grid if grid.exact_in(dtype) else None

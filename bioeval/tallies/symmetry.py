@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from bioeval.scores.matrix import PairScores, Scores
@@ -22,8 +24,7 @@ def is_symmetric(scores: Scores) -> bool:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
-    sample = np.random.default_rng(0).choice(n, min(n, SYMMETRY_SAMPLE), replace=False)
-    sample.sort()
+    sample = _sample(n)
     some = scores.select(probes=sample, gallery=sample)
     if some.has_mask:
         mask = some.read_mask(0, len(sample))
@@ -33,3 +34,10 @@ def is_symmetric(scores: Scores) -> bool:
         return not callable(scores.base.metric)  # the named metrics are symmetric
     values = some.read_rows(0, len(sample))
     return bool(((values == values.T) | ((values != values) & (values.T != values.T))).all())
+
+
+@functools.lru_cache
+def _sample(n: int) -> np.ndarray:
+    """Return a few numbers below `n`, in order."""
+    sample = np.random.default_rng(0).choice(n, min(n, SYMMETRY_SAMPLE), replace=False)
+    return np.sort(sample)

@@ -13,8 +13,14 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, subject
-from bioeval.tallies.points import cheapest, check_costs, per_cent
-from bioeval.tallies.threshold_search import Attempts, distinct
+from bioeval.tallies.points import (
+    cheapest,
+    check_costs,
+    costs_of_attempts,
+    per_cent,
+    total_cost,
+)
+from bioeval.tallies.threshold_search import Attempts
 
 RULES = ("eer", "far", "cost", "hter", "accuracy", "fixed")
 
@@ -124,7 +130,7 @@ def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     if rule.name == "fixed":
         wanted[attempts.bin_of(rule.values[0])] = True
     elif attempts.defined:
-        wanted[_cheap_bins(rule, attempts)] = True
+        return _cheap_bins(rule, attempts)
     return wanted
 
 
@@ -138,37 +144,30 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
         return ChosenThreshold(attempts.equal_error().eer_threshold, True)
     if rule.name == "far":
         return ChosenThreshold(attempts.at_far(rule.values[0])[1], True)
-    curve = attempts.curve(wanted)
-    per_accept, per_reject = _weights(rule, attempts)
-    best = cheapest(
-        _cost(rule, attempts, curve.fa, curve.fr),
-        lambda i: per_accept * int(curve.fa[i]) + per_reject * int(curve.fr[i]),
-    )
+    curve = attempts.corners(wanted)
+    best = cheapest(curve.fa, curve.fr, *_weights(rule, attempts))
     return ChosenThreshold(float(curve.threshold[best]), True)
 
 
 def _cheap_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
-    """Return the bins whose points may be the cheapest: those of genuine scores alone can be."""
-    scores = distinct(attempts.genuine)
-    b = attempts.bin_of(scores)
-    before = np.concatenate([[0], np.cumsum(attempts.counts)])
-    rejected = attempts.false_rejects(scores)
-    least = _cost(rule, attempts, before[b], rejected)
-    most = _cost(rule, attempts, before[b + 1], rejected)
-    none = _cost(rule, attempts, 0, attempts.genuine_attempts)
-    best = min(float(none), float(most.min(initial=np.inf))) * (1 + 1e-9)
-    return np.concatenate([b[least <= best], [0] if none <= best else []]).astype(np.int64)
+    """Return which bins may hold the cheapest point: a genuine score, or the one rejecting all.
+
+    The last genuine score of a bin is the cheapest there, but for the impostor scores between.
+    """
+    weights = _weights(rule, attempts)
+    rejected = attempts.false_rejects(attempts.edges)
+    filled = np.diff(rejected, prepend=attempts.genuine_attempts) < 0
+    below = attempts.below
+    least, most = (total_cost(fa, rejected, *weights) for fa in (below[:-1], below[1:]))
+    none = total_cost(0, attempts.genuine_attempts, *weights)
+    best = min(none, most[filled].min(initial=np.inf)) * (1 + 1e-9)
+    wanted = filled & (least <= best)
+    wanted[0] |= none <= best
+    return wanted
 
 
 def _weights(rule: Rule, attempts: Attempts) -> tuple[Fraction, Fraction]:
     """Return the cost of a false accept and of a false reject, in comparable units."""
     if rule.name == "accuracy":
         return Fraction(1), Fraction(1)
-    prior, miss, accept = map(Fraction, rule.values)
-    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-    return (1 - prior) * accept / impostor, prior * miss / genuine
-
-
-def _cost(rule: Rule, attempts: Attempts, fa: Any, fr: Any) -> Any:
-    per_accept, per_reject = map(float, _weights(rule, attempts))
-    return per_accept * np.asarray(fa) + per_reject * np.asarray(fr)
+    return costs_of_attempts(rule.values, attempts.genuine_attempts, attempts.impostor_attempts)

@@ -38,31 +38,34 @@ class Attempts:
         ``(edges[k - 1], edges[k]]``, and the first one has no lower end.
     counts : int64 array, shape (b,)
         Impostor scores in each bin.
-    values, weights : float64 and int64 arrays
-        The distinct impostor scores of the bins that were looked into, increasing, and how often
-        each occurs.
+    values : float64 array, shape (v,)
+        The distinct impostor scores of the bins that were looked into, increasing.
+    accepted : int64 array, shape (v + 1,)
+        How many impostor scores there are of the `values` before each, and of all.
     missed : int
         Genuine attempts that no threshold accepts: in open set those whose mate is not first.
+    below : int64 array, shape (b + 1,)
+        How many impostor scores there are in the bins before each, and in all.
     """
 
     genuine: np.ndarray
     edges: np.ndarray
     counts: np.ndarray
     values: np.ndarray = field(default_factory=lambda: np.empty(0))
-    weights: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    accepted: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     missed: int = 0
+    below: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.below = _from_zero(self.counts)
 
     @classmethod
     def listed(cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0) -> Attempts:
-        """Take scores that are all known."""
-        made = cls(
-            np.sort(genuine).astype(np.float64),
-            np.array([np.inf]),
-            np.array([len(impostor)]),
-            missed=missed,
-        )
-        impostor = np.sort(impostor.astype(np.float64))
-        made.look_into(impostor, np.ones(len(impostor), dtype=np.int64))
+        """Take scores that are all known, but for NaN."""
+        genuine, impostor = (_increasing(scores) for scores in (genuine, impostor))
+        made = cls(genuine, np.array([np.inf]), np.array([len(impostor)]), missed=missed)
+        made.values, starts = runs(impostor)
+        made.accepted = np.append(starts, len(impostor))
         return made
 
     @classmethod
@@ -76,15 +79,14 @@ class Attempts:
 
     def look_into(self, values: np.ndarray, weights: np.ndarray) -> None:
         """Take the impostor scores of the bins that were looked into, in increasing order."""
-        if len(values):
-            starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-            values, weights = values[starts], np.add.reduceat(weights, starts)
-        self.values, self.weights = values, weights
+        self.values, starts = runs(values)
+        self.accepted = _from_zero(weights)[np.append(starts, len(values))]
 
     def split(self, b: int, edges: np.ndarray, counts: np.ndarray) -> None:
         """Replace a bin by several; the last of their upper edges is that of the bin."""
         self.edges = np.concatenate([self.edges[:b], edges, self.edges[b + 1 :]])
         self.counts = np.concatenate([self.counts[:b], counts, self.counts[b + 1 :]])
+        self.below = _from_zero(self.counts)
 
     # -- counts
 
@@ -96,7 +98,7 @@ class Attempts:
     @property
     def impostor_attempts(self) -> int:
         """Number of impostor attempts."""
-        return int(self.counts.sum())
+        return int(self.below[-1])
 
     @property
     def defined(self) -> bool:
@@ -105,24 +107,23 @@ class Attempts:
 
     def false_rejects(self, threshold: Any) -> Any:
         """Return the genuine attempts that are rejected."""
-        return self.genuine_attempts - np.searchsorted(self.genuine, threshold, side="right")
+        return self.genuine_attempts - self.genuine.searchsorted(threshold, side="right")
 
     def false_accepts(self, threshold: Any) -> np.ndarray:
         """Return the impostor attempts that are accepted, of thresholds in bins looked into."""
-        threshold = np.asarray(threshold, dtype=np.float64)
-        before = np.concatenate([[0], np.cumsum(self.counts)])
-        accepted = np.concatenate([[0], np.cumsum(self.weights)]).astype(np.int64)
         b = self.bin_of(threshold)
-        lows = np.concatenate([[-np.inf], self.edges[:-1]])[b]
-        start = np.where(b == 0, 0, np.searchsorted(self.values, lows, side="right"))
-        stop = np.searchsorted(self.values, threshold, side="right")
-        return before[b] + accepted[stop] - accepted[start]
+        stop = self.values.searchsorted(threshold, side="right")
+        return self.below[b] + self.accepted[stop] - self.accepted[self.first_value(b)]
 
     # -- bins
 
     def bin_of(self, values: Any) -> Any:
         """Return the bin of each value."""
-        return np.searchsorted(self.edges, values, side="left")
+        return self.edges.searchsorted(values)
+
+    def first_value(self, b: Any) -> Any:
+        """Return the place among the `values` of the first one not below each bin."""
+        return np.where(b == 0, 0, self.values.searchsorted(self.edges[b - 1], side="right"))
 
     def interval(self, b: int) -> tuple[float, float]:
         """Return the ends of a bin, of which the lower one is not included (but for -inf)."""
@@ -130,15 +131,20 @@ class Attempts:
 
     def crossing_bin(self) -> int:
         """Return the first bin at whose upper edge FAR >= FRR."""
-        accepted, rejected = np.cumsum(self.counts), self.false_rejects(self.edges)
-        attempts = self.genuine_attempts, self.impostor_attempts
         bins = range(len(self.counts) - 1)
-        return bisect_left(bins, True, key=lambda b: crossed(accepted[b], rejected[b], *attempts))
+        return bisect_left(
+            bins, True, key=lambda b: self._crossed(self.below[b + 1], self.edges[b])
+        )
+
+    def _crossed(self, accepted: Any, threshold: Any) -> bool:
+        """Say whether FAR >= FRR at a threshold, of which the false accepts are known."""
+        attempts = self.genuine_attempts, self.impostor_attempts
+        return crossed(accepted, self.false_rejects(threshold), *attempts)
 
     def bin_past(self, target: float) -> int:
         """Return the bin of the first false accept above a FAR target; the last one if none is."""
         allowed = allowed_false_accepts(target, self.impostor_attempts)
-        past = int(np.searchsorted(np.cumsum(self.counts), allowed, side="right"))
+        past = int(self.below[1:].searchsorted(allowed, side="right"))
         return min(past, len(self.counts) - 1)
 
     def up_to(self, b: int) -> np.ndarray:
@@ -153,41 +159,107 @@ class Attempts:
 
     # -- points
 
-    def curve(self, wanted: np.ndarray) -> Curve:
-        """Return the points in bins that were looked into, and reject-all where it is one.
+    def _curve(self, threshold: np.ndarray, reject_all: bool) -> Curve:
+        """Return the points at increasing scores, and reject-all where it is one.
 
         Its threshold is -inf; NaN where some score has that very value.
         """
-        values = self.values[wanted[bins_of_increasing(self.values, self.edges)]]
-        genuine = self.genuine[wanted[bins_of_increasing(self.genuine, self.edges)]]
-        threshold = np.concatenate([values, genuine])
-        threshold.sort(kind="stable")  # two sorted parts are merged
-        threshold = distinct(threshold)
         fa, fr = self.false_accepts(threshold), self.false_rejects(threshold)
-        if wanted[0]:
-            lowest = len(threshold) and threshold[0] == -np.inf
+        if reject_all:
+            lowest = -np.inf in (*threshold[:1], *self.values[:1])
             threshold = np.concatenate([[np.nan if lowest else -np.inf], threshold])
             fa, fr = np.append(0, fa), np.append(self.genuine_attempts, fr)
         return Curve(threshold, fa, fr, self.genuine_attempts, self.impostor_attempts)
 
     def equal_error(self) -> EqualError:
         """Return the equal error rate; its bins were looked into."""
-        return equal_error(self.curve(self.up_to(self.crossing_bin())))
+        b = self.crossing_bin()
+        start, stop = int(self.first_value(b)), int(self.first_value(b + 1))
+        before = self.below[b] - self.accepted[start]
+        # The first impostor score where the rates have crossed: they may have before it, at a
+        # genuine score past the impostor score before.
+        i = bisect_left(
+            range(stop),
+            True,
+            start,
+            key=lambda i: self._crossed(before + self.accepted[i + 1], self.values[i]),
+        )
+        near = self.values[max(0, i - 1) : i + (i < stop)]
+        first = self.genuine.searchsorted(near[0], side="right") if i else 0
+        last = self.genuine.searchsorted(near[-1] if i < stop else self.edges[b], side="right")
+        points = distinct(np.sort(np.concatenate([near, self.genuine[first:last]])))
+        return equal_error(self._curve(points, i == 0))
+
+    def corners(self, wanted: np.ndarray | None = None) -> Curve:
+        """Return reject-all, and the points at genuine scores, which alone can have the least cost.
+
+        Those in `wanted` bins, or in all; they were looked into.
+        """
+        of_bins = slice(None) if wanted is None else within(self.genuine, self.edges, wanted)
+        return self._curve(distinct(self.genuine[of_bins]), wanted is None or bool(wanted[0]))
+
+    def pairs(self) -> int:
+        """Return twice the pairs with the genuine score below, ties once; all bins as above."""
+        sides = (self.values.searchsorted(self.genuine, side=x) for x in ("left", "right"))
+        return int(sum((self.accepted[-1] - self.accepted[place]).sum() for place in sides))
+
+    def auc(self) -> float:
+        """Return the proportion of pairs with the genuine score below, ties one half."""
+        return self.pairs() / (2 * self.genuine_attempts * self.impostor_attempts)
 
     def at_far(self, target: float) -> tuple[float, float]:
-        """Return the smallest FRR with FAR at most `target`, and the loosest threshold."""
-        curve = self.curve(self.up_to(self.bin_past(target)))
-        allowed = allowed_false_accepts(target, self.impostor_attempts)
-        last = int(np.searchsorted(curve.fa, allowed, side="right")) - 1
-        return curve.frr(last), float(curve.threshold[last])
+        """Return the smallest FRR with FAR at most `target`, and the loosest threshold.
+
+        The bin past the target, and the last one before it that has scores, were looked into.
+        """
+        b = self.bin_past(target)
+        allowed = allowed_false_accepts(target, self.impostor_attempts) - self.below[b]
+        inside = allowed + self.accepted[self.first_value(b)]
+        i = int(self.accepted.searchsorted(inside, side="right")) - 1
+        past = self.values[i] if i < len(self.values) else np.nan  # after all genuine scores
+        g = int(self.genuine.searchsorted(past))
+        frr = (self.genuine_attempts - g) / self.genuine_attempts
+        if not i and not g:  # reject-all, which is no point where a score is -inf
+            return frr, float("nan" if past == -np.inf else "-inf")
+        return frr, float(max([*self.values[i - 1 : i], *self.genuine[g - 1 : g]]))
 
 
-def bins_of_increasing(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the bin of each value, of values that increase."""
-    upto = np.searchsorted(values, edges, side="right")
-    return np.repeat(np.arange(len(edges)), np.diff(upto, prepend=0))
+def _increasing(scores: np.ndarray) -> np.ndarray:
+    """Return scores in increasing order, without NaN, as float64."""
+    ordered = np.sort(scores).astype(np.float64)
+    return ordered[: ordered.searchsorted(np.nan)]  # NaN is last
+
+
+def _from_zero(counts: np.ndarray) -> np.ndarray:
+    """Return the sums of the counts before each place, and that of all."""
+    sums = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=sums[1:])
+    return sums
+
+
+def runs_of(wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last of each run of flags that are set."""
+    steps = np.diff(wanted.astype(np.int8), prepend=0, append=0)
+    return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1
+
+
+def within(values: np.ndarray, edges: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the places of those values, of some that increase, that are in wanted bins."""
+    first, last = runs_of(wanted)
+    starts = np.where(first > 0, np.searchsorted(values, edges[first - 1], side="right"), 0)
+    stops = np.searchsorted(values, edges[last], side="right")
+    runs = [np.arange(*ends) for ends in zip(starts.tolist(), stops.tolist(), strict=True)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *runs])
 
 
 def distinct(ordered: np.ndarray) -> np.ndarray:
     """Return the distinct values of an increasing array."""
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    return runs(ordered)[0]
+
+
+def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct values of an increasing array, and where each is first."""
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    return ordered[starts], starts

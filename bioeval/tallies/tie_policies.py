@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
@@ -78,4 +78,5 @@ def place_weights(
 
 
 def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
-    return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+    log_gamma = scipy.special.gammaln
+    return log_gamma(n + 1.0) - log_gamma(k + 1.0) - log_gamma(n - k + 1.0)

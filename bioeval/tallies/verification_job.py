@@ -5,12 +5,13 @@ The classes of attempts are defined in ``docs/definitions.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.partition import ClaimSampler, DrawnClaims
 from bioeval.scores.about import disjoint_among
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
@@ -26,6 +27,7 @@ from bioeval.tallies.counters import (
     gather_claims,
 )
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.look import Look, PointsWanted
 from bioeval.tallies.thresholds import (
     check_thresholds,
     linear_grid,
@@ -64,12 +66,25 @@ class VerificationJob:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
         self.reader = reader
-        self.claims = None
+        self.claims = self.strangers = None
+        self.claims_of = "all" if claims is None else "explicit"
         self.skipped = 0
+        if isinstance(claims, ClaimSampler):
+            self.claims_of = f"drawn by {claims!r}"
+            claims = claims.draw(scores)
+        if isinstance(claims, DrawnClaims):
+            own = claims.enrolled
+            others = claims.probe[~own], claims.subject[~own]
+            self.strangers, _ = _parse_claims(scores, reader, others, "raise")
+            claims = claims.probe[own], claims.subject[own]
         if claims is not None:
             self.claims, self.skipped = _parse_claims(scores, reader, claims, unenrolled_claims)
+        self.unenrolled: list[np.ndarray] = []
         self.genuine: list[np.ndarray] = []
         self.cells = CellCounter()
+        # Which operating points are wanted next, and what a sweep found of them.
+        self.wanted: PointsWanted | None = None
+        self.look: Look | None = None
         self.given: ThresholdCounter | None = None
         self.requested: int | None = None
         thresholds = check_thresholds(thresholds)
@@ -97,12 +112,12 @@ class VerificationJob:
 
     # -- what is an attempt
 
-    def attempts(self, reader: BlockReader) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
-        """Yield the genuine scores and the blocks of impostor scores of a sweep of its own."""
+    def attempts(self, blocks: Iterable[Block]) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
+        """Yield the genuine and the impostor scores of blocks; those of pairs are at hand."""
         if isinstance(self.scores, PairScores):
             yield self.of_pairs()
             return
-        for block in reader:
+        for block in blocks:
             yield self.of_block(block)
 
     def of_pairs(self) -> tuple[np.ndarray, list[ImpostorBlock]]:
@@ -134,6 +149,16 @@ class VerificationJob:
     def add(self, block: Block) -> None:
         """Count the attempts of a block of rows."""
         self._count(*self.of_block(block))
+        if self.strangers is not None:
+            self.unenrolled.append(self.of_strangers(block))
+
+    def of_strangers(self, block: Block) -> np.ndarray:
+        """Return the scores of drawn claims by probes who are not enrolled; NaN left out."""
+        assert self.strangers is not None
+        if self.templates == "multi":
+            block = block.fused(self.fusion)
+        found = gather_claims(block, self.strangers)[0]
+        return found[found == found]
 
     def add_pairs(self) -> None:
         """Count fixed trials."""
@@ -148,18 +173,18 @@ class VerificationJob:
 
     def result(self) -> VerificationTally:
         """Return the tally."""
-        genuine = np.concatenate(self.genuine) if self.genuine else np.empty(0)
         return VerificationTally(
             about=self.reader.about,
             templates=self.templates,
             fusion=self.fusion if self.templates == "multi" else "none",
-            claims="all" if self.claims is None else "explicit",
-            genuine=np.sort(genuine),
+            claims=self.claims_of,
+            genuine=_increasing(self.genuine),
             impostor=self.cells.cells,
             given=None if self.given is None else self.given.result(),
             skipped_claims=self.skipped,
             requested=self.requested,
             people=self._people(),
+            unenrolled=None if self.strangers is None else _increasing(self.unenrolled),
         )
 
     def _people(self) -> tuple[int, int] | None:
@@ -180,8 +205,10 @@ class VerificationJob:
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""
-        if self.templates == "multi" and self.fusion == "min" and self.claims is None:
+        if self.claims is None and self.templates == "multi" and self.fusion == "min":
             return [block.nearest()]
+        if self.claims is None and self.templates == "single" and self.scores.labelled:
+            return [(block.values, block.own_start, block.own_stop)]
         return self.of_block(block)[1]
 
     def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
@@ -191,6 +218,10 @@ class VerificationJob:
             return
         for block in reader:
             yield from self.impostors(block)
+
+
+def _increasing(found: list[np.ndarray]) -> np.ndarray:
+    return np.sort(np.concatenate(found or [np.empty(0)]))
 
 
 def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list[ImpostorBlock]]:

@@ -56,12 +56,9 @@ def speaker(dataset: xr.Dataset) -> Speaker:
 class Speaker:
     """Puts texts, which name rates as the lecture does, into the words of a view.
 
-    Parameters
-    ----------
-    words : {"lecture", "iso"}
-    task : {"verification", "identification", ""}
-        What the rates are of, as FAR is FMR of one and FPIR of the other; else each text says it,
-        by naming DIR or CMS or not.
+    `words` are one of `TERMS`. `task`, ``"verification"`` or ``"identification"``, says what the
+    rates are of, as FAR is FMR of one and FPIR of the other; else each text says it, by naming DIR
+    or CMS or not.
     """
 
     def __init__(self, words: str, task: str = ""):
@@ -126,6 +123,8 @@ def dictionary(datasets: Iterable[xr.Dataset]) -> str:
     words = "lecture"
     for dataset in datasets:
         words = words_of(dataset)
+        if "mrep" in dataset:  # its table has none of these rates
+            continue
         there = {n for n in ("far", "frr", "dir", "cms") for e in ("", "_mean") if n + e in dataset}
         if "dir" in there:
             there.discard("frr" if "fold" not in dataset.dims else "")

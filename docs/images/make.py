@@ -1,21 +1,61 @@
-"""Draw the picture that the README opens with: two systems on one DET plot."""
+"""Draw the pictures of the README and of the pages beside this folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 import bioeval as be
+from bioeval.views.plots import style as look
+
+HERE = Path(__file__).parent
 
 
-def main() -> None:
-    """Write det.png beside this file."""
+def det() -> None:
+    """Write det.png, with which the README opens: two systems on one DET plot."""
     systems = {
         "System A": be.simulate(200, 8, dimensions=24, within=0.62, random_state=1),
         "System B": be.simulate(200, 8, dimensions=24, within=0.75, random_state=2),
     }
     results = {name: be.verification(scores) for name, scores in systems.items()}
-    be.plot.save(be.plot.det(results), Path(__file__).with_name("det.png"))
+    be.plot.save(be.plot.det(results), HERE / "det.png")
+
+
+def claims() -> None:
+    """Write claims.png of definitions.md: rates by the share of genuine claims."""
+    scores = be.simulate(40, 5, random_state=1)
+    experiment = be.partition.Experiment(gallery_templates=2, repeats=200, random_state=0)
+    shares = (0.1, 0.5, 0.9)
+    names = {"frr": "FRR", "far": "FAR", "errors": "errors over all attempts"}
+    values: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    for share in shares:
+        ds = be.cross_evaluate(
+            scores, experiment, templates="multi", threshold=("fixed", 3.3),
+            claims=be.partition.ClaimSampler(1, share),
+        )  # fmt: skip
+        found = {"frr": ds.frr, "far": ds.far, "errors": 1 - ds.accuracy}
+        for name, each in found.items():
+            values[name].append(100 * each.values.ravel())
+    ax = look.axes_for(None, (6.4, 4.2))
+    for i, (name, words) in enumerate(names.items()):
+        x = np.arange(len(shares)) + 0.08 * (i - 1)
+        middle = [each.mean() for each in values[name]]
+        low, high = np.transpose([np.quantile(each, [0.025, 0.975]) for each in values[name]])
+        marker = "osD"[i]
+        ax.errorbar(
+            x, middle, [middle - low, high - middle], color=look.colour(i), marker=marker,
+            linestyle=look.dash(i), linewidth=1.6, capsize=4, label=words,
+        )  # fmt: skip
+    ax.set_xticks(range(len(shares)), [f"{100 * share:.0f} %" for share in shares])
+    ax.set_ylim(bottom=0)
+    look.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
+    lines = ["200 draws of gallery and claims; points: mean; bars: middle 95 %"]
+    look.titled(ax, "Rates divide by the attempts of their own class", lines)
+    ax.legend(loc="upper center", fontsize=look.SMALL_SIZE, frameon=False)
+    look.figure_of(ax).savefig(HERE / "claims.png", dpi=110)
 
 
 if __name__ == "__main__":
-    main()
+    det()
+    claims()

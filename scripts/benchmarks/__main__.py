@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from bioeval.cli import main
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 
 HELP = """Measure speed and memory as ratios, each against a plain read of the same scores.
 
@@ -37,12 +40,14 @@ Examples:
 @click.option("--quick", is_flag=True, help="Smaller sizes and 3 rounds.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this part; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the parts and stop.")
+@click.option("--docs", is_flag=True, help="Write the table into docs/benchmarks.md.")
 @click.option("--json", "out", metavar="FILE", help="Write JSON lines; - for standard output.")
 def command(
     size: int | None,
     repeat: int | None,
     quick: bool,
     listing: bool,
+    docs: bool,
     out: str | None,
     **given: Any,
 ) -> None:
@@ -65,7 +70,7 @@ def command(
     if out not in (None, "-"):
         check_target(str(out))
     from benchmarks.suite import run
-    from benchmarks.table import BenchTable, json_lines
+    from benchmarks.table import BenchTable, json_lines, with_table
 
     with Stages() as stages:
         report = run(options, stages)
@@ -74,6 +79,10 @@ def command(
         put(lines)
         return
     show(BenchTable(report))
+    if docs:
+        with replacing(PAGE) as part:
+            part.write_text(with_table(PAGE.read_text(encoding="utf-8"), report), encoding="utf-8")
+        note(f"wrote {PAGE}")
     if out is not None:
         with replacing(out) as part:
             part.write_text(lines, encoding="utf-8")

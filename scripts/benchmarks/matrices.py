@@ -26,10 +26,24 @@ class Matrix:
     dtype : {"float32", "float64"}
     shuffled : bool
         Whether subjects stand in no order; otherwise the templates of each stand side by side.
+    uniform : bool
+        Whether all scores are drawn from the same uniform distribution instead.
     """
 
-    def __init__(self, size: int, templates: int, dtype: str = "float32", shuffled: bool = False):
+    def __init__(
+        self,
+        size: int,
+        templates: int,
+        dtype: str = "float32",
+        shuffled: bool = False,
+        uniform: bool = False,
+    ):
         people = size // templates
+        if uniform:
+            self.labels = np.repeat(np.arange(people), templates)
+            shape = (len(self.labels), len(self.labels))
+            self.values = np.random.default_rng(0).random(shape, dtype=np.dtype(dtype))
+            return
         x, self.labels = features(people, templates, 16)
         if shuffled:
             order = np.random.default_rng(0).permutation(len(x))

@@ -27,6 +27,8 @@ CASES = {
     "evaluate, shuffled": "be.evaluate, gallery not grouped by subject",
     "evaluate, float64": "be.evaluate, float64",
     "embeddings": "be.tally from embeddings, streamed in float32",
+    "embeddings, evaluate": "be.evaluate from embeddings, streamed in float32",
+    "file": "be.load and be.evaluate of a .npz file, float64",
     "argsort": "np.argsort of the rows",
     "sort": "two np.sort, genuine and impostor",
     "roc_curve": "scikit-learn roc_curve",
@@ -59,6 +61,7 @@ def memory_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
             low=above / given,
             high=above / given,
             bytes_per_cell=above / cells,
+            amount=above / 2**20,
             figure=f"{above / 2**20:,.0f} MiB over {given / 2**20:,.0f}",
             note=found["note"],
         )
@@ -103,7 +106,11 @@ def measure(key: str, options: Options) -> dict[str, Any]:
         work.call()
     after = peak_bytes()
     assert before is not None and after is not None  # checked before
-    found = {"above": max(0, after - before), "bytes": work.bytes, "cells": work.cells}
+    found = {
+        "above": max(0, after - before - work.mapped),
+        "bytes": work.bytes,
+        "cells": work.cells,
+    }
     return {**found, "note": work.note}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -14,6 +15,7 @@ import numpy as np
 
 import bioeval.kernels
 from benchmarks.timing import Clock, clock_of, limited
+from bioeval.kernels.side_by_side import SideBySide
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,19 @@ def pieces(key: str, call: Callable[[], object], cells: int, threads: int) -> li
 
 @contextmanager
 def _watched(spent: dict[str, list[float]], clock: Clock) -> Iterator[None]:
-    """Put a clock around each compiled function that the library calls as ``module.kernel``."""
-    before: list[tuple[Any, str, Any]] = []
+    """Put a clock around each compiled function, wherever the library has it by a name."""
+    clocked: dict[int, Any] = {}
     for info in pkgutil.iter_modules(bioeval.kernels.__path__):
         module = importlib.import_module(f"bioeval.kernels.{info.name}")
+        for name, kernel in vars(module).items():
+            if hasattr(kernel, "py_func") or isinstance(kernel, SideBySide):
+                clocked[id(kernel)] = _clocked(f"{info.name}.{name}", kernel, spent, clock)
+    before: list[tuple[Any, str, Any]] = []
+    for module in [m for name, m in sys.modules.items() if name.startswith("bioeval.")]:
         for name, kernel in list(vars(module).items()):
-            if hasattr(kernel, "py_func"):
+            if id(kernel) in clocked:
                 before.append((module, name, kernel))
-                setattr(module, name, _clocked(f"{info.name}.{name}", kernel, spent, clock))
+                setattr(module, name, clocked[id(kernel)])
     try:
         yield
     finally:
@@ -70,7 +77,10 @@ def _watched(spent: dict[str, list[float]], clock: Clock) -> Iterator[None]:
 def _clocked(
     name: str, kernel: Any, spent: dict[str, list[float]], clock: Clock
 ) -> Callable[..., Any]:
-    parameters = list(inspect.signature(kernel.py_func).parameters)
+    if isinstance(kernel, SideBySide):  # the limits of the loop are not given
+        parameters = list(inspect.signature(kernel.loop.py_func).parameters)[2:]
+    else:
+        parameters = list(inspect.signature(kernel.py_func).parameters)
 
     def run(*args: Any, **named: Any) -> Any:
         start = clock()
@@ -87,12 +97,17 @@ def _clocked(
 def handed(parameters: Sequence[str], args: Sequence[Any]) -> int:
     """Return the bytes of the scores that a kernel goes over.
 
-    They are its first array, or the given rows of it where there is an argument ``rows``.
+    They are its first array, or the given rows of it where there is an argument ``rows``; both may
+    be fields of a named tuple.
     """
-    scores = next((a for a in args if isinstance(a, np.ndarray)), None)
+    flat: list[tuple[str, Any]] = []
+    for name, value in zip(parameters, args, strict=False):
+        fields = getattr(value, "_fields", None)
+        flat += [(name, value)] if fields is None else zip(fields, value, strict=True)
+    scores = next((value for _, value in flat if isinstance(value, np.ndarray)), None)
     if scores is None:
         return 0
-    if "rows" in parameters[: len(args)] and scores.ndim == 2:
-        rows = args[parameters.index("rows")]
+    rows = dict(flat).get("rows")
+    if rows is not None and scores.ndim == 2:
         return int(np.size(rows) * scores.shape[1] * scores.itemsize)
     return int(scores.nbytes)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+import bioeval as be
 from benchmarks.machine import available, peak_bytes
 from benchmarks.matrices import Matrix, features
 from benchmarks.memory import elsewhere
@@ -16,7 +18,7 @@ from benchmarks.options import Options
 from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import streamed
-from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.evaluate import evaluate, summary
 from bioeval.evaluation.tally import tally
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
@@ -107,13 +109,15 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
         "tally": lambda p, g: tally(scores.select(probes=p, gallery=g)),
         "datasets": lambda p, g: tally(scores.select(probes=p, gallery=g)).tree(),
         "evaluate": lambda p, g: evaluate(scores.select(probes=p, gallery=g)),
+        "summary": lambda p, g: summary(scores.select(probes=p, gallery=g)),
     }
     names = {
         "tally": "a Tally",
         "datasets": "a Tally and its Datasets, of all tasks",
         "evaluate": "be.evaluate, with operating points",
+        "summary": "be.summary, its scalars alone",
     }
-    against = {"tally": "copy", "datasets": "copy", "evaluate": "copy"}
+    against = dict.fromkeys(names, "copy")
     times, _ = interleaved(
         [Contender(k, each(run), options.threads, against.get(k)) for k, run in calls.items()],
         rounds,
@@ -123,11 +127,13 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
     cells = batch * len(probes) * len(gallery)
     for key, name in names.items():
         row_times = times[key]
+        each_ms = float(np.median(row_times)) / batch * 1e3
         yield timed(
             row_times / times["copy"],
             row_times,
             cells,
-            figure=f"{number(float(np.median(row_times)) / batch * 1e3)} ms each",
+            figure=f"{number(each_ms)} ms each",
+            amount=each_ms,
             part="partitions",
             key=f"partition: {key}",
             section="copy",
@@ -151,6 +157,30 @@ def _partitions(matrix: Matrix, options: Options) -> list[tuple[np.ndarray, np.n
         )
         drawn.append((places[:, :half].ravel(), places[:, half : 2 * half].ravel()))
     return drawn
+
+
+def fold_rows(options: Options, tell: Tell) -> Iterator[Row]:
+    """Ten folds by subject, against one verification without AUC and hull."""
+    for place, size in enumerate(dict.fromkeys((min(options.size, _POOL), options.size))):
+        matrix = Matrix(size, options.templates)
+        splitter = be.partition.SubjectKFold(min(10, size // options.templates))
+        calls: dict[str, Any] = {
+            "one": partial(be.verification, matrix.scores, auc=False),
+            "eer": partial(be.cross_evaluate, matrix.scores, splitter, threshold="eer"),
+            "accuracy": partial(be.cross_evaluate, matrix.scores, splitter, threshold="accuracy"),
+        }
+        work = [Contender(key, call, options.threads) for key, call in calls.items()]
+        times, _ = interleaved(work, options.repeat, tell)
+        for rule, name in (("eer", "EER"), ("accuracy", "accuracy")):
+            yield timed(
+                times[rule] / times["one"],
+                times[rule],
+                matrix.values.size,
+                part="folds",
+                key=f"folds: {rule}{', large' if place else ''}",
+                section="folds",
+                name=f"threshold by {name}, {matrix.size:,} templates",
+            )
 
 
 def growth_rows(options: Options, tell: Tell) -> Iterator[Row]:

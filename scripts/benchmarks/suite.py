@@ -8,13 +8,22 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.drawn import drawn_rows
+from benchmarks.files import file_rows
 from benchmarks.memory import memory_rows
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
 from benchmarks.pieces import Piece, pieces
 from benchmarks.retrieval import reid_rows
-from benchmarks.rows import Row, timed
-from benchmarks.series import embedding_rows, growth_rows, million_rows, partition_rows, read_pace
+from benchmarks.rows import Row, number, timed
+from benchmarks.series import (
+    embedding_rows,
+    fold_rows,
+    growth_rows,
+    million_rows,
+    partition_rows,
+    read_pace,
+)
+from benchmarks.start import start_rows
 from benchmarks.timing import Contender, Times, interleaved, most_threads, quartiles, wall
 from benchmarks.workbench import Work, Workbench
 from bioeval.base.errors import DataError
@@ -55,6 +64,44 @@ OTHERS = (
     Line("feerci", "feerci", "feerci"),
     Line("evalify", "evalify", "evalify Experiment"),
     Line("bob.measure", "bob.measure", "bob.measure eer"),
+)
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A row to come: the work of one key against that of another, each byte."""
+
+    part: str
+    section: str
+    work: str
+    base: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The key of the row."""
+        return f"{self.work} / {self.base}"
+
+
+_THOUSAND = "the same, with 1,000 thresholds of the user's"
+_OTHER = {
+    "similarity": "similarities",
+    "float64": "float64",
+    "mask": "a mask",
+    "exclude": '0.1 % NaN, nan="exclude"',
+}
+
+VERSUS = (
+    Versus("points", "points", "evaluate", "tally", "a simulated population"),
+    Versus("points", "points", "evaluate, thresholds", "tally", _THOUSAND),
+    Versus("points", "points", "evaluate, uniform", "tally, uniform", "overlapping uniform scores"),
+    Versus("points", "points", "evaluate, uniform, thresholds", "tally, uniform", _THOUSAND),
+    Versus("shuffled", "plain", "tally, shuffled", "tally", "be.tally, gallery in no order"),
+    *(
+        Versus("variants", "plain", f"{run}, {variant}", run, f"be.{run}, {name}")
+        for run in ("tally", "evaluate")
+        for variant, name in _OTHER.items()
+    ),
 )
 
 #: What is compared on one thread and on two.
@@ -102,6 +149,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
+    more |= {"folds": fold_rows, "files": file_rows, "start": start_rows}
     more |= {"exact": drawn_rows, "reid": reid_rows, "million": million_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:
@@ -116,7 +164,7 @@ def _sizes(options: Options) -> dict[str, Any]:
 
 def _check_memory(options: Options) -> None:
     """Refuse a size whose matrices do not fit, before any is made."""
-    bytes_each = {"shuffled": 4, "float64": 8, "sort": 16}
+    bytes_each = {"shuffled": 4, "float64": 8, "sort": 16, "points": 4, "variants": 17}
     needed = options.size**2 * (5 + sum(bytes_each.get(part, 0) for part in options.parts))
     free = machine.available()
     if free is not None and needed > free:
@@ -163,6 +211,10 @@ def _against_reads(
             queue.add(line.key, options.threads, foreign=line in OTHERS)
         except NotRun as reason:
             skipped[line.key] = str(reason)
+    versus = [line for line in VERSUS if line.part in options.parts]
+    for key in dict.fromkeys(key for line in versus for key in (line.work, line.base)):
+        tell(f"making the data: {key}")
+        queue.add(key, options.threads)
     if f"{NO_AUC} @{options.threads}" in queue.contenders:
         queue.add("evaluate", options.threads)
     others = [line for line in lines if line in OTHERS and line.key not in skipped]
@@ -184,6 +236,7 @@ def _against_reads(
         for line in others
         if f"{line.key} @{options.threads}" in times
     ]
+    rows += [_versus(line, queue, times) for line in versus]
     if f"{NO_AUC} @{options.threads}" in times:
         rows.append(_auc_apart(queue, times))
     if "threads" in options.parts:
@@ -194,7 +247,36 @@ def _against_reads(
         if work is not None and any(line.key == key for line in lines):
             tell(f"taking apart: {key}")
             found += pieces(key, work.call, work.cells, options.threads)
+    rows += _outside(found, options.size**2)
     return rows, found, _share(queue, times)
+
+
+def _versus(line: Versus, queue: _Queue, times: Times) -> Row:
+    """Return the row of one work against another."""
+    name, base = (f"{key} @{queue.bench.options.threads}" for key in (line.work, line.base))
+    ratios = times[name] / queue.works[name].bytes / (times[base] / queue.works[base].bytes)
+    about: dict[str, Any] = {"part": line.part, "key": line.key, "section": line.section}
+    return timed(ratios, times[name], queue.works[name].cells, **about, name=line.name)
+
+
+def _outside(found: list[Piece], cells: int) -> Iterator[Row]:
+    """Yield, of each call that was taken apart, the row of the time that no kernel took."""
+    for key in dict.fromkeys(piece.key for piece in found):
+        spent = {piece.kernel: piece.ns_per_cell for piece in found if piece.key == key}
+        share = spent[""] / sum(spent.values())
+        about: dict[str, Any] = {"part": key.split(", ")[-1], "section": "outside"}
+        figure = f"{number(spent[''])} ns a cell"
+        yield Row(
+            **about,
+            key=f"outside: {key}",
+            name=f"be.{key}",
+            ratio=share,
+            low=share,
+            high=share,
+            figure=figure,
+            seconds=spent[""] * cells * 1e-9,
+            ns_per_cell=spent[""],
+        )
 
 
 def _share(queue: _Queue, times: Times) -> float | None:

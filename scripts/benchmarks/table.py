@@ -12,8 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks.pieces import Piece
-from benchmarks.rows import SECTIONS, Row, number
+from benchmarks.rows import SECTIONS, WITHIN, Row, number
 from benchmarks.suite import Report
+from bioeval.base.errors import DataError
+from bioeval.views.tables import plain
+
+#: Where the table is in docs/benchmarks.md.
+TABLE_MARK = "<!-- table: written by `scripts/bench --docs` -->"
+END_MARK = "<!-- end of table -->"
 
 _HEADS = ("", "ratio", "quartiles", "on this machine", "", "")
 
@@ -22,6 +28,15 @@ def json_lines(report: Report) -> str:
     """Return one JSON document a line."""
     documents = report.documents()
     return "".join(json.dumps(d, ensure_ascii=False, allow_nan=False) + "\n" for d in documents)
+
+
+def with_table(page: str, report: Report) -> str:
+    """Return a page of Markdown with the report between its two marks."""
+    before, mark, rest = page.partition(TABLE_MARK)
+    _, end, after = rest.partition(END_MARK)
+    if not end:
+        raise DataError(f"the page lacks {TABLE_MARK!r} or {END_MARK!r}")
+    return f"{before}{mark}\n```text\n{plain(BenchTable(report), 100).strip()}\n```\n{end}{after}"
 
 
 class BenchTable:
@@ -75,6 +90,9 @@ def aim(row: Row) -> str:
     """Return what is aimed at, and whether it is reached."""
     if row.reached is None:
         return ""
+    if row.key in WITHIN:
+        most, unit = WITHIN[row.key]
+        return f"at most {most:g} {unit}: {'yes' if row.reached else 'no'}"
     limit = f"at least {row.at_least:g}" if row.at_most is None else f"at most {row.at_most:g}"
     return f"{limit}: {'yes' if row.reached else 'no'}"
 
@@ -148,6 +166,9 @@ def missed(report: Report) -> Iterator[str]:
 
 def _shortfall(row: Row) -> str:
     assert row.ratio is not None
+    if row.key in WITHIN and row.amount is not None:
+        most, unit = WITHIN[row.key]
+        return f"{number(row.amount)} {unit}, where {most:g} is aimed at."
     if row.section == "read" and row.ns_per_cell is not None and row.at_most is not None:
         allowed = number(row.ns_per_cell / row.ratio * row.at_most)
         return (
@@ -193,7 +214,5 @@ def _reasons(row: Row, report: Report) -> Iterator[str]:
             f"One product takes {number(product)} ns a cell, everything "
             f"{number(row.ns_per_cell)}: {number(row.ns_per_cell - product)} more."
         )
-        if "evaluate" in row.key:
-            yield "The operating points take a second look, which computes the products again."
     elif row.section == "memory" and row.bytes_per_cell is not None:
         yield f"That is {number(row.bytes_per_cell)} bytes a cell."

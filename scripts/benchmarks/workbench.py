@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +19,7 @@ from benchmarks.options import Options
 from benchmarks.peers import NotRun
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.tally import tally
+from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores
 
 #: Scores of the programs that loop in Python, or build every pair, at most.
@@ -31,6 +34,7 @@ class Work:
     cells: int
     bytes: int
     note: str = ""
+    mapped: int = 0  # bytes of them that are mapped from a file while the call runs
 
 
 class Workbench:
@@ -54,6 +58,40 @@ class Workbench:
         """Float64, subjects side by side."""
         return Matrix(self.options.size, self.options.templates, "float64")
 
+    @cached_property
+    def uniform(self) -> Matrix:
+        """Float32, both classes from one uniform distribution."""
+        return Matrix(self.options.size, self.options.templates, uniform=True)
+
+    @cached_property
+    def similarity(self) -> Scores:
+        """The scores as similarities."""
+        return Scores(-self.grouped.values, self.grouped.labels, kind="similarity")
+
+    @cached_property
+    def masked(self) -> Scores:
+        """The scores with a mask that leaves one in a thousand out."""
+        labels = self.grouped.labels
+        mask = np.where(labels[:, None] == labels, np.uint8(2), np.uint8(1))
+        mask.ravel()[::1_009] = 0
+        return Scores(self.grouped.values, labels, mask=mask)
+
+    @cached_property
+    def excluding(self) -> Scores:
+        """The scores with one comparison in a thousand failed, which are no attempts."""
+        values = self.grouped.values.copy()
+        values.ravel()[::1_009] = np.nan
+        return Scores(values, self.grouped.labels, nan="exclude")
+
+    @cached_property
+    def archive(self) -> Path:
+        """A .npz file of the scores in float64, in a folder that ends with the workbench."""
+        self._folder = TemporaryDirectory()
+        path = Path(self._folder.name) / "scores.npz"
+        save(self.double.scores, path)
+        del self.double
+        return path
+
     def work(self, key: str) -> Work:
         """Return the work of a key of :data:`WORK`, with its data made.
 
@@ -69,9 +107,9 @@ class Workbench:
         return self.grouped.pairs(min(most, self.options.pairs))
 
 
-def _sweep(matrix: Matrix, run: Callable[..., object], **given: Any) -> Work:
-    scores = matrix.scores
-    return Work(lambda: run(scores, **given), matrix.values.size, matrix.values.nbytes)
+def _sweep(of: Matrix | Scores, run: Callable[..., object], **given: Any) -> Work:
+    scores = of.scores if isinstance(of, Matrix) else of
+    return Work(lambda: run(scores, **given), scores.values.size, scores.values.nbytes)
 
 
 def without_auc(run: Callable[..., object]) -> dict[str, bool]:
@@ -121,13 +159,20 @@ def streamed(x: np.ndarray, labels: np.ndarray, dtype: str) -> Scores:
     return Scores.from_embeddings(x, labels, metric="cosine", dtype=dtype, memory_limit=matrix - 1)
 
 
-def _embeddings(bench: Workbench) -> Work:
+def _embeddings(bench: Workbench, run: Callable[[Scores], object]) -> Work:
     size, dimensions = bench.options.embeddings
     templates = bench.options.templates
     x, labels = features(size // templates, templates, dimensions)
     cells = len(x) ** 2
     note = "as a proportion of the matrix that is not made"
-    return Work(lambda: tally(streamed(x, labels, "float32")), cells, 4 * cells, note)
+    return Work(lambda: run(streamed(x, labels, "float32")), cells, 4 * cells, note)
+
+
+def _archive(bench: Workbench) -> Work:
+    mapped = bench.archive.stat().st_size
+    cells = bench.options.size**2
+    note = "above the file, which is mapped"
+    return Work(lambda: evaluate(load(bench.archive)), cells, 8 * cells, note, mapped)
 
 
 def _evalify(bench: Workbench) -> Work:
@@ -138,6 +183,21 @@ def _evalify(bench: Workbench) -> Work:
     each = len(x) * (len(x) - 1) // 2
     note = f"from embeddings to EER; on {each:,} pairs, scaled by the pair"
     return Work(peers.evalify(x, labels), each, x.nbytes, note)
+
+
+#: Scores of another kind than the plain ones, and the attribute of the workbench that holds them.
+VARIANTS: Mapping[str, str] = MappingProxyType(
+    {
+        "similarity": "similarity",
+        "float64": "double",
+        "mask": "masked",
+        "exclude": "excluding",
+    }
+)
+
+
+def _of_variant(run: Callable[..., object], attribute: str, bench: Workbench) -> Work:
+    return _sweep(getattr(bench, attribute), run)
 
 
 #: How the work of each key is made.
@@ -151,13 +211,23 @@ WORK: Mapping[str, Callable[[Workbench], Work]] = MappingProxyType(
         "evaluate, thresholds": lambda b: _sweep(
             b.grouped, evaluate, thresholds=b.grouped.thresholds
         ),
+        "tally, uniform": lambda b: _sweep(b.uniform, tally),
+        "evaluate, uniform": lambda b: _sweep(b.uniform, evaluate),
+        "evaluate, uniform, thresholds": lambda b: _sweep(
+            b.uniform, evaluate, thresholds=b.uniform.thresholds
+        ),
+        **{
+            f"{run.__name__}, {name}": partial(_of_variant, run, attribute)
+            for run in (tally, evaluate)
+            for name, attribute in VARIANTS.items()
+        },
         "tally, no auc": lambda b: _sweep(b.grouped, tally, **without_auc(tally)),
         "evaluate, no auc": lambda b: _sweep(b.grouped, evaluate, **without_auc(evaluate)),
         "tally, shuffled": lambda b: _sweep(b.shuffled, tally),
         "evaluate, shuffled": lambda b: _sweep(b.shuffled, evaluate),
-        "tally, float64": lambda b: _sweep(b.double, tally),
-        "evaluate, float64": lambda b: _sweep(b.double, evaluate),
-        "embeddings": _embeddings,
+        "embeddings": lambda b: _embeddings(b, tally),
+        "embeddings, evaluate": lambda b: _embeddings(b, evaluate),
+        "file": _archive,
         "argsort": _argsort,
         "sort": _sort,
         "roc_curve": _on_pairs(peers.roc_curve, 4_000_000, "the ROC of one task"),

@@ -7,17 +7,18 @@ import math
 import shutil
 import sys
 import types
+from collections import namedtuple
 
 import numpy as np
 import pytest
-from benchmarks import memory, peers, suite
-from benchmarks.__main__ import command
+from benchmarks import memory, peers, start, suite
+from benchmarks.__main__ import PAGE, command
 from benchmarks.matrices import Matrix, features
 from benchmarks.options import PARTS, QUICK, Options
 from benchmarks.pieces import handed, pieces
-from benchmarks.rows import SECTIONS, Row
-from benchmarks.suite import OTHERS, SWEEPS, Report, run
-from benchmarks.table import BenchTable, json_lines
+from benchmarks.rows import AT_LEAST, AT_MOST, SECTIONS, WITHIN, Row
+from benchmarks.suite import OTHERS, SWEEPS, VERSUS, Report, run
+from benchmarks.table import END_MARK, TABLE_MARK, BenchTable, aim, json_lines, missed, with_table
 from benchmarks.timing import Contender, interleaved, most_threads
 from benchmarks.workbench import WORK, Workbench, streamed, without_auc
 
@@ -38,10 +39,14 @@ TINY = {
 }
 
 
+#: Parts, and sections, whose rows take processes of their own.
+PROCESSES = {"memory", "start"}
+
+
 @pytest.fixture(scope="module")
 def report() -> Report:
-    """Everything but memory, which needs a process for each row."""
-    return run(Options(**TINY, only=[part for part in PARTS if part != "memory"]))
+    """Everything but what needs processes of its own."""
+    return run(Options(**TINY, only=[part for part in PARTS if part not in PROCESSES]))
 
 
 def by_key(report: Report) -> dict[str, Row]:
@@ -50,9 +55,9 @@ def by_key(report: Report) -> dict[str, Row]:
 
 @pytest.mark.slow
 def test_every_part_has_its_rows(report):
-    assert {row.part for row in report.rows} == set(PARTS) - {"memory"}
+    assert {row.part for row in report.rows} == set(PARTS) - PROCESSES
     assert len(by_key(report)) == len(report.rows)
-    assert {row.section for row in report.rows} == set(SECTIONS) - {"memory"}
+    assert {row.section for row in report.rows} == set(SECTIONS) - PROCESSES
 
 
 @pytest.mark.slow
@@ -92,8 +97,8 @@ def test_json_lines_parse(report):
     assert machine["read_bytes_per_second"] > 0
     row = next(d for d in documents if d.get("key") == "tally")
     assert row["against"] == SECTIONS["read"]
-    assert row["at_most"] == 3.5
-    assert row["reached"] == (row["ratio"] <= 3.5)
+    assert row["at_most"] == 6
+    assert row["reached"] == (row["ratio"] <= 6)
 
 
 @pytest.mark.slow
@@ -113,12 +118,12 @@ def test_what_is_not_reached_is_explained(report):
     row = Row("tally", "tally", "read", "be.tally", ratio=7.0, low=6.5, high=7.5, ns_per_cell=1.4)
     missed = Report(report.machine, [row], report.pieces)
     text = " ".join(plain(BenchTable(missed), 100).split())
-    assert "at most 3.5: no" in text
-    assert "1.40 ns a cell, where 3.5 reads would take 0.70." in text
+    assert "at most 6: no" in text
+    assert "1.40 ns a cell, where 6 reads would take 1.20." in text
     assert "bytes a cell; the dearest piece" in text
     fine = Report(report.machine, [Row("tally", "tally", "read", "x", 3.0, 3.0, 3.0)], [])
     text = plain(BenchTable(fine), 100)
-    assert "at most 3.5: yes" in text
+    assert "at most 6: yes" in text
     assert "would take" not in text
 
 
@@ -141,6 +146,41 @@ def test_aims_at_least(report):
     assert "at least 1.7: yes" in text
     assert "9 MiB, where 5% is aimed at. That is 0.40 bytes a cell." in text
     assert "One product takes 10.0 ns a cell, everything 20.0: 10.0 more." in text
+
+
+@pytest.mark.slow
+def test_every_aim_belongs_to_a_row(report):
+    keys = {row.key for row in report.rows} | {f"memory: {key}" for key in memory.CASES}
+    keys |= {"start: cold", "start: dtype", "start: warm", "folds: eer, large"}
+    keys |= {"folds: accuracy, large", "partition: summary"}
+    assert {*AT_MOST, *AT_LEAST, *WITHIN} <= keys
+
+
+def test_the_table_goes_into_the_page():
+    page = PAGE.read_text(encoding="utf-8")
+    row = Row("start", "start: warm", "start", "a later run", 1.0, 1.0, 1.0, "1.25 s", amount=1.25)
+    about = {**suite.machine.limits(), **TINY, "threads": 1}
+    about |= {"read_bytes_per_second": 1e9, "processor_share": None}
+    found = with_table(page, Report(about, [row], []))
+    start, end = page.index(TABLE_MARK), page.index(END_MARK)
+    assert found.startswith(page[:start]) and found.endswith(page[end:])
+    assert "a later run" in found and "at most 1.4 s: yes" in found and "```text" in found
+    assert with_table(found, Report(about, [row], [])) == found
+
+
+def test_amounts_are_held_against_their_aims(monkeypatch):
+    taken = iter([9.0, 1.0, 1.5, 1.25, 4.0])
+    monkeypatch.setattr(start, "seconds_of", lambda file, cache: next(taken))
+    rows = list(start.start_rows(Options(**TINY), lambda step: None))
+    found = [(row.key, row.amount, row.reached) for row in rows]
+    assert found == [
+        ("start: cold", 9.0, False),
+        ("start: dtype", 2.75, True),
+        ("start: warm", 1.25, True),
+    ]
+    assert rows[1].ratio == 4 / 1.25
+    assert list(missed(Report({}, rows, []))) == ["the first run: 9.00 s, where 8 is aimed at."]
+    assert [aim(row) for row in rows[:2]] == ["at most 8 s: no", "at most 3 s more: yes"]
 
 
 @pytest.mark.slow
@@ -182,6 +222,7 @@ def test_pairs_leave_out_the_comparison_with_itself():
 def test_every_line_has_work_of_its_own():
     keys = [line.key for line in (*SWEEPS, *OTHERS)]
     assert len(set(keys)) == len(keys)
+    keys += [key for line in VERSUS for key in (line.work, line.base)]
     assert set(keys) <= set(WORK)
     assert set(memory.CASES) <= set(WORK)
     assert {line.part for line in (*SWEEPS, *OTHERS)} <= set(PARTS)
@@ -196,6 +237,7 @@ def test_kernels_are_as_they_were_after_being_timed():
     assert read.read_rows is before
     assert found[-1].kernel == ""
     assert all(piece.ns_per_cell >= 0 for piece in found)
+    assert {"sweep.sweep_rows", "constant_rows.constant_rows"} <= {p.kernel for p in found}
     assert matrix.read() is not None
 
 
@@ -338,6 +380,8 @@ def test_the_bytes_that_a_kernel_goes_over(parameters, expected):
     args = [np.zeros((6, 4), dtype=np.float32), np.zeros(2, dtype=np.int64)]
     assert handed(parameters, args) == expected
     assert handed(["x"], [1.0]) == 0
+    grouped = namedtuple("Matrix", ["values", "rows"])(*args)
+    assert handed(["matrix", "other"], [grouped, 3]) == 2 * 4 * 4
 
 
 def test_memory_is_measured_in_another_process(monkeypatch):

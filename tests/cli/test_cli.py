@@ -562,6 +562,10 @@ def test_protocols(capsys):
         assert name in out
     assert run("protocols", "pairs") == 0
     assert "pair" in capsys.readouterr().out
+    assert run("protocols", "course-all-vs-all", "--terms", "iso") == 0
+    out = capsys.readouterr().out
+    assert "\n  FMR " in out and "\n  FPIR(t) " in out and "\n  TPIR(t, k) " in out
+    assert not {"FAR", "FRR", "DIR", "CMS"} & set(re.findall(r"\w+", out))
     assert run("protocols", "--check") == 0
     assert capsys.readouterr().out.count(": valid; ") >= 3
 
@@ -738,10 +742,17 @@ def test_an_argument_is_named_as_the_option(command, argument, said):
 def test_each_option_bears_the_name_of_an_argument():
     """Else a message about the argument would not name the option."""
     functions = {
-        "run": [be.load, be.evaluate],
+        "run": [
+            be.load,
+            be.evaluate,
+            be.partition.Experiment,
+            be.cross_evaluate,
+            be.study_threshold,
+        ],
         "compare": [be.load, be.compare],
         "threshold": [be.load, be.study_threshold],
         "gallery-size": [be.load, be.gallery_size],
+        "gom": [be.load, be.gom],
         "simulate": [be.simulate],
         "convert": [be.load],
         "tracking": [be.tracking],
@@ -755,6 +766,73 @@ def test_each_option_bears_the_name_of_an_argument():
         assert unknown <= {"name", "terms"}, name
 
 
+def test_the_whole_experiment_in_one_command(tmp_path, capsys):
+    scores = be.simulate(20, 4, random_state=1)
+    be.save(scores, "all.npz")
+    given = ["--train", 8, "--gallery-templates", 1, "--unenrolled", 0.25, "--repeats", 5]
+    assert run("run", "all.npz", *given, "--seed", 3, "--target", "far=0.1", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    experiment = be.partition.Experiment(8, None, 1, 0.25, repeats=5, random_state=3)
+    for task in ("verification", "open_set", "closed_set"):
+        found = document["tasks"][
+            "folds/" + {"verification": "verification/single"}.get(task, task)
+        ]
+        expected = be.cross_evaluate(
+            scores, experiment, task=task, threshold=("far", 0.1), interval="quantile",
+            far_targets=(0.1, 0.01, 0.001),
+        )  # fmt: skip
+        for name in expected:
+            if "repeat" not in expected[name].dims:
+                np.testing.assert_array_equal(
+                    np.array(found[name], float), expected[name].values, err_msg=str(name)
+                )
+        assert len(found["folds"]) == 5
+    assert found["recognition_rate_mean"] == expected.recognition_rate_mean.item()
+    assert run("run", "all.npz", *given) == 0
+    said = capsys.readouterr().out
+    assert "5 repeats; subjects: 8 where thresholds are chosen, 12 tested" in said
+    assert "9 subjects enrolled with 9 templates in all, 3 not enrolled" in said
+    assert "FRR, % at FAR <= 0.1 %" in said and "the middle 95 % of the repeats" in " ".join(
+        said.split()
+    )
+    assert run("run", "all.npz", *given, "--far", 0.05, "--out", "o") == 0
+    capsys.readouterr()
+    with open("o/folds_open_set.csv", encoding="utf-8") as file:
+        columns = next(csv.reader(file))
+    assert {"eer", "dir_at_far_0.05_rank_1", "dir_rank_5", "hter"} <= set(columns)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--train", 0.5, "--protocol", "course-kfold"], "--train is of an experiment"),
+        (["--train", "half"], "'half'; expected a proportion (0.3), or a whole number (20)"),
+        (["--train", 4], "the sizes ask for test 0, train 4 of 4 subjects"),
+        (["--gallery-templates", "session=1"], "the metadata column is 'session'"),
+        (["--gallery-templates", 9], "--too-few enrol"),
+        (["--train", 0], "such as --train 0.5, or a threshold that is fixed"),
+        (["--target", "far=0.1"], "--target needs a part to choose a threshold on"),
+        (["--claims", "genuine"], "expected genuine=0.5,per_probe=1"),
+        (["--claims", "genuine=1,per_probe=2"], "genuine claims of"),
+        (["--protocol", "market1501", "--claims", "genuine=1"], "--claims are of verification"),
+    ],
+)
+def test_experiments_that_cannot_be(scores, capsys, options, words):
+    assert run("run", scores, *options) == 2
+    assert words in one_line(capsys.readouterr().err)
+
+
+def test_claims_drawn_on_the_command_line(capsys):
+    scores = be.simulate(20, 4, random_state=1)
+    be.save(scores, "all.npz")
+    assert run("run", "all.npz", "--claims", "genuine=0.25,per_probe=2", "--seed", 4, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["verification/multi"]
+    sampler = be.partition.ClaimSampler(2, 0.25, random_state=4)
+    expected = be.verification(scores, templates="multi", claims=sampler)
+    assert (found["genuine_attempts"], found["impostor_attempts"]) == (40, 120)
+    assert found["eer"] == expected.eer.item()
+
+
 def test_folds_are_named_as_the_option(scores, capsys):
     assert run("threshold", scores, "--folds", 10) == 2
     says = "bioeval: error: --folds is 10, but there are only 4 subjects; each fold needs one"
@@ -766,6 +844,7 @@ def test_folds_are_named_as_the_option(scores, capsys):
 
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
+    from bioeval.partition.enrolment import TOO_FEW
     from bioeval.scores.formats.options import MISSING
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.stats import METHODS
@@ -776,6 +855,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("plot_formats") == FORMATS
     assert choices.pop("interval") == METHODS
     assert choices.pop("terms") == TERMS
+    assert choices.pop("too_few") == TOO_FEW
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+import numpy as np
 import pytest
 from rich.progress import Progress
 
@@ -13,6 +14,7 @@ from bioeval.cli import progress as shown
 from bioeval.cli.progress import Stages, TimeLeft
 from bioeval.evaluation.compare import compare
 from bioeval.evaluation.evaluate import evaluate
+from bioeval.scores.matrix import Scores
 from bioeval.scores.simulation.scores_of_people import simulate
 
 
@@ -50,8 +52,10 @@ def reports():
 
 
 def test_what_follows_the_counting_is_reported_with_its_length(reports):
-    """The second pass by rows, the replicates of a comparison by replicate, each to its end."""
-    scores = simulate(12, 3, random_state=1)
+    """Another look by rows, the replicates of a comparison by replicate, each to its end."""
+    population = simulate(12, 3, random_state=1)
+    whole = np.round(100 * population.values).astype(int)
+    scores = Scores(whole, population.probe_labels)
     evaluate(scores, interval="subject-bootstrap", replicates=100)
     assert ("finding operating points", 36, 36) in reports
     assert ("bootstrap", 36, 36) in reports

@@ -351,7 +351,7 @@ def test_the_command_speaks_iso_terms(files, capsys):
 
 
 def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
-    from bioeval.views.plots import save_all
+    from bioeval.views.plots import save
 
     drawn = {}
 
@@ -359,7 +359,7 @@ def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, caps
         drawn[path.stem] = {text.get_text() for text in figure.findobj(match=Text)}
         return path
 
-    monkeypatch.setattr(save_all, "save", keep)
+    monkeypatch.setattr(save, "save", keep)
     assert main([*files, "--out", "here", "--plots"]) == 0
     assert set(drawn) == {"roc", "roc-log", "det", "cmc", "dir-far", "dir-far-log"}
     for texts in drawn.values():

@@ -16,7 +16,7 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.kernels import gallery_sizes as kernel
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.simulation.gaussian_scores import GaussianScores
+from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.tallies.random_galleries.sizes import SizeJob, none_drawn
 from bioeval.tallies.random_galleries.unseen_subjects import BetaBinomial
 

@@ -7,7 +7,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores.simulation.gaussian_scores import GaussianScores
+from bioeval.scores.simulation.closed_forms import GaussianScores
 
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])

@@ -20,10 +20,11 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import count, fuse, ranks, refine, sweep
+from bioeval.kernels import count, fuse, hull, ranks, sweep
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import guide_to
+from bioeval.tallies.look import Look, scratch_of
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]
@@ -215,18 +216,6 @@ def test_gather(seed, dtype):
 
 
 @each_case
-def test_nan_per_row(seed, dtype):
-    case = Case(seed, dtype)
-    out = np.empty(len(case.block), dtype=np.int64)
-    count.nan_per_row(case.block, case.self_position, out)
-    for i in case.rows:
-        expected = np.isnan(
-            np.delete(case.block[i], [p for p in [case.self_position[i]] if p >= 0])
-        )
-        assert out[i] == expected.sum()
-
-
-@each_case
 @pytest.mark.parametrize("fusion", ["min", "max", "mean", "median", "kth:1", "kth:2", "kth:9"])
 def test_fusion(seed, dtype, fusion):
     case = Case(seed, dtype)
@@ -291,109 +280,43 @@ def test_rank_facts(seed, dtype, shared):
             np.testing.assert_equal(getattr(out, name)[i], value, err_msg=name)
 
 
+GENUINE = {
+    "none": None,
+    "one": [0.25],
+    "every kind": [-INF, -1.0, 0.0, 0.1, 0.1, 0.5, INF],
+    "twice each": [-0.5, -0.5, 0.25, 0.25],
+    "crowd": [*np.linspace(-0.9, 0.5, 15), *np.linspace(0.24, 0.26, 9)],
+    "far apart": [-1e30, 0.1, 1e30],
+}
+
+
 @each_case
 @pytest.mark.parametrize("chunks", [1, 3])
-@pytest.mark.parametrize("genuine", [[0.25], [-INF, 0.0, 0.1, INF], [-1.0, 0.5], [-1e308, 1e308]])
-def test_count_between(seed, dtype, chunks, genuine):
+@pytest.mark.parametrize("genuine", GENUINE)
+@pytest.mark.parametrize("by_cell", [True, False])
+def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
+    """Scores in windows are kept, and pairs with genuine scores counted, NaN left out."""
     case = Case(seed, dtype)
-    g = np.array(genuine)
-    below = np.zeros((chunks, len(g) + 1), dtype=np.int64)
-    equal = np.zeros((chunks, len(g)), dtype=np.int64)
-    own = case.own_start, case.own_stop
+    g = None if GENUINE[genuine] is None else np.sort(GENUINE[genuine]).astype(dtype)
+    windows = [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
+    digits = 0 if by_cell or genuine in ("none", "every kind") else 2
+    look = Look(windows, g, (-2.0, 2.0), digits=digits)
+    if by_cell:
+        look.keep_cells(CellGrid(-2, -20, 41))
+        assert look.windows == [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
+    n = case.block.shape[1]
+    tables = look.tables(np.dtype(dtype), chunks, case.block.size + 1)
+    scratch = scratch_of(np.dtype(dtype), chunks, n, 0)
     with np.errstate(all="ignore"):
-        count.count_between(case.block, *own, g, *guide_to(g), below, equal)
+        sweep.look_at_rows(case.block, case.own_start, case.own_stop, tables, scratch)
+    look.include(tables)
     scores = case.every_impostor()
-    assert equal.sum(axis=0).tolist() == [scores.count(x) for x in genuine]
-    ends = [-INF, *genuine, INF]
-    expected = [
-        sum((x > low or k == 0) and (x < high or k == len(genuine)) for x in scores)
-        for k, (low, high) in enumerate(zip(ends[:-1], ends[1:], strict=True))
-    ]
-    assert below.sum(axis=0).tolist() == expected
-
-
-def assert_collected(found, out, expected) -> None:
-    """What was found of each row, as far as there was room for it."""
-    assert found.tolist() == [len(x) for x in expected]
-    room = out.shape[1]
-    for row, wanted in zip(out.tolist(), expected, strict=True):
-        assert row[: len(wanted)] == wanted[:room]
-        assert row[len(wanted) :] == [77.0] * max(0, room - len(wanted))
-
-
-@each_case
-@pytest.mark.parametrize("piece", [1, 3, 100])
-@pytest.mark.parametrize("room", [1, 9])
-@pytest.mark.parametrize("windows", [[(-0.5, 0.1)], [(-INF, 0.0), (0.1, 0.25), (0.5, INF)]])
-def test_collect_windows(seed, dtype, piece, room, windows):
-    case = Case(seed, dtype)
-    lows, highs = (np.array(x, dtype=dtype) for x in zip(*windows, strict=True))
-    found = np.empty(len(case.block), dtype=np.int64)
-    out = np.full((len(case.block), room), 77.0, dtype=dtype)
-    refine.collect_windows(
-        case.block, case.own_start, case.own_stop, lows, highs, piece, found, out
-    )
-    expected = [
-        [
-            x
-            for x in case.impostors(i)
-            if any(low < x <= high for low, high in zip(lows, highs, strict=True))
-        ]
-        for i in case.rows
-    ]
-    assert_collected(found, out, expected)
-
-
-@each_case
-@pytest.mark.parametrize("chunks", [1, 3])
-@pytest.mark.parametrize("room", [1, 9])
-@pytest.mark.parametrize(
-    "genuine", [[], [0.25], [-1.0, 0.0, 0.1], list(np.linspace(-0.9, 0.5, 15))]
-)
-def test_look_rows(seed, dtype, chunks, room, genuine):
-    """Some cells are collected, and those with genuine scores are counted between these."""
-    case = Case(seed, dtype)
-    case.tame()
-    kind = np.dtype(dtype)
-    exact = np.append(np.array(genuine, dtype=dtype), kind.type(INF))
-    for exponent, bits in ((-2, 1), (0, 3), (0, 0)):
-        grid, width = CellGrid(exponent, -20, 41), 2.0**exponent
-        chosen = {-2, 0, 1, 2, 4}  # cells whose scores are wanted
-        marked = {math.ceil(x / width) for x in exact[:-1].tolist()} if genuine else set()
-        flags = np.zeros(grid.count, dtype=np.uint8)
-        flags[[k - grid.first for k in chosen | marked]] = 1
-        # From the first such cell to the last, each in 2 ** bits narrower ones.
-        low, high = min(chosen | marked), max(chosen | marked)
-        narrow = CellGrid(exponent, low, high - low + 1).narrower(bits)
-        places = np.searchsorted(exact[:-1], narrow.boundaries, side="right").astype(np.uint32)
-        wanted = np.repeat([k in chosen for k in range(low, high + 1)], 1 << bits).astype(np.uint8)
-        n = case.block.shape[1]
-        tables = np.zeros((chunks, 2 * len(exact)), dtype=np.int32)
-        found = np.empty(len(case.block), dtype=np.int64)
-        out = np.full((len(case.block), room), 77.0, dtype=dtype)
-        scratch = refine.Scratch(
-            cells=np.zeros((chunks, n), dtype=np.uint16),
-            kept=np.empty((chunks, n + 1), dtype=dtype),
-            narrow=np.empty((chunks, n + 1), dtype=np.uint32),
-        )
-        cells = refine.GenuineCells(
-            *narrow.window(kind), places if genuine else places[:0], wanted, exact, tables
-        )
-        flagged = refine.FlaggedCells(*grid.window(kind), flags)
-        own = case.own_start, case.own_stop
+    expected = [x for x in scores if any(low < x <= high for low, high in windows)]
+    assert sorted(np.concatenate(look.kept).tolist()) == sorted(expected)
+    if g is not None:
         with np.errstate(all="ignore"):
-            refine.look_rows(case.block, *own, flagged, cells, scratch, found, out)
-        expected, seen = [], []
-        for i in case.rows:
-            inside = [x for x in case.impostors(i) if abs(x) <= 19 * width]
-            expected.append([x for x in inside if math.ceil(x / width) in chosen])
-            seen += [x for x in inside if genuine and math.ceil(x / width) in chosen | marked]
-        assert_collected(found, out, expected)
-        ends = [-INF, *exact.tolist()]
-        between = [sum(a < x < b for x in seen) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-        counted = tables.sum(axis=0)
-        assert counted[::2].tolist() == between
-        assert counted[1::2].tolist() == [seen.count(x) for x in exact.tolist()]
+            found = look.pairs_with(g)
+        assert found == sum((x > y) + (x >= y) for x in scores for y in g.tolist())
 
 
 @each_case
@@ -435,11 +358,11 @@ def test_lower_hull(seed):
     x = np.sort(rng.integers(0, 6, 9)).astype(float)
     y = np.sort(rng.integers(0, 6, 9)).astype(float)[::-1].copy()
     out = np.empty(9, dtype=np.int64)
-    hull = out[: refine.lower_hull(x, y, out)]
-    assert (np.diff(x[hull]) > 0).all() and (np.diff(y[hull]) < 0).all()
-    slopes = np.diff(y[hull]) / np.diff(x[hull])
+    corners = out[: hull.lower_hull(x, y, out)]
+    assert (np.diff(x[corners]) > 0).all() and (np.diff(y[corners]) < 0).all()
+    slopes = np.diff(y[corners]) / np.diff(x[corners])
     assert (np.diff(slopes) > 0).all()  # convex, nothing in line
-    on_hull = np.interp(x, x[hull], y[hull])
+    on_hull = np.interp(x, x[corners], y[corners])
     assert (on_hull <= y + 1e-12).all()  # below all points
 
 

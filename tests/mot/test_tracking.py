@@ -16,43 +16,19 @@ import pytest
 import xarray as xr
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
 from optional import optional_import
 from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
 from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.cli import main
-from bioeval.mot.identity_assignment import most_in_common
-from bioeval.mot.matching import find_overlaps, match, serials
-from bioeval.mot.sequence import Boxes
+from bioeval.mot.matching import find_overlaps, match, most_in_common, serials
 
-COUNTS = [name for name, said in TRACKING.items() if name in naive_mot.tracking([], [])]
-COLUMNS = "camera frame id left top width height flag class"
-
-
-def assert_same(ds: xr.Dataset, expected: dict[str, Any]) -> None:
-    for name, value in expected.items():
-        if value is None:
-            assert math.isnan(ds[name]), name
-        elif isinstance(value, int):
-            assert ds[name].dtype == np.int64
-            assert int(ds[name]) == value, name
-        else:
-            assert float(ds[name]) == pytest.approx(float(value), abs=1e-12), name
+COUNTS = [name for name in TRACKING if not name.endswith("_by_threshold")]
 
 
 # ------------------------------------------------------------------------ worked by hand
-
-# One target for three frames. It is lost in the second, where the tracker sees something else;
-# in the third, its first identity and a new one that lies better both overlap it.
-BOX = (0, 0, 10, 10)
-TRUTH = [(1, 1, *BOX), (2, 1, *BOX), (3, 1, *BOX)]
-RESULT = [
-    (1, 1, *BOX),
-    (2, 3, 50, 0, 10, 10),
-    (3, 1, 2, 0, 10, 10),  # overlap 8 / 12
-    (3, 2, 1, 0, 10, 10),  # overlap 9 / 11
-]
 
 
 @pytest.mark.parametrize(
@@ -166,24 +142,6 @@ def test_the_oldest_target_keeps_what_two_have_had():
 # ------------------------------------------------------------------------ the naive twin
 
 
-@st.composite
-def scenes(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """A few people on one spot, so that boxes compete, seen by one or two cameras."""
-    noise = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    cameras = draw(st.integers(1, 2))
-    truth, result = [], []
-    for camera in range(1, cameras + 1):
-        for frame in range(1, draw(st.integers(1, 5)) + 1):
-            for rows, ids, spread in ((truth, 3, 14), (result, 4, 14)):
-                for who in sorted(draw(st.sets(st.integers(1, ids), max_size=3))):
-                    left, top = spread * noise.random(2)
-                    wide, high = 40 + 10 * noise.random(2)
-                    flag = int(rows is result or noise.random() < 0.8)
-                    category = int(noise.choice([1, 1, 1, 2, 3, 6, -1]))
-                    rows.append((camera, frame, who, left, top, wide, high, flag, category))
-    return truth, result
-
-
 @given(
     scene=scenes(),
     iou=st.sampled_from([0.3, 0.5, 0.7]),
@@ -210,25 +168,12 @@ def test_as_the_naive_twin(scene, iou, pairing, mostly_tracked, ignored, order):
     assert int(ds.frames_present.sum()) == expected["truth_boxes"]
 
 
-def crowd(seed: int, frames: int = 12, people: int = 25) -> tuple[Boxes, Boxes]:
-    noise = np.random.default_rng(seed)
-    sides = []
-    for _ in range(2):
-        there = noise.random((frames, people)) < 0.9
-        frame, code = np.nonzero(there)
-        place = 260 * noise.random((people, 2))[code] * [1, 0.3] + noise.normal(
-            0, 6, (len(code), 2)
-        )
-        sides.append(Boxes(code, frame, np.hstack([place, 60 + 20 * noise.random((len(code), 2))])))
-    return sides[0], sides[1]
-
-
 @pytest.mark.parametrize("pairing", ["last-known", "previous-frame"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_pairing_at_once_changes_no_assignment(seed, pairing):
     """Against one assignment of all boxes of a frame, kept pairings by an overwhelming weight."""
     truth, result = crowd(seed)
-    overlaps = find_overlaps(truth, result, 12, 0.4)
+    overlaps = find_overlaps(truth, result, 12).at_least(0.4)
     weight = np.zeros((len(truth), len(result)))
     weight[overlaps.truth, overlaps.row] = overlaps.iou
     serial = serials(truth, result, np.zeros(12, dtype=np.int64))
@@ -260,7 +205,7 @@ def test_pairing_at_once_changes_no_assignment(seed, pairing):
 
 def test_overlaps_as_of_the_definition():
     truth, result = crowd(5, 3, 8)
-    overlaps = find_overlaps(truth, result, 3, 0.1)
+    overlaps = find_overlaps(truth, result, 3).at_least(0.1)
     found = dict(zip(zip(overlaps.truth, overlaps.row, strict=True), overlaps.iou, strict=True))
     for i in range(len(truth)):
         for j in range(len(result)):
@@ -822,6 +767,8 @@ TRACKEVAL = {
     **{"CLR_FN": "fn", "CLR_FP": "fp", "IDSW": "idsw", "MT": "mt", "PT": "pt", "ML": "ml"},
     **{"Frag": "resumptions", "CLR_Frames": "frames", "FP_per_frame": "fp_per_frame"},
     **{name: name.lower() for name in ("IDF1", "IDR", "IDP", "IDTP", "IDFN", "IDFP")},
+    **{name: name.lower() for name in ("HOTA", "DetA", "AssA", "DetRe", "DetPr", "AssRe", "AssPr")},
+    "LocA": "loca",
 }
 
 
@@ -917,8 +864,9 @@ def test_the_table(in_folder, capsys):
     lines = said.out.splitlines()
     assert re.match(r"Truth +2 targets, boxes: 5$", lines[0])
     rows = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
-    (first,) = [line for line in lines if line.startswith("all") and "%" in line]
+    first, second = [line for line in lines if line.startswith("all") and "%" in line]
     assert first.split()[1::2][:2] == ["20.0", "88.9"]
+    assert float(second.split()[1]) == round(100 * float(be.tracking("truth", "tracks").hota), 1)
     assert rows["walk/1"][:2] == ["3", "2"]
     assert rows["all"][0] == "13"
     assert max(map(len, lines)) <= 100
@@ -941,14 +889,16 @@ def test_one_document(in_folder, capsys):
     assert [row["sequence"] for row in document["sequences"]] == ["b", "walk"]
     assert document["tp"] == sum(row["tp"] for row in document["sequences"]) == 2
     assert [row["target"] for row in document["targets_table"]] == ["b/1", "walk/1"]
+    assert [row["tp"] for row in document["hota_table"]] == [3] * 13 + [2] * 6
     assert document["warnings"]
 
 
 def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out") == 0
-    assert capsys.readouterr().err == "wrote 5 files to out\n"
+    assert capsys.readouterr().err == "wrote 6 files to out\n"
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"results.nc", "sequences.csv", "summary.json", "table.txt", "targets.csv"}
+    tables = {"hota.csv", "sequences.csv", "targets.csv"}
+    assert names == {"results.nc", "summary.json", "table.txt", *tables}
     back = xr.load_dataset(tmp_path / "out" / "results.nc", engine="h5netcdf")
     xr.testing.assert_identical(back, be.tracking("truth", "tracks"))
     assert run("tracking", "truth/b", "tracks/b.txt", "--out", "out") == 2
@@ -956,12 +906,16 @@ def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert "sequences.csv" not in {path.name for path in (tmp_path / "one").iterdir()}
     csv_text = (tmp_path / "out" / "targets.csv").read_text()
     assert csv_text.splitlines()[0].startswith("target,frames_present,frames_covered,coverage")
+    rows = (tmp_path / "out" / "hota.csv").read_text().splitlines()
+    assert rows[0] == "localisation_threshold,hota,deta,assa,detre,detpr,assre,asspr,loca,tp"
+    assert rows[1].split(",")[0] == "0.05"
+    assert rows[1].split(",")[-1] == str(int(back.tp_by_threshold[0])) == "3"
 
 
 def test_plots_of_the_command(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out", "--plots") == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"segments.csv", "timeline_b.png", "timeline_walk.png"} <= names
+    assert {"segments.csv", "hota.png", "timeline_b.png", "timeline_walk.png"} <= names
     assert (tmp_path / "out" / "timeline_b.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out" / "segments.csv").read_text().splitlines()[1] == "b/1,1,1,1"
     assert run("tracking", "truth", "tracks", "--out", "plain") == 0
@@ -974,7 +928,7 @@ def test_names_that_are_one_in_files(tmp_path, monkeypatch):
     Path("x.txt").write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("a/b", "a_b")))
     options = ("--columns", "cityflow", "--out", "out", "--plots")
     assert run("tracking", "x.txt", "x.txt", *options) == 0
-    assert {path.name for path in Path("out").glob("*.png")} == {
+    assert {path.name for path in Path("out").glob("timeline*.png")} == {
         "timeline_a_b.png",
         "timeline_a_b_2.png",
     }

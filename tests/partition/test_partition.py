@@ -48,6 +48,7 @@ SPLITTERS = [
     bp.TrainValidationTest(0.2, 0.3, random_state=7),
     bp.ProbeGallerySplit(1, too_few="probe", n_repeats=3, random_state=7),
     bp.EnrolledSplit(bp.ProbeGallerySplit(1, too_few="drop"), unenrolled=3, random_state=7),
+    bp.Experiment(3, None, 1, 1, too_few="probe", repeats=3, random_state=7),
     bp.PredefinedFolds(np.arange(18) % 3),
     bp.PredefinedPairFolds(list("aab" * 6)),
 ]

@@ -19,8 +19,8 @@ from bioeval import protocol
 from bioeval.base.errors import BioevalError, CardError
 from bioeval.protocol import toml as toml_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
+from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
 from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, fields_of, matches_choice
-from bioeval.protocol.shipping import unmet_rules, unmet_rules_of_draft
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
@@ -332,7 +332,7 @@ WRONG = {
     "unknown field, nearest": ("far_targets", "far_target", 19, "Did you mean 'far_targets'?"),
     "field of another section": (
         "[report]", "[report]\nties = 1", 19,
-        "ties is a field of [open_set] and [closed_set] and [reid].",
+        "ties is a field of [open_set] and [closed_set] and [reid] and [gom].",
     ),
     "field above the sections": (
         'summary = "', 'fusion = "max"\nsummary = "', 4,
@@ -414,7 +414,7 @@ def test_no_task():
     (problem,) = problems(text)
     assert problem == (
         "mine.toml: the card has no task; expected at least one of [verification], [open_set], "
-        "[closed_set], [reid]"
+        "[closed_set], [reid], [gom]"
     )
     (problem,) = problems(changed('"probe-against-gallery"', '"pairs"', text))
     assert problem.endswith("expected at least one of [verification]")
@@ -609,7 +609,7 @@ def all_fields():
 
 @pytest.mark.parametrize(("place", "field"), list(all_fields()), ids=lambda x: str(x)[:40])
 def test_the_table_is_sound(place, field: Field):
-    assert field.kind in ("text", "integer", "number")
+    assert field.kind in ("text", "integer", "number", "size")
     assert field.doc and not field.doc.endswith(".")
     assert not field.choices or field.kind == "text"
     assert field.required or field.default is None or field.many == isinstance(field.default, tuple)
@@ -740,3 +740,51 @@ def test_the_import_is_light(tmp_path):
         [sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60
     )
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+EXPERIMENT = """
+schema = 1
+name = "mine"
+title = "Mine"
+summary = "An experiment."
+layout = "all-against-all"
+[source]
+text = "x"
+[verification]
+[partition]
+by = "experiment"
+"""
+
+
+def test_an_experiment_reads_back_as_it_is_written():
+    parts = 'train = 0.5\ngallery_templates = "session=1,2"\nunenrolled = 3\n'
+    card = protocol.parse(EXPERIMENT + parts + "[claims]\ngenuine = 0.1\n")
+    assert (card.partition.train, card.partition.unenrolled) == (0.5, 3)
+    assert isinstance(card.partition.unenrolled, int) and card.claims.per_probe == 1
+    assert protocol.parse(card.to_toml()) == card
+    assert "session=1,2" in protocol.explain(card) and "test_size" not in protocol.explain(card)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("train = 1.5", "train = 1.5; expected a proportion between 0 and 1, or an integer >= 1"),
+        ("train = true", "train = true; expected a proportion"),
+        ('train = "half"', 'train = "half"; expected a proportion'),
+        ('train = 0.5\ngallery_templates = "session"', "or metadata such as session=1"),
+        ("train = 0.5\nunenrolled = 0.3", "unenrolled = 0.3 needs gallery_templates"),
+        ("repeats = 3", "neither train nor validation"),
+        ("train = 0.5\nfolds = 3", 'folds = 3 has no meaning with by = "experiment"'),
+        ('train = 0.5\ntoo_few = "keep"', 'too_few = "keep"'),
+        ("train = 0.5\n[claims]\ngenuine = 2", "genuine = 2; expected a number >= 0 and <= 1"),
+    ],
+)
+def test_experiments_that_a_card_cannot_say(text, words):
+    with pytest.raises(CardError, match=re.escape(words)):
+        protocol.parse(EXPERIMENT + text + "\n")
+
+
+def test_parts_of_an_experiment_are_of_no_other_partition():
+    text = EXPERIMENT.replace('"experiment"', '"dev-eval"') + "train = 0.5\n"
+    with pytest.raises(CardError, match='train = 0.5 has no meaning with by = "dev-eval"'):
+        protocol.parse(text)

@@ -11,8 +11,7 @@ from scipy import integrate, special, stats
 
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, inverse_normal, seed_sequence
-from bioeval.scores.simulation.gaussian_embeddings import GaussianEmbeddings
-from bioeval.scores.simulation.gaussian_scores import GaussianScores
+from bioeval.scores.simulation.closed_forms import GaussianEmbeddings, GaussianScores
 from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
 
 # Seeds are fixed; a simulated rate may be this many standard errors from its closed form.

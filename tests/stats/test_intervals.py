@@ -19,8 +19,9 @@ from bioeval.stats.resampling import subject_weights
 from bioeval.stats.verification import replicates
 from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs
-from bioeval.tallies.second_pass.search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -37,7 +38,10 @@ def drawn_by(scores, interval, grid, **options):
     job = VerificationJob(scores, reader, **options)
     (tally,) = run_jobs(scores, reader, [job], None)
     tally.points = refine(
-        tally, lambda: job.sweep(reader), TARGETS, check_costs(COSTS), symmetric=False
+        tally,
+        lambda: job.sweep(reader),
+        PointsWanted(np.array(TARGETS), check_costs(COSTS), every_score=True),
+        symmetric=False,
     )
     grid = np.asarray(grid, dtype=float)
     return replicates(tally, SubjectAttempts(job, reader), grid, interval)

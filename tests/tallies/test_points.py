@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import naive
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
-from bioeval.tallies.second_pass import search as refinement
+from bioeval.tallies import point_search as refinement
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 TARGETS = (0.0, 0.05, 0.1, 1 / 3, 0.3, 0.5, 2 / 3, 1.0)
@@ -61,17 +62,32 @@ def check_points(ds, genuine, impostor, kind) -> None:
             assert math.isnan(ds.min_cost_threshold[i])
 
 
+@contextlib.contextmanager
+def limits(collect, few):
+    """Other numbers of impostor scores that are collected of a bin, and of all of them."""
+    before = refinement.COLLECT, refinement.FEW
+    refinement.COLLECT, refinement.FEW = collect, few
+    try:
+        yield
+    finally:
+        refinement.COLLECT, refinement.FEW = before
+
+
+few = st.sampled_from((0, 1 << 16))
+
+
 @RELAXED
-@given(st.data())
-def test_verification_points_of_matrices_equal_brute_force(data):
+@given(st.data(), few)
+def test_verification_points_of_matrices_equal_brute_force(data, few):
     case = data.draw(cases.matrices(masks=("none", "alone")))
-    ds = be.verification(be.Scores(**case.scores()), far_targets=TARGETS, costs=COSTS)
+    with limits(1 << 20, few):
+        ds = be.verification(be.Scores(**case.scores()), far_targets=TARGETS, costs=COSTS)
     check_points(ds, *naive.attempts_single(**case.naive()), case.kind)
 
 
 @RELAXED
-@given(cases.attempts(), st.sampled_from((1, 2, 1 << 20)))
-def test_verification_points_of_pairs_equal_brute_force(attempts, collect):
+@given(cases.attempts(), st.sampled_from((1, 2, 1 << 20)), few)
+def test_verification_points_of_pairs_equal_brute_force(attempts, collect, few):
     genuine, impostor, kind = attempts
     if not genuine and not impostor:
         return
@@ -80,12 +96,8 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, collect):
         [True] * len(genuine) + [False] * len(impostor),
         kind=kind,
     )
-    before = refinement.COLLECT
-    refinement.COLLECT = collect  # crowded bins are narrowed first
-    try:
+    with limits(collect, few):  # crowded bins are narrowed first
         ds = be.verification(scores, far_targets=TARGETS, costs=COSTS)
-    finally:
-        refinement.COLLECT = before
     check_points(ds, genuine, impostor, kind)
     finite = np.array([x for x in (*genuine, *impostor) if math.isfinite(x)])
     if len(finite) and finite.std() > 1e-6 * np.abs(finite).max():  # else all is rounding
@@ -93,13 +105,14 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, collect):
 
 
 @RELAXED
-@given(st.data(), st.sampled_from(("min", "mean")))
-def test_verification_points_of_subjects_equal_brute_force(data, fusion):
+@given(st.data(), st.sampled_from(("min", "mean")), few)
+def test_verification_points_of_subjects_equal_brute_force(data, fusion, few):
     case = data.draw(cases.matrices())
-    ds = be.verification(
-        be.Scores(**case.scores()), templates="multi", fusion=fusion, far_targets=TARGETS,
-        costs=COSTS,
-    )  # fmt: skip
+    with limits(1 << 20, few):
+        ds = be.verification(
+            be.Scores(**case.scores()), templates="multi", fusion=fusion, far_targets=TARGETS,
+            costs=COSTS,
+        )  # fmt: skip
     check_points(ds, *naive.attempts_multi(**case.naive(), fusion=fusion), case.kind)
 
 
@@ -236,7 +249,7 @@ def test_costs_are_rows_of_prior_and_two_costs(costs):
 def test_crowds_closer_than_any_cell_are_told_apart(values, few, monkeypatch):
     monkeypatch.setattr(refinement, "COLLECT", 2)
     if not few:  # not even the distinct scores can be kept
-        monkeypatch.setattr(refinement.DistinctCounter, "MOST", 0)
+        monkeypatch.setattr(refinement, "DIVIDING", 1)
     rng = np.random.default_rng(0)
     genuine, impostor = rng.choice(values, 9).tolist(), rng.choice(values, 20).tolist()
     scores = be.Scores.from_pairs([*genuine, *impostor], np.arange(29) < 9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numba
@@ -13,10 +12,13 @@ from optional import optional_import
 import bioeval as be
 from bioeval.kernels import sweep
 from bioeval.scores.blocks import BlockReader
+from bioeval.tallies import marked_cells
 from bioeval.tallies import sweep as sweeping
 from bioeval.tallies.cells import CellGrid
-from bioeval.tallies.divided_cells import DividedCells
+from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.look import Look, scratch_of
+from bioeval.tallies.marked_cells import MarkedCells
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -224,58 +226,46 @@ def test_given_thresholds(dtype, kind, thresholds):
     check_same(be.Scores(part, labels, labels[shuffled], kind=kind), thresholds=grid)
 
 
-# ------------------------------------------------------------------------ divided cells
+# ------------------------------------------------------------------------ cells with marks
 
-GRIDS = {
-    "none": None,
+MARKS = {
+    "none": [],
     "one in a cell": [0.30, 1.7, 2.4, 7.9],
     "at edges": [-1.0, 0.0, 0.5, 1.0, 6.0],
     "two in a cell": [0.30, 0.40, 3.2],
-    "neighbours": [1.25, 1.25000005, float(np.nextafter(np.float32(1.25), np.float32(2))), 3.0],
-    "closer than float32": [1.25, 1.25 + 1e-12, 1.25 + 2e-12],
+    "neighbours": [1.25, float(np.nextafter(np.float32(1.25), np.float32(2))), 3.0],
     "crowd": list(np.linspace(0.51, 0.99, 40)),
     "outside": [-np.inf, -1e9, 1e9, np.inf],
 }
-FINER = {"none": 0, "one in a cell": 0, "at edges": 0, "two in a cell": 2}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", GRIDS)
-def test_divided_cells_count_both(name, dtype):
-    """The cells as without thresholds, and how many scores lie between these."""
+@pytest.mark.parametrize("name", MARKS)
+@pytest.mark.parametrize("narrow", [False, True])
+def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
+    """The cells as without marks, and how many scores are at most each mark."""
+    monkeypatch.setattr(marked_cells, "MARKED_SHARE", 0.0 if narrow else 1.0)
     grid = CellGrid(exponent=-1, first=-3, count=24)
-    given = None if GRIDS[name] is None else np.array(GRIDS[name])
-    divided = DividedCells.at(grid, given, np.dtype(dtype))
-    bits = grid.exponent - divided.narrow.exponent
-    assert bits == FINER.get(name, bits)
+    marks = np.unique(np.array(MARKS[name], dtype=dtype))
+    cells = MarkedCells.at(CellCounts(-1, -2, np.ones(20, dtype=np.int64)), grid, marks)
+    look = Look([(-np.inf, 0.0), (1.0, 2.5)])
+    look.keep_cells(grid)
+    assert (cells.narrow.count > grid.count) == (narrow and name not in ("none", "outside"))
     rng = np.random.default_rng(3)
     line = np.concatenate([rng.uniform(-1.4, 8.9, 501), [0.0, -0.0, 0.5, 1.25, 0.75, 2.0]])
-    if given is not None:
-        line = np.concatenate([line, given[np.abs(given) < 8]])
-    line = line.astype(dtype)
-    index = np.empty(len(line), dtype=np.uint16)
-    tables = divided.tables(1)
-    sweep.find_cells(line, index, tables)
-    sweep.count_cells(line, index, tables, 0)
-    # Taken out again, as the probe's own subject is.
-    sweep.uncount_cells(line[5:9], index[5:9], tables, 0)
+    line = np.concatenate([line, marks[np.abs(marks) < 8]]).astype(dtype)
+    points = look.tables(line.dtype, 1, 3 * len(line))
+    shift = np.uint32(grid.exponent - cells.narrow.exponent)
+    tables = sweep.VerificationTables(
+        **cells.tables(1)._asdict(), **points._replace(shift=shift)._asdict()
+    )
+    sweep.count_impostors(line, 5, 9, tables, 0, scratch_of(line.dtype, 1, len(line), 0))
+    by_cell, at_marks = cells.counted(tables)
     line = np.delete(line, slice(5, 9)).astype(float)
-    counted = tables.counts.sum(axis=(0, 1))
     expected = [0] * grid.count
     for x in line:
         expected[math.ceil(x / 0.5) - grid.first] += 1
-    assert divided.by_cell(counted).tolist() == expected
-    if given is not None:
-        ends = [-math.inf, *given]
-        between = [sum(a < x <= b for x in line) for a, b in itertools.pairwise(ends)]
-        between[0] = sum(x <= given[0] for x in line)
-        between.append(sum(x > given[-1] for x in line))
-        assert divided.by_threshold(counted).tolist() == between
-
-
-def test_crowded_thresholds_are_searched_for():
-    """Where not even the narrowest cells separate them."""
-    for thresholds, searched in (([0.3, 0.31], True), ([0.3, 1.3], False)):
-        divided = DividedCells.at(CellGrid(-1, 0, 24), np.array(thresholds), np.dtype(np.float32))
-        assert bool(len(divided.bounds)) == searched
-        assert bool(len(divided.limits)) != searched
+    assert by_cell.reshape(grid.count, -1).sum(axis=1).tolist() == expected
+    kept = sorted(tables.kept[0, : tables.filled[0]].tolist())
+    assert kept == sorted(x for x in line if -1.5 < x <= 0 or 1 < x <= 2.5)
+    assert at_marks.tolist() == [sum(x <= t for x in line) for t in marks]

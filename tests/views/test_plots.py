@@ -876,8 +876,36 @@ def test_save_all_draws_what_single_functions_return(scores, tmp_path):
     study = be.study_threshold(scores, "eer", folds=3, repeats=1)
     given = {"gallery": sizes, "mean": means, "study": study}
     assert [p.name for p in plot.save_all(given, None, tmp_path)] == [
-        "gallery-size.png", "repeated.png", "threshold_study-study.png",
+        "gallery-size.png", "repeated.png", "spread-mean.png", "threshold_study-study.png",
     ]  # fmt: skip
+
+
+def test_spread_draws_every_scalar_of_each_repeat(scores):
+    experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
+    ds = be.cross_evaluate(scores, experiment, interval="quantile", far_targets=(0.1,))
+    display = plot.spread(ds)
+    expected = {
+        "FAR, %": ds.far, "FRR, %": ds.frr, "HTER, %": ds.hter, "EER, %": ds.eer, "AUC": ds.auc,
+        "FRR, % at FAR <= 10 %": ds.frr_at_far,
+    }  # fmt: skip
+    assert list(display.values) == list(expected)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(display.values[name], values.values.ravel())
+    ax = display.ax_
+    assert [t.get_text() for t in ax.get_yticklabels()] == list(expected)
+    texts = [text.get_text() for text in ax.texts]
+    assert f"{100 * ds.eer_mean.item():.2f}" in texts
+    assert f"[{100 * ds.frr_low.item():.2f}, {100 * ds.frr_high.item():.2f}]" in texts
+    heights = sum(bar.get_height() > 0 for bar in ax.patches)
+    assert heights >= len(expected)
+    assert "12 repeats" in " ".join(texts) and "middle 95 %" in " ".join(texts)
+    galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
+    means = be.repeat(scores, galleries, task="closed_set", max_rank=30)
+    assert list(plot.spread(means).values) == [
+        "CMS, rank 1, %",
+        "CMS, rank 5, %",
+        "CMS, rank 10, %",
+    ]
 
 
 def test_every_plot_of_the_table_is_public():

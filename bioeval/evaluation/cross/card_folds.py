@@ -6,18 +6,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import DataError, ProtocolError, bad_choice
-from bioeval.evaluation.cross.evaluation import cross_evaluate
+from bioeval.evaluation.cross.evaluation import evaluate_tasks
+from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.splits import Sides
 from bioeval.partition import (
+    ClaimSampler,
+    Experiment,
     PredefinedFolds,
     PredefinedPairFolds,
     RepeatedSampleKFold,
     RepeatedSubjectKFold,
     SubjectShuffleSplit,
 )
-from bioeval.protocol.card import Protocol, Threshold, Uncertainty
+from bioeval.protocol.card import EXPERIMENT, Protocol, Threshold, Uncertainty
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
+from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.points import check_far_targets
+from bioeval.tallies.threshold_rules import parse_rule
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,6 +37,10 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
     if given.by == "given-folds":
         return _predefined(card.name, given.column, scores)
+    if given.by == "experiment":
+        parts: dict[str, Any] = {name: given[name] for name in EXPERIMENT}
+        parts["gallery_templates"] = _enrolled(given.gallery_templates, scores)
+        return Experiment(**parts, repeats=given.repeats, random_state=given.seed)
     if given.by == "dev-eval":
         return SubjectShuffleSplit(
             given.repeats,
@@ -41,6 +52,19 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
     if given.by == "sample-folds":
         return RepeatedSampleKFold(given.folds, stratify=given.stratify or "subject", **options)
     return RepeatedSubjectKFold(given.folds, stratify=given.stratify, **options)
+
+
+def _enrolled(templates: Any, scores: Scores) -> Any:
+    """Return the templates that are enrolled; of a text ``column=value,value``, the metadata."""
+    if not isinstance(templates, str):
+        return templates
+    column, _, given = templates.partition("=")
+    meta = Sides(scores).meta
+    if column not in meta:
+        raise DataError(bad_choice("the metadata column", column, meta))
+    words = given.split(",")
+    values = [x for x in dict.fromkeys(meta[column].tolist()) if str(x) in words]
+    return {column: values or words}
 
 
 def _predefined(card: str, column: str | None, scores: Scores) -> Any:
@@ -59,30 +83,41 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
 
 
 def evaluate_folds(
-    scores: Scores, card: Protocol, *, progress: Progress | None = None
+    scores: Scores, card: Protocol, far_targets: Any, *, progress: Progress | None = None
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
-    threshold, uncertainty = card.threshold or Threshold(), card.uncertainty or Uncertainty()
-    evaluate = partial(
-        cross_evaluate,
-        scores,
-        splitter_of(card, scores),
-        threshold=threshold.as_rule(),
+    uncertainty = card.uncertainty or Uncertainty()
+    make = partial(
+        FoldOptions,
+        rule=parse_rule((card.threshold or Threshold()).as_rule()),
+        ranks=parse_ranks(card.report.ranks),
         interval=uncertainty.interval,
-        confidence=uncertainty.confidence,
-        progress=progress,
+        far_targets=check_far_targets(far_targets),
     )
-    found: dict[str, xr.Dataset] = {}
+    drawn = card.claims
+    claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+    nodes: dict[str, FoldOptions] = {}
     if card.verification is not None:
         for templates in card.verification.templates:
-            found[f"folds/verification/{templates}"] = evaluate(
-                templates=templates, fusion=card.verification.fusion
-            )
+            nodes[f"folds/verification/{templates}"] = make(
+                task="verification", templates=templates, fusion=card.verification.fusion,
+                claims=claims,
+            )  # fmt: skip
     for name, task in card.tasks.items():
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")
             options = {option: task[option] for option in used if hasattr(task, option)}
-            found[f"folds/{name}"] = evaluate(task=name, ranks=card.report.ranks, **options)
-    for dataset in found.values():
+            nodes[f"folds/{name}"] = make(task=name, **options)
+    resampling = None
+    if uncertainty.interval in BOOTSTRAPS:
+        resampling = IntervalOptions.parse(
+            uncertainty.interval, uncertainty.confidence, REPLICATES, 0
+        )
+        require_people(scores, uncertainty.interval)
+    found = evaluate_tasks(
+        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence,
+        resampling, progress,
+    )  # fmt: skip
+    for dataset in found:
         dataset.attrs["protocol"] = card.name
-    return found
+    return dict(zip(nodes, found, strict=True))

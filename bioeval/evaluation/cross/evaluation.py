@@ -6,23 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
-from bioeval.evaluation.cross.identification_folds import identify_folds
+from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
-from bioeval.evaluation.cross.results import Fold, fold_dataset
+from bioeval.evaluation.cross.results import Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan, plan_of_scores
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
 from bioeval.evaluation.cross.verification_folds import (
     attempts_by_subject,
-    verify_matrix,
-    verify_pairs,
+    verify,
 )
+from bioeval.partition import Experiment
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values
 
@@ -46,6 +49,8 @@ def cross_evaluate(
     impostors: str = "auto",
     estimator: Any = None,
     metric: Any = "cosine",
+    claims: Any = None,
+    far_targets: Sequence[float] | None = None,
     interval: str = "nadeau-bengio",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
@@ -64,7 +69,8 @@ def cross_evaluate(
         Scores of any layout; or, with `estimator`, the features of n samples.
     splitter : splitter
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts. Of
-        ``TrainValidationTest`` the threshold is chosen on the validation part. Of a list of pairs
+        ``TrainValidationTest`` the threshold is chosen on the validation part. ``Experiment``
+        divides both parts into gallery and probes as well. Of a list of pairs
         a splitter by subject divides the subjects, and a pair is in a part with both of them;
         other splitters divide the pairs.
     y : sequence of hashable, shape (n,), optional
@@ -90,9 +96,18 @@ def cross_evaluate(
         samples and their subjects alone; both parts are transformed and compared by `metric`.
     metric : str or callable
         As for :meth:`bioeval.Scores.from_embeddings`.
-    interval : {"nadeau-bengio", "subject-bootstrap", "subject-bootstrap-bca", \
+    claims : ClaimSampler, optional
+        Of verification: claims drawn anew for each part, in place of all.
+    far_targets : sequence of float, optional
+        Also find the operating points of each test part by itself, at the scores of that part:
+        ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
+        these FAR targets, and ``recognition_rate``. None: with an ``Experiment``, 0.1, 0.01, 0.001
+        and 0.0001; with other splitters there are no such points.
+    interval : {"nadeau-bengio", "quantile", "subject-bootstrap", "subject-bootstrap-bca", \
             "subject-bootstrap-logit"}
-        ``"nadeau-bengio"``: of the mean over folds, by their spread. The others, of verification:
+        ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
+        quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
+        which is no confidence interval for other subjects. The others, of verification:
         of the pooled rate on the test parts, by resampling subjects while each fold keeps its
         threshold; there are none of the training parts then.
     confidence : float
@@ -109,7 +124,9 @@ def cross_evaluate(
         ``far frr gar grr accuracy hter`` (also over ``rank``: ``dir``, ``cms``), counts
         ``fa fr ga gr`` and attempts of the test part; the same of the training part with
         ``train_`` before the name; ``test_subjects`` and ``train_subjects``; of pairs divided by
-        subject ``crossing_pairs``, which have one subject in the test part and are not used. Over
+        subject ``crossing_pairs``, which have one subject in the test part and are not used; of
+        drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
+        and ``unenrolled_attempts``, which are not in ``far``. Over
         the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
         (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
         number of folds in which it is defined. A fold whose class has no attempt is NaN, is left
@@ -148,41 +165,111 @@ def cross_evaluate(
         ties=ties,
         impostors=impostors,
         interval=interval,
+        far_targets=_targets(far_targets, splitter),
+        claims=claims,
     )
     confidence = check_confidence(confidence)
     resampling = None
     if interval in BOOTSTRAPS:
         resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
         _check_people(data, options, estimator)
-    resampled = None
-    if estimator is not None:
-        system = TrainedSystem(data, splitter, y, meta, estimator, metric)
-        options = options.with_role()
-        found, about = evaluate_trained(system, options, progress)
-        plan = system.plan
-    else:
+    if estimator is None:
         scores = _as_scores(data, y, meta)
-        options = replace(options, kind=scores.kind)
-        _check_task(scores, options)
-        plan, sides = plan_of_scores(scores, splitter)
-        reader = BlockReader(scores)
-        if isinstance(sides, PairSides):
-            found = verify_pairs(plan, sides, options, progress)
-        elif task == "verification":
-            found = verify_matrix(reader, plan, sides, options, progress)
-        else:
-            options = options.with_role(scores)
-            found = identify_folds(plan, sides, options, progress)
-        reader.note_sentinels()
-        about = reader.about
+        return evaluate_tasks(scores, splitter, [options], confidence, resampling, progress)[0]
+    if claims is not None:
+        raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
+    _check_choice(splitter, options)
+    system = TrainedSystem(data, splitter, y, meta, estimator, metric)
+    options = options.with_role(splitter)
+    found, about = evaluate_trained(system, options, progress)
+    made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
+    made.attrs["sizes_are_of"] = "subjects"
+    return made
+
+
+def evaluate_tasks(
+    scores: Scores,
+    splitter: Any,
+    tasks: Sequence[FoldOptions],
+    confidence: float,
+    resampling: IntervalOptions | None,
+    progress: Progress | None,
+) -> list[xr.Dataset]:
+    """Evaluate several tasks in the same splits of scores."""
+    tasks = [replace(options, kind=scores.kind) for options in tasks]
+    for options in tasks:
+        check_task(scores, options)
+        _check_choice(splitter, options)
+    plan, sides = plan_of_scores(scores, splitter)
+    reader = BlockReader(scores)
+    tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
+    if isinstance(sides, PairSides):
+        evaluated = [verify(reader, plan, sides, options, progress).folds for options in tasks]
+    elif plan.by_parts or any(options.claims is not None for options in tasks):
+        evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
+    else:
+        evaluated = [
+            verify(reader, plan, sides, options, progress).folds
+            if options.task == "verification"
+            else evaluate_by_parts(plan, sides, [options], reader.about, progress)[0]
+            for options in tasks
+        ]
+    reader.note_sentinels()
+    unknown = isinstance(scores, PairScores) and scores.pair_subjects is None
+    datasets = []
+    for options, found in zip(tasks, evaluated, strict=True):
+        resampled = None
         if resampling is not None:
             resampled = PooledRates(scores.subjects.tolist(), resampling)
             with threads_for(scores):
                 _add_tests(resampled, sides, plan, found, options)
-    made = fold_dataset(found, plan.shape, about, options, splitter, confidence, resampled)
-    unknown = isinstance(data, PairScores) and data.pair_subjects is None
-    made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
-    return made
+        made = fold_dataset(
+            found, plan.shape, reader.about, options, splitter, confidence, resampled
+        )
+        made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+        if isinstance(splitter, Experiment) and isinstance(sides, Sides):
+            made.attrs["experiment"] = _divided(plan, sides)
+        datasets.append(made)
+    return datasets
+
+
+def _divided(plan: SplitPlan, sides: Sides) -> str:
+    """Return in words how the test parts of an experiment are divided."""
+    parts = [plan.split(*place).sides[1] for place in plan.places]
+    if any(probes is gallery for probes, gallery in parts):
+        return "templates of a part are all compared with each other"
+    enrolled, templates, others = (
+        span([number(*part) for part in parts])
+        for number in (
+            lambda _, gallery: sides.subjects_in(gallery),
+            lambda _, gallery: len(gallery),
+            lambda probes, gallery: (
+                sides.subjects_in(np.append(probes, gallery)) - sides.subjects_in(gallery)
+            ),
+        )
+    )
+    return (
+        f"each test part: {enrolled} subjects enrolled with {templates} templates in all, "
+        f"{others} not enrolled"
+    )
+
+
+def _targets(far_targets: Sequence[float] | None, splitter: Any) -> np.ndarray | None:
+    """Return the FAR targets of operating points; None where these are not wanted."""
+    if far_targets is None and not isinstance(splitter, Experiment):
+        return None
+    return check_far_targets(FAR_TARGETS if far_targets is None else far_targets)
+
+
+def _check_choice(splitter: Any, options: FoldOptions) -> None:
+    """Raise unless an experiment has a part to choose a threshold on, where one is chosen."""
+    needs = options.task != "closed_set" and options.rule.name != "fixed"
+    if needs and isinstance(splitter, Experiment) and not splitter.chooses:
+        raise ProtocolError(
+            f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
+            f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
+            f"such as {Argument('train', 0.5)}, or a threshold that is fixed"
+        )
 
 
 def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
@@ -206,7 +293,8 @@ def _add_tests(
 ) -> None:
     """Add the attempts of all test parts, each at its own threshold."""
     for place, fold in found.items():
-        part = sides.view(plan.split(*place).test)
+        split = plan.split(*place)
+        part = sides.views(split)[1] if isinstance(sides, Sides) else sides.view(split.test)
         if fold.defined and part is not None:
             attempts = attempts_by_subject(part, options.templates, options.fusion)
             pooled.add(attempts, fold.threshold)
@@ -223,7 +311,10 @@ def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
     return data
 
 
-def _check_task(scores: Scores, options: FoldOptions) -> None:
+def check_task(scores: Scores, options: FoldOptions) -> None:
+    """Raise unless the scores support the task."""
+    if options.claims is not None and isinstance(scores, PairScores):
+        raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
     if options.task != "closed_set":
         require_values(scores, f"{options.task_name} in folds")
     if isinstance(scores, PairScores):

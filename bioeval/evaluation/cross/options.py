@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
-from bioeval.results.open_set import role_of
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, subject
+from bioeval.partition import ClaimSampler, Experiment
+from bioeval.results.open_set import IMPOSTORS, role_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import BOOTSTRAPS
@@ -17,26 +18,31 @@ from bioeval.tallies.verification_job import TEMPLATES
 
 TASKS = ("verification", "open_set", "closed_set")
 TIES = ("pessimistic", "optimistic", "stable")
-INTERVALS = ("nadeau-bengio", *BOOTSTRAPS)
+INTERVALS = ("nadeau-bengio", "quantile", *BOOTSTRAPS)
 
 
 @dataclass(frozen=True)
 class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
-    `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`.
+    `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
+    are those of the operating points of each test part by itself, None where there are none. With
+    `on_all` a threshold is chosen on all data besides.
     """
 
     task: str
     rule: Rule
-    templates: str
-    fusion: str
-    ranks: np.ndarray
-    rank_unit: str
-    ties: str
-    impostors: str
-    interval: str
+    templates: str = "single"
+    fusion: str = "min"
+    ranks: np.ndarray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
+    rank_unit: str = "template"
+    ties: str = "pessimistic"
+    impostors: str = "auto"
+    interval: str = "nadeau-bengio"
     kind: str = "distance"
+    far_targets: np.ndarray | None = None
+    claims: ClaimSampler | None = None
+    on_all: bool = False
 
     def __post_init__(self) -> None:
         require_choice("task", self.task, TASKS)
@@ -44,6 +50,18 @@ class FoldOptions:
         require_choice("ties", self.ties, TIES)
         parse_fusion(self.fusion)
         require_choice("interval", self.interval, INTERVALS)
+        if self.claims is None:
+            return
+        if not isinstance(self.claims, ClaimSampler):
+            raise DataError(
+                f"{subject('claims')} is {type(self.claims).__name__}; expected a ClaimSampler, "
+                "which draws claims for each part"
+            )
+        if self.interval in BOOTSTRAPS:
+            raise ProtocolError(
+                f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
+                f"not of drawn claims; give {Argument('interval', 'quantile')}"
+            )
 
     @property
     def task_name(self) -> str:
@@ -51,12 +69,21 @@ class FoldOptions:
         return self.task.replace("_", "-")
 
     @property
+    def targets(self) -> np.ndarray:
+        """The FAR targets of operating points; there are none where these are not wanted."""
+        return np.empty(0) if self.far_targets is None else self.far_targets
+
+    @property
     def distance_rule(self) -> Rule:
         """The rule, with a threshold that it gives as a distance."""
         return self.rule.as_distance(self.kind)
 
-    def with_role(self, scores: Scores | None = None) -> FoldOptions:
+    def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
         """Return the options with the impostors of these scores; None for trained systems."""
+        if isinstance(splitter, Experiment) and splitter.has_galleries:
+            require_choice("impostors", self.impostors, IMPOSTORS)
+            auto = self.impostors == "auto"
+            return replace(self, impostors=splitter.impostors if auto else self.impostors)
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
         return replace(self, impostors=role_in_all_parts(scores, self.impostors))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, require_choice
-from bioeval.base.scalars import CMS, DIR, RATES_OF
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
 from bioeval.base.variables import REPEATED
-from bioeval.evaluation.cross.options import TASKS, role_in_all_parts, task_in_words
-from bioeval.evaluation.cross.splits import Sides, plan_of, split_samples
-from bioeval.partition import EnrolledSplit, ProbeGallerySplit
+from bioeval.evaluation.cross.options import FoldOptions, parse_ranks, task_in_words
+from bioeval.evaluation.cross.parts import Part
+from bioeval.evaluation.cross.results import dims_of_point
+from bioeval.evaluation.cross.splits import Sides, plan_of, require_square, split_samples
+from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
@@ -24,7 +26,9 @@ from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
@@ -56,6 +60,8 @@ def repeat(
     rank_unit: str = "template",
     ties: str = "pessimistic",
     impostors: str = "auto",
+    claims: Any = None,
+    far_targets: Sequence[float] = FAR_TARGETS,
     band: str = "quantile",
     confidence: float = 0.95,
     progress: Progress | None = None,
@@ -68,7 +74,8 @@ def repeat(
         A matrix with labels.
     splitter : splitter
         Of gallery and probes (``ProbeGallerySplit``, ``EnrolledSplit``): the probes are compared
-        with the gallery. Of training and test: the test part is compared with itself.
+        with the gallery. Of training and test: the test part is compared with itself. Of an
+        ``Experiment`` the test part, with its own gallery and probes.
     task : {"verification", "open_set", "closed_set"}
     thresholds : None, int or increasing array of float
         The grid that all curves share. None: about 1,000 from the smallest to the largest score
@@ -79,6 +86,10 @@ def repeat(
         gallery, a curve keeps its last value.
     templates, fusion, rank_unit, ties, impostors
         As for :func:`bioeval.verification` and :func:`bioeval.open_set`.
+    claims : ClaimSampler, optional
+        Of verification: claims drawn anew for each partition, in place of all.
+    far_targets : sequence of float
+        Of the operating points.
     band : {"quantile", "normal"}
         The central quantiles of the curves at each point; or the normal band, mean plus and minus
         a multiple of the standard deviation, within the possible values.
@@ -93,7 +104,10 @@ def repeat(
         Over ``repeat, fold`` and ``threshold`` or ``rank``: ``gar frr far grr`` and counts ``ga
         fa``; or ``dir far`` and ``di fa``; or ``cms`` and ``cms_count``; and the attempts of each
         partition. Of each rate ``<rate>_mean``, ``<rate>_low`` and ``<rate>_high`` over all
-        partitions. NaN where no partition has an attempt; those without are left out.
+        partitions. The operating points of each partition, at its scores themselves: ``eer``,
+        ``auc`` and ``frr_at_far``; ``eer`` and ``dir_at_far``; or ``recognition_rate``; with their
+        ``_mean``, ``_sd``, ``_low`` and ``_high``. NaN where no partition has an attempt; those
+        without are left out.
 
     Notes
     -----
@@ -113,7 +127,6 @@ def repeat(
     >>> bool((ds.cms_low <= ds.cms_mean).all())
     True
     """
-    require_choice("task", task, TASKS)
     require_choice("band", band, BANDS)
     parse_fusion(fusion)
     confidence = check_confidence(confidence)
@@ -123,20 +136,25 @@ def repeat(
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
     if not scores.labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
+    if isinstance(splitter, Experiment):
+        require_square(scores)
     check_max_rank(max_rank, scores.shape[1])
     if task != "closed_set":
         require_values(scores, task.replace("_", "-"))
+    part = FoldOptions(
+        task=task, rule=parse_rule("eer"), ranks=parse_ranks(1), templates=templates,
+        fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
+        far_targets=check_far_targets(far_targets),
+    )  # fmt: skip
     if not isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
-        impostors = role_in_all_parts(scores, impostors)
-    options = _CurveOptions(
-        task, thresholds, max_rank, templates, fusion, rank_unit, ties, impostors
-    )
+        part = part.with_role(splitter, scores)
+    options = _CurveOptions(part, thresholds, max_rank, ties)
     curves = _Curves(scores, options)
     views, shape = _views(scores, splitter)
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     for done, (place, view) in enumerate(views, 1):
-        for name, values in curves.of(view).items():
+        for name, values in curves.of(view, done - 1).items():
             if name not in found:
                 dtype = np.int64 if values.dtype.kind == "i" else np.float64
                 found[name] = np.zeros((*shape, *values.shape), dtype=dtype)
@@ -156,19 +174,15 @@ def _views(
         views = (((i, 0), sides.between(probe, own)) for i, (own, probe) in enumerate(parts))
         return views, (splitter.get_n_splits(), 1)
     plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
-    return ((place, sides.view(plan.split(*place).test)) for place in plan.places), plan.shape
+    return ((place, sides.views(plan.split(*place))[1]) for place in plan.places), plan.shape
 
 
 @dataclass(frozen=True)
 class _CurveOptions:
-    task: str
+    part: FoldOptions
     thresholds: Any
     max_rank: int | None
-    templates: str
-    fusion: str
-    rank_unit: str
     ties: str
-    impostors: str
 
 
 class _Curves:
@@ -180,13 +194,14 @@ class _Curves:
 
     def __init__(self, scores: Scores, options: _CurveOptions):
         self.options, self.kind = options, scores.kind
+        self.part = options.part
         self.roles: set[str] = set()
         self.grid = np.empty(0)
-        closed = options.task == "closed_set"
+        closed = self.part.task == "closed_set"
         self.max_rank = options.max_rank or (CMC_RANKS if closed else 1)
         if options.max_rank is None and closed:
             candidates = scores.shape[1]
-            if options.rank_unit == "subject":
+            if self.part.rank_unit == "subject":
                 candidates = len(np.unique(scores.codes.gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
         given = check_thresholds(options.thresholds)
@@ -196,69 +211,94 @@ class _Curves:
             self.grid = self._whole_grid(scores, given)
 
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
-        options, reader = self.options, BlockReader(scores)
+        reader = BlockReader(scores)
         job = VerificationJob(
-            scores, reader, templates=options.templates, fusion=options.fusion,
+            scores, reader, templates=self.part.templates, fusion=self.part.fusion,
             thresholds=thresholds,
         )  # fmt: skip
         return run_jobs(scores, reader, [job])[0]
 
     def _searched(self, scores: Scores) -> IdentificationTally:
-        options, reader = self.options, BlockReader(scores)
-        job = IdentificationJob(scores, reader, rank_unit=options.rank_unit, fusion=options.fusion)
+        reader, part = BlockReader(scores), self.part
+        job = IdentificationJob(scores, reader, rank_unit=part.rank_unit, fusion=part.fusion)
         return run_jobs(scores, reader, [job])[0]
 
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
-        if self.options.task == "verification":
+        if self.part.task == "verification":
             grid = to_user(grid_of(self._verified(scores, count)), self.kind)
             return grid[::-1] if self.kind == "similarity" else grid
         whole = open_set_dataset(self._searched(scores), thresholds=count or 100, max_rank=1)
         return whole["threshold"].values
 
-    def of(self, view: Scores | None) -> dict[str, np.ndarray]:
-        """Return the counts of one partition over the grid."""
-        options = self.options
+    def of(self, view: Scores | None, number: int) -> dict[str, np.ndarray]:
+        """Return the counts of one partition over the grid, and its operating points."""
+        task, options = self.part.task, self.options
         if view is None:
             return self._nothing()
-        if options.task == "verification":
-            return self._verification(view)
+        if task == "verification":
+            claims = self.part.claims
+            drawn = None if claims is None else claims.draw(view, number)
+            return self._verification(view, Part(view, drawn))
         tally = self._searched(view)
-        if options.task == "closed_set":
+        if task == "closed_set":
             ds = closed_set_dataset(
                 tally, max_rank=self.max_rank, ties=options.ties, unmated="skip"
             )
         else:
-            self.roles.add(impostor_role(tally, options.impostors))
+            self.roles.add(impostor_role(tally, self.part.impostors))
             ds = open_set_dataset(
                 tally, thresholds=self.grid, max_rank=self.max_rank, ties=options.ties,
-                impostors=options.impostors, far_targets=(),
+                impostors=self.part.impostors, far_targets=tuple(self.part.targets),
             )  # fmt: skip
-        return {name: ds[name].values for name in _COUNTS[options.task]}
+        names = (*_COUNTS[task], *(scalar.name for scalar in POINTS_OF[task]))
+        return {name: ds[name].values for name in names}
 
-    def _verification(self, view: Scores) -> dict[str, np.ndarray]:
-        tally = self._verified(view, self.grid)
+    def _verification(self, view: Scores, part: Part) -> dict[str, np.ndarray]:
         grid = to_internal(self.grid, self.kind)
-        assert tally.given is not None
-        ga = np.searchsorted(tally.genuine, grid, side="right").astype(np.int64)
-        fa = tally.given.at_most(grid)
+        counts: dict[str, np.ndarray] = {}
+        if part.listed:
+            attempts = part.attempts(self.part)
+            genuine, impostor = attempts.genuine, attempts.values
+            fa = np.searchsorted(impostor, grid, side="right").astype(np.int64)
+            points, impostors = part.points(self.part, attempts), len(impostor)
+        else:
+            tally = self._verified(view, self.grid)
+            assert tally.given is not None
+            genuine, fa = tally.genuine, tally.given.at_most(grid)
+            points, impostors = part.points(self.part, None), tally.impostor.total
+        counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
+        if part.claims is not None:
+            others = part.strangers.values
+            counts["fa_unenrolled"] = np.searchsorted(others, grid, side="right")
         if self.kind == "similarity":
-            ga, fa = ga[::-1], fa[::-1]
-        attempts = np.array(len(tally.genuine)), np.array(tally.impostor.total)
-        return dict(zip(_COUNTS["verification"], (ga, fa, *attempts), strict=True))
+            counts = {name: count[::-1] for name, count in counts.items()}
+        if part.claims is not None:
+            counts["unenrolled_attempts"] = np.array(len(others))
+        totals = np.array(len(genuine)), np.array(impostors)
+        counts |= dict(zip(_COUNTS["verification"][2:], totals, strict=True))
+        return {**counts, **{name: np.asarray(value) for name, value in points.items()}}
 
     def _nothing(self) -> dict[str, np.ndarray]:
-        t, k = len(self.grid), self.max_rank
+        task = self.part.task
+        t, k, f = len(self.grid), self.max_rank, len(self.part.targets)
         shapes = {"ga": (t,), "fa": (t,), "di": (t, k), "cms_count": (k,)}
-        return {name: np.zeros(shapes.get(name, ()), int) for name in _COUNTS[self.options.task]}
+        shapes |= {"frr_at_far": (f,), "dir_at_far": (f, k), "fa_unenrolled": (t,)}
+        names = list(_COUNTS[task])
+        if self.part.claims is not None:
+            names += ["fa_unenrolled", "unenrolled_attempts"]
+        nothing = {name: np.zeros(shapes.get(name, ()), int) for name in names}
+        for scalar in POINTS_OF[task]:
+            nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
+        return nothing
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         """The dimensions of each rate, within a partition."""
-        if self.options.task == "closed_set":
+        if self.part.task == "closed_set":
             return {"cms": ("rank",)}
         over = ("threshold",)
-        if self.options.task == "open_set":
+        if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
         derived = (scalar.name for scalar in RATES_OF["repeats"] if scalar.of_rates)
         return dict.fromkeys(("gar", "frr", "far", "grr", *derived), over)
@@ -272,7 +312,8 @@ def _dataset(
     band: str,
     confidence: float,
 ) -> xr.Dataset:
-    each = ("repeat", "fold")
+    each, part = ("repeat", "fold"), curves.part
+    points = {x.name: found.pop(x.name) for x in POINTS_OF[part.task] if x.name in found}
     if "attempts" in found:
         found["genuine_attempts"] = found.pop("attempts")
     genuine = _or_nan(found["genuine_attempts"])
@@ -292,28 +333,33 @@ def _dataset(
             rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    bounds = {scalar.name: scalar.bounds for scalar in (*RATES_OF["repeats"], DIR, CMS)}
-    for name, over in dims.items():
-        variables[name] = ((*each, *over), rates[name])
-        low, mean, high = _band(rates[name], band, confidence, bounds[name])
+    over_points = {name: dims_of_point(name) for name in points}
+    for name, over in {**dims, **over_points}.items():
+        values = {**rates, **points}[name]
+        variables[name] = ((*each, *over), values)
+        low, mean, high = _band(values, band, confidence, AVERAGED[name].bounds)
         variables |= {f"{name}_mean": (over, mean), f"{name}_low": (over, low)}
         variables[f"{name}_high"] = (over, high)
-    of_count = {"ga": "gar", "fa": "far", "di": "dir", "cms_count": "cms"}
+        if name in points:
+            variables[f"{name}_sd"] = (over, _deviation(values))
+    of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}
     for name, values in found.items():
         variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
     shape = found["genuine_attempts"].shape
     coordinates: dict[str, np.ndarray]
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
-    if curves.options.task != "closed_set":
+    if part.task != "closed_set":
         coordinates |= {"threshold": curves.grid}
-    if curves.options.task != "verification":
+    if part.task != "verification":
         coordinates["rank"] = np.arange(1, curves.max_rank + 1)
+    if part.task != "closed_set":
+        coordinates["far_target"] = part.targets
     about = BlockReader(scores).about
     mixed = (
         "some partitions have unenrolled probes, which are the impostors there, and some "
         'have none; give impostors="leave-subject-out" or "unenrolled" for all'
     )
-    task = task_in_words(curves.options.task, curves.options.templates)
+    task = task_in_words(part.task, part.templates)
     warnings = [mixed] if len(curves.roles) > 1 else []
     attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", warnings)
     attrs |= {
@@ -323,9 +369,11 @@ def _dataset(
         "confidence": confidence,
         "band_shows": "pointwise spread over partitions of the same subjects",
     }
-    if curves.options.task != "verification":
-        attrs |= {"rank_unit": curves.options.rank_unit, "ties": curves.options.ties}
-    if curves.options.task == "open_set":
+    if part.claims is not None:
+        attrs["claims"] = repr(part.claims)
+    if part.task != "verification":
+        attrs |= {"rank_unit": part.rank_unit, "ties": curves.options.ties}
+    if part.task == "open_set":
         attrs["impostors"] = " or ".join(sorted(curves.roles))
     return build(variables, REPEATED, coordinates, attrs)
 
@@ -333,6 +381,15 @@ def _dataset(
 def _or_nan(attempts: np.ndarray) -> np.ndarray:
     """Return attempts as a denominator: NaN where there are none."""
     return np.where(attempts == 0, np.nan, attempts.astype(np.float64))[..., None]
+
+
+def _deviation(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation over all partitions that have a value, at each point."""
+    flat = values.reshape(-1, *values.shape[2:])
+    flat = flat[~np.isnan(flat).reshape(len(flat), -1).all(axis=1)]
+    if len(flat) < 2:
+        return np.full(flat.shape[1:], np.nan)
+    return np.asarray(flat.std(axis=0, ddof=1))
 
 
 def _band(

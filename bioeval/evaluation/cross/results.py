@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import counted
-from bioeval.base.scalars import CMS, DIR, RATES_OF
+from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF
 from bioeval.base.variables import CROSS
 from bioeval.evaluation.cross.options import FoldOptions, task_in_words
+from bioeval.partition import Experiment
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
@@ -27,6 +28,11 @@ PARTS = ("", "train_")
 INTERVAL_BY_SUBJECT = (
     "of the pooled rate, by resampling subjects; each fold keeps its threshold, and what choosing "
     "it adds is left out"
+)
+
+SPREAD = (
+    "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
+    "claims, among these same subjects; no confidence interval for other subjects"
 )
 
 # Hint where the spread over folds gives no interval.
@@ -45,7 +51,8 @@ class Fold:
 
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
-    subjects in which training and test part are searched.
+    subjects in which training and test part are searched. `points` are operating points of the
+    test part by itself, over FAR targets and ranks.
     """
 
     threshold: float
@@ -55,6 +62,7 @@ class Fold:
     test_subjects: int
     detected: dict[str, np.ndarray] = field(default_factory=dict)
     galleries: tuple[int, int] = (0, 0)
+    points: dict[str, float | np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of_judged(cls, judged: Judged, train_subjects: int, test_subjects: int) -> Fold:
@@ -112,13 +120,17 @@ def fold_dataset(
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
     ratios = _ratios(attempts, detected)
     pooled = _ratios(*({k: n.sum(axis=(0, 1)) for k, n in x.items()} for x in (attempts, detected)))
-    for name, values in ratios.items():
-        variables[name] = (over if values.ndim == 2 else (*over, "rank"), values)
+    points = {
+        name: spread([fold.points[name] for fold in folds], np.nan) for name in folds[0].points
+    }
+    for name, values in {**ratios, **points}.items():
+        variables[name] = ((*over, *dims_of_point(name)), values)
     variables |= {name: (over, n) for name, n in counts.items()}
     if closed:
         variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
     variables |= {name: (over, n) for name, n in sizes.items()}
-    variables |= _summaries(ratios, pooled, sizes, there, confidence)
+    how = IntervalOverFolds(options.interval, confidence, *_mean_sizes(sizes, there))
+    variables |= _summaries({**ratios, **points}, pooled, there, how)
     if resampled is not None:
         limits = ends_by_subject(resampled)
         for name in ratios:
@@ -126,18 +138,21 @@ def fold_dataset(
             variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
-    if detected:
+    if options.task != "verification":
         coordinates["rank"] = options.ranks
+    if "far_target" in {dim for dims, _ in variables.values() for dim in dims}:
+        assert options.far_targets is not None
+        coordinates["far_target"] = options.far_targets
     searched, remark = _galleries([fold.galleries for fold in folds])
     warnings = [
-        *_warnings(ratios, there, options),
+        *_warnings(ratios, there, options, isinstance(splitter, Experiment)),
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
         *(() if resampled is None else resampled.remarks()),
     ]
     attrs = about_attrs(
-        about, f"{task_in_words(options.task, options.templates)}, in folds", warnings
+        about, f"{task_in_words(options.task, options.templates)}, {_division(splitter)}", warnings
     )
     attrs |= _attrs(options, splitter, confidence)
     if resampled is not None:
@@ -174,6 +189,8 @@ def _ratios(
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
         scalars = () if closed else RATES_OF["folds"]
+        if f"{prefix}unenrolled_attempts" in counts:
+            scalars = (*scalars, FAR_UNENROLLED)
         for scalar in scalars:
             if scalar.quotient:
                 above, below = (
@@ -196,45 +213,73 @@ def _ratio(count: np.ndarray, attempts: np.ndarray) -> np.ndarray:
         return np.where(attempts > 0, count / np.where(attempts > 0, attempts, 1), np.nan)
 
 
+@dataclass(frozen=True)
+class IntervalOverFolds:
+    """How the interval of a mean over folds is found; sizes are mean numbers of subjects."""
+
+    method: str
+    confidence: float
+    test_size: float
+    train_size: float
+
+    def summary(self, column: np.ndarray, bounds: tuple[float, float]) -> dict[str, Any]:
+        """Return the summaries of a rate over folds, but the pooled one."""
+        # A part without a subject has no attempt either: then there is nothing to find.
+        found = nadeau_bengio(
+            column, max(self.test_size, 1e-9), max(self.train_size, 1e-9),
+            confidence=self.confidence,
+        )  # fmt: skip
+        low, high = found.low, found.high
+        if self.method == "quantile":
+            there = column[~np.isnan(column)]
+            if len(there) > 1:
+                ends = (1 - self.confidence) / 2, (1 + self.confidence) / 2
+                low, high = (float(x) for x in np.quantile(there, ends))
+        elif _all_alike(column) or not self.train_size:
+            low = high = np.nan
+        return {
+            "mean": found.mean,
+            "sd": found.sd,
+            "se": found.sd / max(found.folds, 1) ** 0.5,
+            "low": low if np.isnan(low) else max(low, bounds[0]),
+            "high": high if np.isnan(high) else min(high, bounds[1]),
+            "folds": np.int64(found.folds),
+        }
+
+
+def _mean_sizes(sizes: Mapping[str, np.ndarray], there: np.ndarray) -> tuple[float, float]:
+    """Return the mean number of subjects in the test part and in the training part."""
+    test, train = (float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train"))
+    return test, train
+
+
+def dims_of_point(name: str) -> tuple[str, ...]:
+    """Return the dimensions of a scalar within a fold."""
+    dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
+    return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
+
+
 def _summaries(
     ratios: Mapping[str, np.ndarray],
     pooled: Mapping[str, np.ndarray],
-    sizes: Mapping[str, np.ndarray],
     there: np.ndarray,
-    confidence: float,
+    how: IntervalOverFolds,
 ) -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return mean, standard deviation, pooled value and interval of each rate over all folds."""
-    test = float(sizes["test_subjects"][there].mean())
-    train = float(sizes["train_subjects"][there].mean())
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    bounds = {scalar.name: scalar.bounds for scalar in (*RATES_OF["folds"], DIR, CMS)}
     for name, values in ratios.items():
-        limits = bounds[name.removeprefix("train_")]
+        limits = AVERAGED[name.removeprefix("train_")].bounds
+        inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
-        found = [_summary(column, test, train, confidence, limits) for column in columns.T]
-        dims = () if values.ndim == 2 else ("rank",)
-        summary = {key: np.array([one[key] for one in found]) for key in found[0]}
-        summary["pooled"] = pooled[name]
+        found = [how.summary(column, limits) for column in columns.T]
+        keys = [key for key in SUMMARIES if key != "pooled"]
+        summary = {key: np.array([one[key] for one in found]).reshape(inner) for key in keys}
+        if name in pooled:
+            summary["pooled"] = np.asarray(pooled[name])
         for key in SUMMARIES:
-            value = np.asarray(summary[key])
-            variables[f"{name}_{key}"] = (dims, value if dims else value.reshape(())[()])
+            if key in summary:
+                variables[f"{name}_{key}"] = (dims_of_point(name), summary[key][()])
     return variables
-
-
-def _summary(
-    column: np.ndarray, test: float, train: float, confidence: float, bounds: tuple[float, float]
-) -> dict[str, Any]:
-    # A part without a subject has no attempt either: then there is nothing to find.
-    found = nadeau_bengio(column, max(test, 1e-9), max(train, 1e-9), confidence=confidence)
-    known = found.low == found.low and not _all_alike(column)
-    return {
-        "mean": found.mean,
-        "sd": found.sd,
-        "se": found.sd / max(found.folds, 1) ** 0.5,
-        "low": max(found.low, bounds[0]) if known else np.nan,
-        "high": min(found.high, bounds[1]) if known else np.nan,
-        "folds": np.int64(found.folds),
-    }
 
 
 def _all_alike(column: np.ndarray) -> bool:
@@ -244,13 +289,18 @@ def _all_alike(column: np.ndarray) -> bool:
 
 
 def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
+    quantile = options.interval == "quantile"
     attrs: dict[str, Any] = {
         "splitter": repr(splitter),
         "confidence": float(confidence),
-        "interval_method": "nadeau-bengio",
-        "interval": "of the mean, corrected for overlapping training parts (Nadeau and Bengio "
-        "2003); a heuristic",
+        "interval_method": "quantile" if quantile else "nadeau-bengio",
+        "interval": SPREAD
+        if quantile
+        else "of the mean, corrected for overlapping training parts "
+        "(Nadeau and Bengio 2003); a heuristic",
     }
+    if options.claims is not None:
+        attrs["claims"] = repr(options.claims)
     if options.task == "verification":
         fused = options.templates == "multi"
         attrs |= {"templates": options.templates, "fusion": options.fusion if fused else "none"}
@@ -261,17 +311,25 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     if options.task == "open_set":
         attrs["impostors"] = options.impostors
     if options.task != "closed_set":
+        unit = "fold"
         part = "validation" if type(splitter).__name__ == "TrainValidationTest" else "training"
-        chosen = "given" if options.rule.name == "fixed" else f"the {part} part of each fold"
+        if isinstance(splitter, Experiment):
+            unit, part = "repeat", "validation" if splitter.validation else "training"
+        chosen = "given" if options.rule.name == "fixed" else f"the {part} part of each {unit}"
         attrs |= {"chosen_on": chosen, "threshold_rule": str(options.rule)}
         attrs["threshold_rule_in_words"] = options.rule.words
     return attrs
 
 
+def _division(splitter: Any) -> str:
+    return "in repeated experiments" if isinstance(splitter, Experiment) else "in folds"
+
+
 def _warnings(
-    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions
+    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, repeated: bool
 ) -> list[str]:
     said = []
+    unit = "repeat" if repeated else "fold"
     number = int(there.sum())
     closed = options.task != "verification"
     for name in ("far", "frr", "cms"):
@@ -282,17 +340,17 @@ def _warnings(
         missing = int(np.isnan(values[there]).sum())
         if missing:
             said.append(
-                f"{name.upper()} is not defined in {missing} of {number} folds, which are left "
+                f"{name.upper()} is not defined in {missing} of {number} {unit}s, which are left "
                 "out of its mean: no attempt of its class, or none to choose a threshold on"
             )
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))
             said.append(
-                f"{name.upper()} is {value} in every fold: the spread between folds is 0 and says "
-                "nothing, so there is no interval" + ("" if closed else BOUND)
+                f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0 and "
+                "says nothing, so there is no interval" + ("" if closed else BOUND)
             )
     if number == 1:
-        said.append("there is one fold only: no interval and no standard deviation")
+        said.append(f"there is one {unit} only: no interval and no standard deviation")
     return said
 
 
@@ -323,7 +381,9 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
 
 def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
     """Return the gallery sizes of both parts in words, and a warning where they differ."""
-    train, test = (_span([size[part] for size in sizes]) for part in (0, 1))
+    train, test = (span([size[part] for size in sizes]) for part in (0, 1))
+    if not any(searched for searched, _ in sizes):
+        return f"test is searched in galleries of {test} subjects", []
     said = f"training is searched in galleries of {train} subjects, test in {test}"
     if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):
         return said, []
@@ -333,6 +393,7 @@ def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
     ]
 
 
-def _span(counts: list[int]) -> str:
+def span(counts: list[int]) -> str:
+    """Return the smallest and the largest of some counts in words."""
     low, high = min(counts), max(counts)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

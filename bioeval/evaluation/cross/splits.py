@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.partition import EnrolledSplit, PredefinedPairFolds, ProbeGallerySplit
+from bioeval.partition import EnrolledSplit, Experiment, PredefinedPairFolds, ProbeGallerySplit
 from bioeval.partition.base import Splitter
 from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
@@ -27,12 +27,30 @@ class Split:
     """Training and test samples: a threshold is chosen on the first and judged on the second.
 
     An estimator is fitted on `fitted`: the training samples, except where `train` is a validation
-    part.
+    part. Where parts are divided into gallery and probes, `train` and `test` are the probes.
     """
 
     train: np.ndarray
     test: np.ndarray
     fitted: np.ndarray
+    train_gallery: np.ndarray | None = None
+    test_gallery: np.ndarray | None = None
+
+    @property
+    def sides(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The probes and the gallery of the training part and of the test part."""
+        galleries = self.train_gallery, self.test_gallery
+        return [
+            (part, part if gallery is None else gallery)
+            for part, gallery in zip((self.train, self.test), galleries, strict=True)
+        ]
+
+    def sizes(self, subject: np.ndarray) -> tuple[int, int]:
+        """Return the number of subjects in both parts; `subject` are the codes of all samples."""
+        train, test = (
+            int(np.count_nonzero(np.bincount(subject[np.concatenate(both)]))) for both in self.sides
+        )
+        return train, test
 
 
 def _splits(
@@ -44,6 +62,15 @@ def _splits(
             f"{type(splitter).__name__} divides gallery from probes, not training from test; "
             "be.repeat evaluates with each of its galleries"
         )
+    if isinstance(splitter, Experiment):
+        for one in splitter.split(range(n), labels, groups, meta=meta):
+            train, test = one.threshold_probe, one.probe
+            split = Split(train, test, one.train if len(one.train) else train)
+            if splitter.has_galleries:
+                galleries = {"train_gallery": one.threshold_gallery, "test_gallery": one.gallery}
+                split = replace(split, **galleries)
+            yield split
+        return
     for parts in split_samples(splitter, n, labels, groups, meta):
         *fitted, train, test = (_as_part(part, n, splitter) for part in parts)
         if not len(test):
@@ -95,13 +122,16 @@ def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
 class SplitPlan:
     """All splits of `n` samples, in repeats and folds.
 
-    Where they are independent draws (`shuffled`) there are no folds.
+    Where they are independent draws (`shuffled`) there are no folds. Those of an experiment are
+    evaluated part by part (`by_parts`).
     `codes` (int64, shape (repeats, n)) has the fold in which each sample is tested, -1 if in none,
     where every fold trains on all samples that it does not test; None for other splits.
     """
 
-    def __init__(self, found: Iterator[Split], n: int, shuffled: bool = False):
-        self.n = n
+    def __init__(
+        self, found: Iterator[Split], n: int, shuffled: bool = False, by_parts: bool = False
+    ):
+        self.n, self.by_parts = n, by_parts
         self._tests: list[np.ndarray] = []
         self._others: list[Split | None] = []
         for split in found:
@@ -110,11 +140,11 @@ class SplitPlan:
             trained[split.train] = True
             if trained[split.test].any():
                 raise DataError("the splitter puts samples into both training and test")
-            complete = len(split.train) + len(split.test) == n
+            complete = not by_parts and len(split.train) + len(split.test) == n
             self._others.append(None if complete else split)
         if not self._tests:
             raise DataError("the splitter yields no split; expected at least one")
-        self.codes = None if shuffled else self._as_codes()
+        self.codes = None if shuffled or by_parts else self._as_codes()
 
     def _as_codes(self) -> np.ndarray | None:
         if any(other is not None for other in self._others):
@@ -188,7 +218,12 @@ class Sides:
 
     def sizes(self, split: Split) -> tuple[int, int]:
         """Return the number of subjects in the training part and in the test part."""
-        return self.subjects_in(split.train), self.subjects_in(split.test)
+        return split.sizes(self.subject)
+
+    def views(self, split: Split) -> tuple[Scores | None, Scores | None]:
+        """Return the scores of the training part and of the test part."""
+        train, test = (self.between(*part) for part in split.sides)
+        return train, test
 
     def view(self, samples: np.ndarray) -> Scores | None:
         """Return the scores of a part against itself; None if a side is empty."""
@@ -265,11 +300,26 @@ def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
 def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None) -> SplitPlan:
     """Return all splits of some samples."""
     shuffled = type(splitter).__name__.endswith("ShuffleSplit")
-    return SplitPlan(_splits(splitter, n, labels, groups, meta), n, shuffled)
+    by_parts = isinstance(splitter, Experiment)
+    return SplitPlan(_splits(splitter, n, labels, groups, meta), n, shuffled, by_parts)
+
+
+def require_square(scores: Scores) -> None:
+    """Raise unless the templates of an experiment are to be divided: one set on both sides."""
+    pairs = isinstance(scores, PairScores)
+    if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        what = "a list of pairs" if pairs else "these scores"
+        raise ProtocolError(
+            f"Experiment divides one set of templates into gallery and probes, but {what} "
+            f"({scores.layout}) come divided; give all templates against all, or take "
+            "SubjectShuffleSplit, which divides the subjects of what there is"
+        )
 
 
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | PairSides]:
     """Return all splits of some scores, and what is divided: their templates, or pairs."""
+    if isinstance(splitter, Experiment):
+        require_square(scores)
     if isinstance(scores, PairScores):
         # Of scikit-learn's, those of groups.
         by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)

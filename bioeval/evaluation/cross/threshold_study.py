@@ -12,18 +12,19 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
-from bioeval.evaluation.cross.evaluation import cross_evaluate
-from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject
-from bioeval.evaluation.cross.splits import Sides
-from bioeval.evaluation.cross.verification_folds import attempts_by_subject, listed_attempts
+from bioeval.evaluation.cross.evaluation import check_task
+from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject, fold_dataset
+from bioeval.evaluation.cross.splits import Sides, plan_of_scores
+from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.stats.options import REPLICATES, IntervalOptions
+from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
-from bioeval.tallies.by_fold.thresholds import Judged, judge_listed, judge_two
+from bioeval.tallies.by_fold.thresholds import Judged
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.symmetry import is_symmetric
@@ -129,16 +130,17 @@ def study_threshold(
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
     require_values(scores, "a threshold")
     _require_units(scores, folds)
-    crossed = cross_evaluate(
-        scores,
-        _splitter(scores, folds, repeats, random_state),
-        threshold=rule,
-        templates=templates,
-        fusion=fusion,
-        confidence=confidence,
-        progress=progress,
-    )
-    whole = _chosen_on_all(scores, rule, templates, fusion)
+    options = FoldOptions("verification", rule, templates, fusion, kind=scores.kind, on_all=True)
+    confidence = check_confidence(confidence)
+    check_task(scores, options)
+    splitter = _splitter(scores, folds, repeats, random_state)
+    plan, sides = plan_of_scores(scores, splitter)
+    reader = BlockReader(scores)
+    about = reader.about
+    found, whole = verify(reader, plan, sides, options, progress)
+    assert whole is not None
+    reader.note_sentinels()
+    crossed = fold_dataset(found, plan.shape, reader.about, options, splitter, confidence)
     both_ways = templates == "single" and is_symmetric(scores)
     attempts = whole.test.impostor_attempts
     independent = attempts // 2 if both_ways else attempts
@@ -154,7 +156,6 @@ def study_threshold(
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     if rule.name == "far" and rule.values[0] > 0:
         variables |= _needed(scores, rule.values[0], independent)
-    about = BlockReader(scores).about
     attrs: dict[str, Any] = about_attrs(about, f"threshold study, {templates}-template", [])
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
@@ -213,16 +214,6 @@ def _where_chosen(
         _, low, high = by_subject.get(rate, (math.nan, math.nan, math.nan))
         variables |= {f"optimistic_{rate}_low": ((), low), f"optimistic_{rate}_high": ((), high)}
     return variables
-
-
-@stage("choosing the threshold")
-def _chosen_on_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
-    """Choose the threshold on all data, and count them at it."""
-    rule = rule.as_distance(scores.kind)
-    if isinstance(scores, PairScores):
-        every = listed_attempts(scores, np.arange(scores.shape[0]))
-        return judge_listed(every, every, rule)
-    return judge_two(scores, scores, rule, templates, fusion)
 
 
 @stage("bootstrap")

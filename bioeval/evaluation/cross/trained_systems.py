@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.evaluation.cross.identification_folds import identify_views
+from bioeval.evaluation.cross.by_parts import fold_of
 from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.parts import Part
 from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import Split, plan_of
-from bioeval.evaluation.cross.verification_folds import judge_views
 from bioeval.partition.samples import LabelCodes
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
@@ -50,15 +50,19 @@ class TrainedSystem:
 
     def sizes(self, split: Split) -> tuple[int, int]:
         """Return the number of subjects in the training part and in the test part."""
-        train, test = (len(np.unique(self.labels.codes[x])) for x in (split.train, split.test))
-        return train, test
+        return split.sizes(self.labels.codes)
 
-    def scores(self, fitted: Any, samples: np.ndarray) -> Scores | None:
-        """Return the scores of some samples against themselves; None without samples."""
-        if not len(samples):
+    def scores(self, fitted: Any, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+        """Return the scores of some probes against a gallery; None if either is empty."""
+        if not len(probes) or not len(gallery):
             return None
-        made = np.asarray(fitted.transform(self.features[samples]))
-        return Scores.from_embeddings(made, self.subjects[samples], metric=self.metric)
+        sides = [probes] if gallery is probes else [probes, gallery]
+        made = [
+            x
+            for side in sides
+            for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
+        ]
+        return Scores.from_embeddings(*made, metric=self.metric)
 
     def about(self, scores: Scores | None) -> About:
         """Return the provenance of the results."""
@@ -93,12 +97,8 @@ def evaluate_trained(
         split = system.plan.split(repeat, fold)
         fitted = clone(system.estimator)
         fitted = fitted.fit(system.features[split.fitted], system.subjects[split.fitted])
-        train, test = (system.scores(fitted, part) for part in (split.train, split.test))
-        sizes = system.sizes(split)
-        if options.task == "verification":
-            found[repeat, fold] = Fold.of_judged(judge_views(train, test, options), *sizes)
-        else:
-            found[repeat, fold] = identify_views(train, test, sizes, options)
+        train, test = (system.scores(fitted, *part) for part in split.sides)
+        found[repeat, fold] = fold_of(Part(train), Part(test), system.sizes(split), options)
         if about is None:
             about = system.about(test)
         if progress is not None:

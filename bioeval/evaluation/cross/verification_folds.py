@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from bioeval.evaluation.cross.by_parts import judge_parts
 from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.parts import Part
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import PairSides, Sides, Split, SplitPlan
+from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.by_fold.sweep import Part
-from bioeval.tallies.by_fold.thresholds import Judged, judge_folds, judge_listed, judge_two
+from bioeval.tallies.by_fold.sweep import FoldSweep
+from bioeval.tallies.by_fold.sweep import Part as FoldPart
+from bioeval.tallies.by_fold.thresholds import Judged, judge_folds, judge_listed
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
+
+# Partitions that share a look, times the pairs of folds of each.
+SHARED = 1 << 12
+
+# All data, among the repeats.
+ON_ALL = -1
+
+
+class Evaluated(NamedTuple):
+    """The folds by repeat and number, and with `on_all` a threshold chosen on all data."""
+
+    folds: dict[tuple[int, int], Fold]
+    on_all: Judged | None
 
 
 class _Ticker:
@@ -27,68 +45,77 @@ class _Ticker:
         self.progress(self.done, self.total)
 
 
-def verify_matrix(
+def verify(
+    reader: BlockReader,
+    plan: SplitPlan,
+    sides: Sides | PairSides,
+    options: FoldOptions,
+    progress: Progress | None,
+) -> Evaluated:
+    """Evaluate verification over a matrix or over listed pairs."""
+    if isinstance(sides, PairSides):
+        return _verify_pairs(plan, sides, options, progress)
+    return _verify_matrix(reader, plan, sides, options, progress)
+
+
+def _verify_matrix(
     reader: BlockReader,
     plan: SplitPlan,
     sides: Sides,
     options: FoldOptions,
     progress: Progress | None,
-) -> dict[tuple[int, int], Fold]:
-    """Evaluate verification over a matrix, each repeat in one sweep."""
+) -> Evaluated:
+    """Evaluate verification over a matrix, the repeats together as far as there is room."""
     scores = sides.scores
-    found: dict[tuple[int, int], Fold] = {}
+    judged: dict[int, list[Judged]] = {}
+    coded = {repeat: _coded(plan, repeat, sides.n) for repeat in range(plan.shape[0])}
+    if options.on_all:
+        coded[ON_ALL] = np.zeros(sides.n, dtype=np.int64), [(FoldPart(0), FoldPart(0))]
+    if options.templates == "multi":
+        apart = [repeat for repeat, x in coded.items() if not sides.keeps_subjects(x[0])]
+    else:
+        apart = []
+    together = [repeat for repeat in coded if repeat not in apart]
+    most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+    looks = [together[i : i + most] for i in range(0, len(together), most)]
     tick = None
     if progress is not None:
-        tick = _Ticker(progress, 2 * plan.shape[0] * scores.shape[0])
-    for repeat in range(plan.shape[0]):
+        tick = _Ticker(progress, 2 * (len(looks) + len(apart)) * scores.shape[0])
+    for some in looks:
+        codes = [(coded[x][0][sides.probe], coded[x][0][sides.gallery]) for x in some]
+        sweep = FoldSweep(reader, options.templates, options.fusion, codes)
+        parts = [coded[x][1] for x in some]
+        judged |= zip(some, judge_folds(sweep, options.distance_rule, parts, tick), strict=True)
+    for repeat in apart:
         splits = [plan.split(repeat, fold) for fold in range(plan.folds_of(repeat))]
-        code, parts = _coded(plan, repeat, sides.n)
-        if options.templates == "multi" and not sides.keeps_subjects(code):
-            judged = _fold_by_fold(sides, splits, options)
-            if tick is not None:
-                tick(2 * scores.shape[0])
-        else:
-            codes = code[sides.probe], code[sides.gallery]
-            judged = judge_folds(
-                reader, options.distance_rule, parts, codes, options.templates,
-                options.fusion, tick,
-            )  # fmt: skip
-        for fold, (one, split) in enumerate(zip(judged, splits, strict=True)):
-            found[repeat, fold] = Fold.of_judged(one, *sides.sizes(split))
-    return found
+        parts_of = (map(Part, sides.views(split)) for split in splits)
+        judged[repeat] = [judge_parts(train, test, options) for train, test in parts_of]
+        if tick is not None:
+            tick(2 * scores.shape[0])
+    found: dict[tuple[int, int], Fold] = {}
+    for repeat, fold in plan.places:
+        split = plan.split(repeat, fold)
+        made = Fold.of_judged(judged[repeat][fold], *sides.sizes(split))
+        if options.far_targets is not None:
+            test = Part(sides.view(split.test))
+            made.points = test.points(options, test.attempts(options) if test.listed else None)
+        found[repeat, fold] = made
+    return Evaluated(found, judged[ON_ALL][0] if options.on_all else None)
 
 
-def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Part, Part]]]:
+def _coded(
+    plan: SplitPlan, repeat: int, n: int
+) -> tuple[np.ndarray, list[tuple[FoldPart, FoldPart]]]:
     """Return the fold of each sample, and training and test part of each fold."""
     if plan.codes is not None:
         code = plan.codes[repeat]
         number = plan.folds_of(repeat)
-        parts = [(Part(k, inside=False), Part(k)) for k in range(number)]
+        parts = [(FoldPart(k, inside=False), FoldPart(k)) for k in range(number)]
         return np.where(code < 0, number, code), parts
     split = plan.split(repeat, 0)
     code = np.full(n, 2, dtype=np.int64)
     code[split.train], code[split.test] = 1, 0
-    return code, [(Part(1), Part(0))]
-
-
-def _fold_by_fold(sides: Sides, splits: list[Split], options: FoldOptions) -> list[Judged]:
-    """Evaluate each fold by itself, where templates of a subject are fused in several parts."""
-    return [judge_views(sides.view(one.train), sides.view(one.test), options) for one in splits]
-
-
-def judge_views(train: Scores | None, test: Scores | None, options: FoldOptions) -> Judged:
-    """Choose a threshold on the training scores, and count both parts at it."""
-    if train is None or test is None:
-        nothing = Attempts.listed(np.empty(0), np.empty(0))
-        only = next((s for s in (train, test) if s is not None), None)
-        if only is None:
-            return judge_listed(nothing, nothing, options.distance_rule)
-        args = (options.distance_rule, options.templates, options.fusion)
-        both = judge_two(only, only, *args)
-        if train is None:
-            return judge_listed(nothing, both.test, options.distance_rule)
-        return Judged(both.chosen, both.train, nothing)
-    return judge_two(train, test, options.distance_rule, options.templates, options.fusion)
+    return code, [(FoldPart(1), FoldPart(0))]
 
 
 def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
@@ -99,9 +126,9 @@ def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
     return Attempts.listed(row[index[genuine]], row[index[~genuine]])
 
 
-def verify_pairs(
+def _verify_pairs(
     plan: SplitPlan, sides: PairSides, options: FoldOptions, progress: Progress | None
-) -> dict[tuple[int, int], Fold]:
+) -> Evaluated:
     """Evaluate verification over listed pairs."""
     found: dict[tuple[int, int], Fold] = {}
     for done, (repeat, fold) in enumerate(plan.places, 1):
@@ -110,12 +137,17 @@ def verify_pairs(
         parts = [listed_attempts(sides.scores, pairs) for pairs in (train, test)]
         judged = judge_listed(parts[0], parts[1], options.distance_rule)
         made = Fold.of_judged(judged, sides.size_of(train), sides.size_of(test))
+        if options.far_targets is not None:
+            made.points = Part(None).points(options, judged.test)
         if sides.by_subject:
             made.counts["crossing_pairs"] = sides.crossing(split.test)
         found[repeat, fold] = made
         if progress is not None:
             progress(done, len(plan.places))
-    return found
+    if not options.on_all:
+        return Evaluated(found, None)
+    every = listed_attempts(sides.scores, np.arange(sides.scores.shape[0]))
+    return Evaluated(found, judge_listed(every, every, options.distance_rule))
 
 
 def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.checksum import Checksum
+from bioeval.scores.checksum import Verification, checksum
 from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.options import say
+from bioeval.scores.spooled import SpooledRows
 
 #: Names listed in a message before it says how many more there are.
 LISTED = 12
@@ -28,8 +29,9 @@ _BLOCK_BYTES = 1 << 25
 MOST_DEFLATED = 1032
 _CODE_POINTS = 0x110000
 
-#: Stored arrays of fewer bytes are read at once; others are mapped where they lie.
+#: Arrays of fewer bytes are read at once; others are mapped where they lie, or inflated in pieces.
 MAPPED_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 23
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # of a zip file: signature, lengths of name and extra
 _ALIGNMENT = 64
@@ -79,10 +81,10 @@ class Arrays:
         """Read one array."""
         raise NotImplementedError
 
-    def mapped(self, key: str) -> tuple[np.ndarray, Checksum | None]:
-        """Return an array, mapped where that can be; then with the checksum still to be verified.
+    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+        """Return an array, left in the file where that can be, and what is still to be verified.
 
-        The checksum is None where it is already verified, or where the format has none.
+        The latter is None where the array is verified already, or the format has no checksum.
         """
         return self.read(key), None
 
@@ -137,29 +139,55 @@ class Archive(Arrays):
             raise DataError(f"{self.path}: the array {key!r} is followed by more than it says")
         return array
 
-    def mapped(self, key: str) -> tuple[np.ndarray, Checksum | None]:
-        """Return an array, mapped where it lies if it is stored as it is and large."""
-        header = self.headers[key]
+    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+        """Return a large array mapped where it lies; one that is compressed, as it is inflated."""
+        header, what = self.headers[key], f"{self.path}: the array {key!r}"
         with guarded(self.path, f"the array {key!r}"):
             with zipfile.ZipFile(self.path) as archive:
                 member = archive.getinfo(f"{key}.npy")
-            stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
-            plain = not header.is_pickled and not header.fortran
-            if not stored or not plain or member.file_size < MAPPED_BYTES:
+            plain = not header.is_pickled and not header.fortran and len(header.shape) == 2
+            if not plain or member.file_size < MAPPED_BYTES or member.flag_bits & 1:
                 return self.read(key), None
-            with open(self.path, "rb") as file:
-                file.seek(member.header_offset)
-                _, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-                start = file.seek(name + extra, os.SEEK_CUR)
-                if read_header(file) != header:
-                    raise ValueError("its two headers differ")
-                offset = file.tell()
-            if offset + prod(header.shape) * header.dtype.itemsize != start + member.file_size:
-                raise ValueError("it does not end where its header says")
-            values = np.memmap(self.path, header.dtype, "r", offset, header.shape)
-        return values, Checksum(
-            f"{self.path}: the array {key!r}", self.path, start, member.file_size, member.CRC
-        )
+            if member.compress_type == zipfile.ZIP_STORED:
+                data, start = self._stored(member, header)
+                values = data[start:].view(header.dtype).reshape(header.shape)
+                return values, checksum(what, data, member.CRC)
+        try:
+            rows = SpooledRows(what, header.shape, header.dtype, self._pieces(key))
+        except OSError:  # there is no room for a temporary file
+            return self.read(key), None
+        return rows, rows.verification
+
+    def _stored(self, member: zipfile.ZipInfo, header: Header) -> tuple[np.ndarray, int]:
+        """Return the bytes of a member, mapped, and where its values begin."""
+        with open(self.path, "rb") as file:
+            file.seek(member.header_offset)
+            _, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+            start = file.seek(name + extra, os.SEEK_CUR)
+            if read_header(file) != header:
+                raise ValueError("its two headers differ")
+            before = file.tell() - start
+        if before + prod(header.shape) * header.dtype.itemsize != member.file_size:
+            raise ValueError("it does not end where its header says")
+        return np.memmap(self.path, np.uint8, "r", start, (member.file_size,)), before
+
+    def _pieces(self, key: str) -> Iterator[bytes]:
+        """Yield the values of an array as bytes; the checksum is verified at the end."""
+        with (
+            guarded(self.path, f"the array {key!r}"),
+            zipfile.ZipFile(self.path) as archive,
+            archive.open(f"{key}.npy") as file,
+        ):
+            header = read_header(file)
+            left = prod(header.shape) * header.dtype.itemsize
+            while left:
+                piece = file.read(min(left, _PIECE_BYTES))
+                if not piece:
+                    raise ValueError("it ends before its last row")
+                left -= len(piece)
+                yield piece
+            if file.read(1):
+                raise ValueError("it is followed by more than it says")
 
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:

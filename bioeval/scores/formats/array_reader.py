@@ -71,7 +71,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         )
     sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
     probe_meta, gallery_meta = named.metadata(sides)
-    values, checksum = file.mapped(key)
+    values, verification = file.mapped(key)
     scores = Scores(
         values,
         None if probe is None else probe.label,
@@ -84,7 +84,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         name=file.path.stem,
         exclude=named.exclude,
     )
-    scores.checksum = checksum
+    scores.verification = verification
     if not named.options.names_arrays and "probe_ids" in file:
         scores.probe_ids = named.ids("probe_ids", m)
         scores.gallery_ids = named.ids("gallery_ids", n)

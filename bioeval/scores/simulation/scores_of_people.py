@@ -11,7 +11,7 @@ from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
-from bioeval.scores.simulation.gaussian_scores import GaussianScores
+from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.scores.simulation.population import (
     BLOCK,
     FEWER,
@@ -116,8 +116,8 @@ def simulate(
     See Also
     --------
     simulate_embeddings : the embeddings themselves.
-    bioeval.scores.simulation.gaussian_scores.GaussianScores : true rates of gaussian-scores.
-    bioeval.scores.simulation.gaussian_embeddings.GaussianEmbeddings : those of
+    bioeval.scores.simulation.closed_forms.GaussianScores : true rates of gaussian-scores.
+    bioeval.scores.simulation.closed_forms.GaussianEmbeddings : those of
         gaussian-embeddings.
 
     Notes

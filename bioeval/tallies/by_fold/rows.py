@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from bioeval.kernels.folds import Rows
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 
 # Scores in one call of the kernels, where they are read from memory as they are.
 SWEEP_VALUES = 1 << 24
 
+# Fused scores that are kept for the next sweep, at most.
+KEPT_VALUES = 1 << 22
+
 # Called with the number of rows just done.
 Tick = Callable[[int], None]
-
-# Distances, where each row's own subject starts and stops, and the probe's own position.
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class RowReader:
@@ -32,47 +33,64 @@ class RowReader:
         self.from_memory = (
             not self.multi and _is_plain(self.scores) and reader.gallery.order is None
         )
+        self.looked_at = 0
+        self.kept: list[tuple[slice, Rows]] = []
 
     def of_block(self, block: Block) -> Rows:
         """Return the rows of a block."""
         if not self.multi:
-            return block.values, block.own_start, block.own_stop, block.self_position
+            return Rows(block.values, block.own_start, block.own_stop, block.self_position)
         no_self = np.full(len(block.values), -1, dtype=np.int64)
         if self.fusion == "min":
-            return (*block.nearest(), no_self)
+            return Rows(*block.nearest(), no_self)
         fused = block.fused(self.fusion)
-        return fused.values, fused.own_start, fused.own_stop, no_self
+        return Rows(fused.values, fused.own_start, fused.own_stop, no_self)
 
     def sweep(self, tick: Tick | None) -> Iterator[tuple[slice, Rows]]:
         """Yield all rows, and which of the scores they are."""
-        for rows, found in self._from_memory() if self.from_memory else self._from_blocks():
+        if self.kept:
+            swept: Iterable[tuple[slice, Rows]] = self.kept
+        else:
+            swept = self._from_memory() if self.from_memory else self._from_blocks()
+        kept = []
+        for rows, found in swept:
             yield rows, found
+            if self.multi and self.scores.shape[0] * found.values.shape[1] <= KEPT_VALUES:
+                kept.append((rows, found))
             if tick is not None:
                 tick(rows.stop - rows.start)
+        self.kept = kept
 
     def _from_blocks(self) -> Iterator[tuple[slice, Rows]]:
         for block in self.reader:
             yield slice(block.low, block.low + len(block.values)), self.of_block(block)
 
     def _from_memory(self) -> Iterator[tuple[slice, Rows]]:
-        gallery, base = self.reader.gallery, self.scores.base
         m, n = self.scores.shape
         step = max(1, SWEEP_VALUES // n)
         for low in range(0, m, step):
             rows = slice(low, min(low + step, m))
-            self.reader.look(low, base[rows])
-            yield rows, (
-                base[rows], gallery.own_start[rows], gallery.own_stop[rows],
-                gallery.self_position[rows],
-            )  # fmt: skip
+            if low >= self.looked_at:  # for sentinels, once
+                self.reader.look(low, self.scores.base[rows])
+                self.looked_at = rows.stop
+            yield rows, self._in_memory(rows)
+
+    def _in_memory(self, rows: slice | np.ndarray) -> Rows:
+        gallery = self.reader.gallery
+        return Rows(
+            self.scores.base[rows], gallery.own_start[rows], gallery.own_stop[rows],
+            gallery.self_position[rows],
+        )  # fmt: skip
 
     def sample(self, number: int) -> list[Rows]:
         """Return about `number` rows of all over the scores, as blocks of rows."""
         m = self.scores.shape[0]
         if self.scores.row_chunk > 1:  # rows that are stored together are read together
             return [self.of_block(self.reader.block(0, min(m, number)))]
-        rows = np.unique(np.linspace(0, m - 1, min(m, number)).astype(int)).tolist()
-        return [self.of_block(self.reader.block(i, i + 1)) for i in rows]
+        rows = np.unique(np.linspace(0, m - 1, min(m, number)).astype(int))
+        if self.from_memory:
+            return [self._in_memory(rows)]
+        return [self.of_block(self.reader.block(i, i + 1)) for i in rows.tolist()]
 
 
 def _is_plain(scores: Scores) -> bool:

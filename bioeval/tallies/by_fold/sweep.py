@@ -1,9 +1,12 @@
-"""Counts of all folds in one sweep, and the scores of a few cells in another."""
+"""Counts of all folds in one sweep, and the scores of a few bins in another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numba
 import numpy as np
@@ -11,14 +14,14 @@ import numpy as np
 from bioeval.kernels import folds as kernel
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.by_fold.rows import RowReader, Rows, Tick
-from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of
+from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import finite_range, gather
-from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.threshold_search import Attempts, runs_of
 
 # Cells of one fold: as many as keep the tables of a row in the processor's cache.
-ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 12, 1 << 8
+ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 11, 1 << 8
 
-# Entries of a table by pair of folds, above which each side is counted by itself.
+# Entries of the tables by pair of folds, above which each side is counted by itself.
 PAIR_ENTRIES = 1 << 22
 
 # Rows looked at beforehand to place the cells.
@@ -26,17 +29,17 @@ SAMPLE_ROWS = 16
 
 # Scores to collect, and as a proportion of all, beyond which everything is counted once more, in
 # finer cells where the points lie: counting is cheap, sorting is not.
-REFINE, REFINE_SHARE = 1 << 16, 2.0**-9
+REFINE, REFINE_SHARE = 1 << 15, 2.0**-7
 
 # Collected scores beyond which equal ones are joined as they come.
 COLLECT = 1 << 22
 
-# Scores of one row that are expected in the cells looked into.
-ROOM = 64
-
-
 # A table of 32 bits is emptied before it can overflow.
 FLUSH = 1 << 30
+
+
+# Scores, the number of the pair of folds of each, and how often it occurs.
+Weighted = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,53 @@ class Part:
     fold: int
     inside: bool = True
 
-    def has(self, probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-        """Return which pairs of folds belong to the part."""
-        if self.inside:
-            return (probe == self.fold) & (gallery == self.fold)
-        return (probe != self.fold) & (gallery != self.fold)
+
+@dataclass
+class Partition:
+    """One division of the templates into folds, which count from 0.
+
+    Attributes
+    ----------
+    probe, gallery : int64 arrays, shape (m,) and (n,)
+        The fold of each row, and of each position of a row.
+    counts : int64 array, shape (2, folds, bins)
+        Impostor scores in each bin: with neither template in the fold, and with both.
+    pair : int64 array, shape (g,)
+        The folds of both templates of each genuine score, as :meth:`pairs_of` gives them.
+    """
+
+    probe: np.ndarray
+    gallery: np.ndarray
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0))
+    pair: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    @cached_property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(max(self.probe.max(), self.gallery.max())) + 1
+
+    def pairs_of(self, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Return the folds of both templates of some scores, as one number."""
+        return self.probe[row] * self.folds + self.gallery[position]
+
+    def has(self, part: Part, pairs: np.ndarray) -> np.ndarray:
+        """Return which pairs of folds are of a part."""
+        probe, gallery = np.divmod(np.arange(self.folds**2), self.folds)
+        if part.inside:
+            both = (probe == part.fold) & (gallery == part.fold)
+        else:
+            both = (probe != part.fold) & (gallery != part.fold)
+        return both[pairs]
+
+    def tables(self, grid: CellGrid) -> list[FoldTable]:
+        """Return a table by pair of folds; by each side, and within folds, where it is too big."""
+        if self.folds**2 * (grid.count + 1) <= PAIR_ENTRIES:
+            return [FoldTable(self, grid)]
+        return [
+            FoldTable(self, grid, by_gallery=False),
+            FoldTable(self, grid, by_probe=False),
+            FoldTable(self, grid, by_gallery=False, within=True),
+        ]
 
 
 class FoldTable:
@@ -62,57 +107,75 @@ class FoldTable:
 
     def __init__(
         self,
+        folds: Partition,
         grid: CellGrid,
-        row_fold: np.ndarray,
-        fold: np.ndarray,
-        folds: int,
         *,
         by_probe: bool = True,
         by_gallery: bool = True,
         within: bool = False,
     ):
-        self.grid, self.row_fold, self.fold, self.within = grid, row_fold, fold, within
-        self.table = row_fold if by_probe else np.zeros_like(row_fold)
-        width = grid.count + 1
-        self.offset = (fold * width if by_gallery else np.zeros_like(fold)).astype(np.int32)
-        self.shape = (folds if by_probe else 1, folds if by_gallery else 1, width)
+        self.folds, self.grid, self.within = folds, grid, within
+        self.row = folds.probe if by_probe else np.zeros_like(folds.probe)
+        width, number = grid.count + 1, folds.folds
+        offset = folds.gallery * width if by_gallery else np.zeros_like(folds.gallery)
+        self.offset = offset.astype(np.int32)
+        self.shape = (number if by_probe else 1, number if by_gallery else 1, width)
         size = (self.shape[0], self.shape[1] * width)
         self.tables = np.zeros((numba.get_num_threads(), *size), dtype=np.int32)
-        self.counts = np.zeros(size, dtype=np.int64)
-        self.waiting = 0
+        self.counts: np.ndarray | int = 0
+        self.added = 0
 
     def add(self, rows: slice, found: Rows) -> None:
         """Count some rows."""
-        values, start, stop, _ = found
+        values = found.values
+        if self.added + values.size > FLUSH:
+            self.counts = self.counts + self._waiting().astype(np.int64)
+            self.tables[:] = 0
+            self.added = 0
         if self.within:
-            same = self.row_fold[rows, None] == self.fold
-            values = np.where(same, values, values.dtype.type(np.nan))
+            same = self.folds.probe[rows, None] == self.folds.gallery
+            found = found._replace(values=np.where(same, values, values.dtype.type(np.nan)))
         room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
         kernel.count_by_fold(
-            values, start, stop, self.table[rows], self.offset, self.grid.window(values.dtype),
+            found, self.row[rows], self.offset, self.grid.window(values.dtype),
             np.int32(self.grid.count), room, self.tables,
         )  # fmt: skip
-        self.waiting += values.size
-        if self.waiting > FLUSH:
-            self._flush()
+        self.added += values.size
 
-    def _flush(self) -> None:
-        for table in self.tables:  # several times as fast as a sum over all
-            self.counts += table
-        self.tables[:] = 0
-        self.waiting = 0
+    def _waiting(self) -> np.ndarray:
+        return self.tables[0] if len(self.tables) == 1 else self.tables.sum(axis=0, dtype=np.int32)
 
     def result(self) -> np.ndarray:
         """Return the counts, shape (folds or 1, folds or 1, cells + 1), failed ones last."""
-        self._flush()
-        return self.counts.reshape(self.shape)
+        return (self.counts + self._waiting()).reshape(self.shape)
+
+
+def _by_part(tables: list[np.ndarray]) -> np.ndarray:
+    """Return the counts with neither side in each fold, and with both, shape (2, folds, cells)."""
+    first, kind = tables[0][..., :-1], tables[0].dtype
+    if len(tables) == 1:
+        by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)
+        within = np.stack([first[k, k] for k in range(len(first))])
+    else:
+        by_probe, by_gallery, within = first[:, 0], tables[1][0, :, :-1], tables[2][:, 0, :-1]
+    total = by_probe.sum(axis=0, dtype=np.int64)
+    return np.stack([total - by_probe - by_gallery + within, within])
 
 
 class FoldSweep:
     """Counts the attempts of verification by the folds of probe and gallery template.
 
-    Folds count from 0. With ``templates="multi"`` all templates of a subject in the gallery must be
-    in one fold.
+    Several partitions share each look at the scores. With ``templates="multi"`` all templates of a
+    subject in the gallery must be in one fold.
+
+    Attributes
+    ----------
+    edges : float64 array, shape (bins,)
+        Upper edges of the bins, the last one infinite.
+    total : int64 array, shape (bins,)
+        All impostor scores in each bin.
+    genuine : float64 array
+        All genuine scores, increasing.
     """
 
     def __init__(
@@ -120,45 +183,38 @@ class FoldSweep:
         reader: BlockReader,
         templates: str,
         fusion: str,
-        probe_fold: np.ndarray,
-        gallery_fold: np.ndarray,
+        codes: Sequence[tuple[np.ndarray, np.ndarray]],
     ):
         self.rows = RowReader(reader, templates, fusion)
         gallery = reader.gallery
-        self.row_fold = probe_fold.astype(np.int64)
-        self.fold = (gallery_fold if gallery.order is None else gallery_fold[gallery.order]).astype(
-            np.int64
+        self.partitions = []
+        for probe, fold in codes:
+            fold = fold if gallery.order is None else fold[gallery.order]
+            if templates == "multi":
+                fold = fold[gallery.starts[:-1]]
+            self.partitions.append(Partition(probe.astype(np.int64), fold.astype(np.int64)))
+        most = max(x.folds for x in self.partitions)
+        self.number = max(
+            LEAST_CELLS,
+            min(MOST_CELLS, ROW_ENTRIES // most, PAIR_ENTRIES // (most**2 * len(codes))),
         )
-        if templates == "multi":
-            self.fold = self.fold[gallery.starts[:-1]]
-        self.folds = int(max(self.row_fold.max(), self.fold.max())) + 1
-        self.genuine = np.empty(0)
-        self.pair = np.empty((0, 2), dtype=np.int64)
-        self.number = max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // self.folds))
         self.grid = self._first_grid()
-
-    # -- cells, of which the outermost ones are open
-
-    @property
-    def grid(self) -> CellGrid:
-        """The cells."""
-        return self._grid
-
-    @grid.setter
-    def grid(self, grid: CellGrid) -> None:
-        self._grid = grid
-        self.edges = np.append(grid.edges[:-1], np.inf)
+        self.genuine = np.empty(0)
+        self.edges = np.append(self.grid.edges[:-1], np.inf)
 
     def _first_grid(self) -> CellGrid:
         """Place the cells by a sample of the rows, with some room around it."""
         sample = self.rows.sample(SAMPLE_ROWS)
         ranges = [finite_range(*found[:3]) for found in sample]
-        self.dtype = sample[0][0].dtype
+        self.dtype = sample[0].values.dtype
         low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
         return self._grid_for(low, high, 3 * self.number // 4)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
-        """Return cells of which `number` cover the range, as far as they are exact."""
+        """Return cells of which `number` cover the range, as far as they are exact.
+
+        The outermost ones are open.
+        """
         low, high = (low, high) if low <= high else (0.0, 0.0)
         info = np.finfo(self.dtype)
         exponent = max(cell_exponent(low, high, number), int(info.minexp) + 3)
@@ -178,141 +234,144 @@ class FoldSweep:
     # -- counting
 
     def count(self, tick: Tick | None = None) -> None:
-        """Count all pairs, and gather the genuine scores where that is not yet done."""
-        tables = self._tables()
+        """Count all pairs, and gather the genuine scores."""
         from_memory = self.rows.from_memory
-        genuine, pairs = [], []
-        for rows, found in self.rows.sweep(None if from_memory else tick):
-            for table in tables:
-                table.add(rows, found)
-            if not len(self.pair):
-                scores, pair = self._gather(rows, found)
-                genuine.append(scores)
-                pairs.append(pair)
-        counted = [table.result() for table in tables]
+        found: list[tuple[np.ndarray, ...]] = []
+        counted = self._counted(None if from_memory else tick, found)
+        genuine, row, position = map(np.concatenate, zip(*found, strict=True))
         if from_memory:
-            if counted[0][..., -1].any() or (genuine and self._failed(genuine)):
+            if counted[0][0][..., -1].any() or len(genuine) < self._expected():
                 self.rows.from_memory = False  # the reader knows what failed comparisons are
                 self.count(tick)
                 return
             if tick is not None:
-                tick(len(self.row_fold))
-        if genuine:
-            scores, pair = np.concatenate(genuine), np.concatenate(pairs)
-            order = np.argsort(scores, kind="stable")
-            self.genuine, self.pair = scores[order], pair[order]
-        self._add_up([table[..., :-1] for table in counted])
+                tick(self.rows.scores.shape[0])
+        order = np.argsort(genuine)
+        self.genuine = genuine[order].astype(np.float64)
+        for one, tables in zip(self.partitions, counted, strict=True):
+            one.pair = one.pairs_of(row[order], position[order])
+            one.counts = _by_part(tables)
+        self.total = counted[0][0][..., :-1].sum(axis=(0, 1), dtype=np.int64)
 
-    def _tables(self) -> list[FoldTable]:
-        """Return a table by pair of folds; by each side, and within folds, where it is too big."""
-        given = (self.grid, self.row_fold, self.fold, self.folds)
-        if self.folds**2 * (self.grid.count + 1) <= PAIR_ENTRIES:
-            return [FoldTable(*given)]
-        return [
-            FoldTable(*given, by_gallery=False),
-            FoldTable(*given, by_probe=False),
-            FoldTable(*given, by_gallery=False, within=True),
-        ]
+    def _counted(
+        self, tick: Tick | None, genuine: list[tuple[np.ndarray, ...]] | None = None
+    ) -> list[list[np.ndarray]]:
+        """Return the tables of each partition in the cells of the grid.
 
-    def _failed(self, genuine: list[np.ndarray]) -> bool:
-        """Say whether some genuine scores are missing."""
+        To `genuine` are added the genuine scores, their rows and positions.
+        """
+        tables = [one.tables(self.grid) for one in self.partitions]
+        for rows, found in self.rows.sweep(tick):
+            for table in itertools.chain(*tables):
+                table.add(rows, found)
+            if genuine is not None:
+                value, row, position = gather(*found)
+                genuine.append((value, row + rows.start, position))
+        return [[table.result() for table in some] for some in tables]
+
+    def _expected(self) -> int:
+        """Return the number of genuine scores if no comparison has failed."""
         gallery = self.rows.reader.gallery
-        expected = (gallery.own_stop - gallery.own_start).sum() - (gallery.self_position >= 0).sum()
-        return sum(map(len, genuine)) != int(expected)
+        return int(
+            (gallery.own_stop - gallery.own_start).sum() - (gallery.self_position >= 0).sum()
+        )
 
-    def _add_up(self, tables: list[np.ndarray]) -> None:
-        """Keep the counts within each fold, and those of neither side in it."""
-        first = tables[0]
-        if len(tables) == 1:
-            by_probe, by_gallery = first.sum(axis=1), first.sum(axis=0)
-            self.within = np.array([first[k, k] for k in range(self.folds)])
-        else:
-            by_probe, by_gallery, self.within = first[:, 0], tables[1][0], tables[2][:, 0]
-        self.total = by_probe.sum(axis=0)
-        self.outside = self.total - by_probe - by_gallery + self.within
-
-    def _gather(self, rows: slice, found: Rows) -> tuple[np.ndarray, np.ndarray]:
-        """Return the genuine scores of some rows, and the folds of both sides."""
-        value, row, position = gather(*found)
-        pair = np.column_stack([self.row_fold[rows][row], self.fold[position]])
-        return value.astype(np.float64), pair
-
-    def attempts(self, part: Part) -> Attempts:
+    def attempts(self, partition: Partition, part: Part) -> Attempts:
         """Return the attempts of a part, as far as they are counted."""
-        counts = self.within[part.fold] if part.inside else self.outside[part.fold]
-        inside = part.has(self.pair[:, 0], self.pair[:, 1])
-        return Attempts(self.genuine[inside], self.edges, counts)
+        inside = partition.has(part, partition.pair)
+        return Attempts(
+            self.genuine[inside], self.edges, partition.counts[int(part.inside), part.fold]
+        )
 
     # -- collecting
 
     def narrow(self, wanted: np.ndarray) -> bool:
-        """Make the cells narrower where too many scores would be collected; say if that was done.
-
-        Everything must then be counted again.
-        """
+        """Divide the wanted bins where too many scores would be collected; say if that was done."""
         most = max(REFINE, REFINE_SHARE * self.total.sum())
         if not wanted.any() or self.total[wanted].sum() <= most:
             return False
         first, last = np.flatnonzero(wanted)[[0, -1]]
         low, high = (float(self.edges[first - 1]) if first else -np.inf), float(self.edges[last])
-        if not np.isfinite([low, high]).all():
+        ends = low, high
+        if not np.isfinite(ends).all():
             ranges = [finite_range(*found[:3]) for _, found in self.rows.sweep(None)]
             low, high = (
                 max(low, min(r[0] for r in ranges)),
                 min(high, max(r[1] for r in ranges)),
             )
         narrower = self._grid_for(low, high, self.number)
-        if narrower.exponent >= self.grid.exponent:
+        if low >= high or narrower.exponent >= self.grid.exponent:
             return False
         self.grid = narrower
+        counted = self._counted(None)
+        edges = narrower.edges[:-1]
+        between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
+        divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
+        for one, tables in zip(self.partitions, counted, strict=True):
+            one.counts = divided(one.counts, _by_part(tables))
+        total = counted[0][0][..., :-1].sum(axis=(0, 1), dtype=np.int64)
+        self.total = divided(self.total, total)
+        self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
         return True
 
-    def collect(
-        self, wanted: np.ndarray, tick: Tick | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the impostor scores in some cells: values, pairs of folds, and how often.
-
-        The values are in increasing order.
-        """
-        flags = wanted.astype(np.uint8)
-        kept: list[tuple[np.ndarray, ...]] = [(np.empty(0), np.empty(0, int), np.empty(0, int))]
+    def collect(self, wanted: np.ndarray, tick: Tick | None = None) -> Iterator[Weighted]:
+        """Yield the impostor scores in some bins for each partition, in increasing order."""
+        joined: list[list[Weighted]] = [[] for _ in self.partitions]
+        kept: list[tuple[np.ndarray, ...]] = []
         waiting = 0
         for rows, found in self.rows.sweep(tick):
-            values, code = self._inside(rows, found, flags)
-            kept.append((values, code, np.ones(len(values), dtype=np.int64)))
-            waiting += len(values)
+            kept.append(self._inside(rows, found, wanted))
+            waiting += len(kept[-1][0])
             if waiting > COLLECT:
-                kept, waiting = [_joined(kept)], 0
-        values, code, weights = (np.concatenate(column) for column in zip(*kept, strict=True))
+                for parts, coded in zip(joined, self._coded(kept), strict=True):
+                    parts[:] = [_joined([*parts, coded])]
+                kept, waiting = [], 0
+        for parts, coded in zip(joined, self._coded(kept), strict=True):
+            yield _joined([*parts, coded]) if parts else coded
+
+    def _coded(self, kept: list[tuple[np.ndarray, ...]]) -> Iterator[Weighted]:
+        """Yield collected scores in increasing order for each partition, each counted once."""
+        none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
+        values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
         order = np.argsort(values)
-        return values[order], code[order], weights[order]
+        values, row, position = values[order].astype(np.float64), row[order], position[order]
+        for one in self.partitions:
+            yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
 
-    def _inside(self, rows: slice, found: Rows, flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the impostor scores of some rows in flagged cells, and their pairs of folds."""
-        values, start, stop, _ = found
-        number = np.empty(len(values), dtype=np.int64)
-        most = min(values.shape[1], ROOM)
-        first, last = np.flatnonzero(flags)[[0, -1]] if flags.any() else (1, 0)
-        above = self.edges[first - 1] if first else np.nan
-        bounds = (values.dtype.type(above), values.dtype.type(self.edges[last]))
-        window = self.grid.window(values.dtype)
-        while True:
-            out = np.empty((len(values), most), dtype=values.dtype)
-            place = np.empty((len(values), most), dtype=np.int32)
-            kernel.collect_by_fold(values, start, stop, window, flags, *bounds, number, out, place)
-            if int(number.max(initial=0)) <= most:
-                break
-            most = int(number.max())
-        row, column = np.nonzero(np.arange(most) < number[:, None])
-        code = self.row_fold[rows][row] * self.folds + self.fold[place[row, column]]
-        return out[row, column].astype(np.float64), code
-
-    def split(self, code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the folds of probe and gallery template of pairs as collected."""
-        return code // self.folds, code % self.folds
+    def _inside(self, rows: slice, found: Rows, wanted: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the impostor scores of some rows in some bins, their rows and positions."""
+        values, chunks = found.values, numba.get_num_threads()
+        first, last = runs_of(wanted)
+        if not len(first):
+            return np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32)
+        above = rounded_down(np.where(first > 0, self.edges[first - 1], np.nan), values.dtype)
+        upto = rounded_down(self.edges[last], values.dtype)
+        of_chunk = -(-len(values) // chunks) * values.shape[1]
+        room = min(of_chunk, int(self.total[wanted].sum()))
+        out = np.empty((chunks, room), dtype=values.dtype)
+        place = np.empty((chunks, room, 2), dtype=np.int32)
+        filled = np.empty(chunks, dtype=np.int64)
+        kernel.collect_scores(found, above, upto, out, place, filled)
+        kept = np.arange(room) < filled[:, None]
+        row, position = place[kept].T
+        return out[kept], row + np.int32(rows.start), position
 
 
-def _joined(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _divided(old: np.ndarray, new: np.ndarray, bins: slice, between: np.ndarray) -> np.ndarray:
+    """Return counts of bins, some of them divided at the ends of other bins, along the last axis.
+
+    The new counts are of all scores; `between` are the new bins that end inside the old ones.
+    """
+    before = old[..., : bins.start].sum(axis=-1, keepdims=True)
+    inside = old[..., bins].sum(axis=-1, keepdims=True)
+    reached = np.cumsum(new, axis=-1)[..., between]
+    parts = np.diff(np.concatenate([before, reached, before + inside], axis=-1), axis=-1)
+    return np.concatenate([old[..., : bins.start], parts, old[..., bins.stop :]], axis=-1)
+
+
+def _joined(
+    parts: Sequence[Weighted],
+) -> Weighted:
     """Join equal scores of the same pair of folds."""
     values, code, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
     if not len(values):

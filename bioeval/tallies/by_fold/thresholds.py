@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,8 +13,10 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.by_fold.rows import Tick
 from bioeval.tallies.by_fold.sweep import FoldSweep, Part
+from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
-from bioeval.tallies.threshold_search import Attempts, bins_of_increasing
+from bioeval.tallies.threshold_search import Attempts, within
+from bioeval.tallies.verification_job import VerificationJob
 
 
 @dataclass
@@ -25,41 +29,47 @@ class Judged:
 
 
 def judge_folds(
-    reader: BlockReader,
+    sweep: FoldSweep,
     rule: Rule,
-    folds: Sequence[tuple[Part, Part]],
-    codes: tuple[np.ndarray, np.ndarray],
-    templates: str,
-    fusion: str,
+    folds: Sequence[Sequence[tuple[Part, Part]]],
     tick: Tick | None = None,
-) -> list[Judged]:
+) -> list[list[Judged]]:
     """Choose a threshold on the first part of each fold and count both parts at it.
 
-    `rule` holds its threshold, if it gives one, as a distance; `codes` are the fold of each probe
-    and of each gallery template. Two passes are made over the scores, and `tick` counts the rows of
-    both.
+    `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each partition
+    of the sweep. Two passes are made over the scores, and `tick` counts the rows of both.
     """
-    with threads_for(reader.scores):
-        sweep = FoldSweep(reader, templates, fusion, *codes)
+    judged: list[list[Judged]] = []
+    with threads_for(sweep.rows.scores):
         sweep.count(tick)
         while True:
-            attempts = [(sweep.attempts(train), sweep.attempts(test)) for train, test in folds]
-            wanted = [wanted_bins(rule, train) for train, _ in attempts]
-            every = np.logical_or.reduce(wanted)
+            attempts = [
+                [tuple(sweep.attempts(one, part) for part in parts) for parts in some]
+                for one, some in zip(sweep.partitions, folds, strict=True)
+            ]
+            wanted = [[wanted_bins(rule, train) for train, _ in some] for some in attempts]
+            every = np.logical_or.reduce(list(itertools.chain(*wanted)))
             if not sweep.narrow(every):
                 break
-            sweep.count()
-        values, code, weights = sweep.collect(every, tick)
-    probe, gallery = sweep.split(code)
-    bins = bins_of_increasing(values, sweep.edges)
-    judged = []
-    for both, parts, flags in zip(attempts, folds, wanted, strict=True):
-        looked = flags[bins]
-        for one, part in zip(both, parts, strict=True):
-            inside = looked & part.has(probe, gallery)
-            one.look_into(values[inside], weights[inside])
-        judged.append(Judged(choose(rule, both[0], flags), *both))
+        found = zip(
+            sweep.partitions, folds, attempts, wanted, sweep.collect(every, tick), strict=True
+        )
+        for one, parts_of, attempts_of, wanted_of, (values, pairs, weights) in found:
+            judged.append([])
+            for parts, both, flags in zip(parts_of, attempts_of, wanted_of, strict=True):
+                places = within(values, sweep.edges, flags)
+                for part, attempts_in in zip(parts, both, strict=True):
+                    inside = places[one.has(part, pairs[places])]
+                    attempts_in.look_into(values[inside], weights[inside])
+                judged[-1].append(Judged(choose(rule, both[0], flags), *both))
     return judged
+
+
+def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
+    """Choose a threshold on all scores and count them at it."""
+    probe, gallery = (np.zeros(n, dtype=np.int64) for n in scores.shape)
+    sweep = FoldSweep(BlockReader(scores), templates, fusion, [(probe, gallery)])
+    return judge_folds(sweep, rule, [[(Part(0), Part(0))]])[0][0]
 
 
 def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
@@ -68,34 +78,28 @@ def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: s
     For parts that one sweep cannot tell apart: of systems that are trained anew for each fold,
     and of subjects who are in both parts and fused there.
     """
-    whole = Part(0)
-    with threads_for(train):
-        sweep = _whole_sweep(train, templates, fusion)
-        while True:
-            sweep.count()
-            trained = sweep.attempts(whole)
-            wanted = wanted_bins(rule, trained)
-            if not sweep.narrow(wanted):
-                break
-        values, _, weights = sweep.collect(wanted)
-    trained.look_into(values, weights)
-    with threads_for(test):
-        other = _whole_sweep(test, templates, fusion)
-        other.grid = sweep.grid
-        other.count()
-        tested = other.attempts(whole)
-        values, _, weights = other.collect(wanted)
-    tested.look_into(values, weights)
-    return Judged(choose(rule, trained, wanted), trained, tested)
+    judged = judge_all(train, rule, templates, fusion)
+    return replace(judged, test=_counted_at(judged.chosen.threshold, test, templates, fusion))
 
 
-def _whole_sweep(scores: Scores, templates: str, fusion: str) -> FoldSweep:
-    """Return a sweep of scores that are all in one fold."""
-    codes = (np.zeros(n, dtype=np.int64) for n in scores.shape)
-    return FoldSweep(BlockReader(scores), templates, fusion, *codes)
+def _counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
+    """Return the attempts of some scores, counted at one threshold."""
+    reader = BlockReader(scores)
+    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    counter = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
+    genuine = [np.empty(0)]
+    with threads_for(scores):
+        for own, impostors in job.attempts(reader):
+            genuine.append(own.astype(np.float64))
+            for block in impostors:
+                counter.add(*block)
+    edges = np.append(counter.thresholds, np.inf)
+    found = Attempts(np.sort(np.concatenate(genuine)), edges, counter.counts)
+    found.look_into(edges[:1], counter.counts[:1])
+    return found
 
 
 def judge_listed(train: Attempts, test: Attempts, rule: Rule) -> Judged:
     """Choose a threshold on listed attempts and count others at it."""
     wanted = wanted_bins(rule, train)
-    return Judged(choose(rule, train, wanted), train, replace(test))
+    return Judged(choose(rule, train, wanted), train, test)

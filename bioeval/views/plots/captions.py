@@ -151,6 +151,10 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
         return ""
     if variable == "cmc":
         return "no query has a match: CMC is not defined"
+    if variable == "mrep":
+        return "no query has a match: mReP is not defined"
+    if variable == "mfr":
+        return "every query's identity is in the gallery: mFR is not defined"
     role = "impostor" if variable in ("far", "grr") else "genuine"
     name = variable.upper()
     if attempts(dataset, role) == 0:

@@ -13,11 +13,11 @@ from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import in_words, over, title_of, undefined
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
+from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 # Corners drawn of a longer curve.
@@ -91,7 +91,7 @@ def curves_at_ranks(
 class Captions:
     """The words of a plot, and where the labels of its curves are placed."""
 
-    title: str
+    title: str  # empty for a panel below another one, which has the title and the details
     x: str
     y: str
     terms: tuple[str, str] = ("", "")  # of the axes in the other vocabulary
@@ -104,15 +104,13 @@ class Captions:
     keep_free: Sequence[Any] = ()  # texts that labels avoid
 
 
-class CurvesDisplay:
+class CurvesDisplay(Display):
     """Curves of one or several systems.
 
     Attributes
     ----------
     curves : dict of str to Curve
         The arrays, by name.
-    ax_, figure_ : Axes and Figure
-        Where they were drawn last.
     lines_ : dict of str to Line2D
         The lines, by name; without those for which no rate is defined.
     bands_ : dict of str to PolyCollection
@@ -121,8 +119,6 @@ class CurvesDisplay:
         The names beside the lines.
     """
 
-    ax_: Axes
-    figure_: Figure
     lines_: dict[str, Line2D]
     bands_: dict[str, Any]
     labels_: DirectLabels
@@ -157,10 +153,8 @@ class CurvesDisplay:
                 "mapping of name to result"
             )
         self._name = name or ""
-        self.ax_ = look.axes_for(ax, size)
-        self.figure_ = look.figure_of(self.ax_)
         self.lines_, self.bands_ = {}, {}
-        return self.ax_
+        return self._axes(ax, size)
 
     def _line(
         self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any],
@@ -224,8 +218,10 @@ class CurvesDisplay:
             look.empty(self.ax_, [look.sentence(say(text)) for text in dict.fromkeys(texts)])
         else:
             remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
-        lines = [*self._over(), *captions.details, *self._methods(), *remarks]
-        title = title_of(captions.title, self.systems)
+        title, lines = "", remarks
+        if captions.title:
+            title = title_of(captions.title, self.systems)
+            lines = [*self._over(), *captions.details, *self._methods(), *remarks]
         look.titled(self.ax_, say(title), map(say, lines))
         look.labelled(self.ax_, say(captions.x), say(captions.y), *captions.terms)
         named = [

@@ -18,12 +18,12 @@ from bioeval.views.plots.captions import (
     title_of,
     undefined,
 )
+from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, pick_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
-    from matplotlib.figure import Figure
 
 # The most informative first: where two labels have no room, the earlier one is written.
 LEVELS = (0.9, 0.5, 0.99, 0.1, 0.7, 0.95, 0.3)
@@ -39,7 +39,7 @@ THRESHOLDS, RANKS = 400, 200
 LINEAR = 30
 
 
-class DirSurfaceDisplay:
+class DirSurfaceDisplay(Display):
     """The surface DIR(t, k).
 
     Attributes
@@ -48,14 +48,10 @@ class DirSurfaceDisplay:
     dir : ndarray, shape (threshold, rank)
     far : ndarray
         FAR at each threshold.
-    ax_, figure_ : Axes and Figure
-        Where it was drawn last.
     mesh_ : QuadMesh or None
         None where DIR is not defined.
     """
 
-    ax_: Axes
-    figure_: Figure
     mesh_: QuadMesh | None = None
 
     def __init__(self, system: System):
@@ -85,8 +81,7 @@ class DirSurfaceDisplay:
         **style: Any,
     ) -> Self:
         """Draw the surface. See :func:`dir_surface`."""
-        self.ax_ = ax = look.axes_for(ax, (7.0, 4.8))
-        self.figure_ = look.figure_of(ax)
+        ax = self._axes(ax, (7.0, 4.8))
         self.mesh_ = None
         last = int(self.rank[-1]) if max_rank is None else min(int(self.rank[-1]), max_rank)
         log = last > LINEAR if log is None else log

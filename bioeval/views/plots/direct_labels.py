@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from matplotlib.artist import Artist, allow_rasterization
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 
@@ -27,13 +27,11 @@ _SPACING = 2.0  # between samples of a curve
 _GAP = 2.5  # kept free around a label
 _NEAR = 9.0  # within which another curve makes a label ambiguous
 _APART = 2.5  # a curve is distinct where all others are further off than this
-_LEADER = 11.0  # a label further off than this gets a line to its curve
-_DISTANCES = (4.0, 8.0, 14.0, 22.0, 34.0, 50.0, 70.0, 95.0)
-_ANCHORS = 60
-_PROMISING = 500
-_SWATCH = 22.0
+_DISTANCES = (4.0, 8.0, 14.0, 22.0)  # of a label from its curve
+_ANCHORS = 60  # places along a curve
+_SIZE = SMALL_SIZE + 0.5
 
-_OUTSIDE, _TAKEN, _COVERS, _CROSSES = 1e6, 1e5, 2e3, 2e3
+_TAKEN, _COVERS = 1e5, 2e3
 
 _DIRECTIONS = np.array(
     [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)], dtype=float
@@ -52,13 +50,6 @@ class Labelled:
     dash: Any = "-"  # line style of the curve
 
 
-class _Named(NamedTuple):
-    """A label: its text, and a line that leads to the curve or shows its style."""
-
-    text: Text
-    line: Line2D
-
-
 class _Page(NamedTuple):
     """The axes while labels are placed, in pixels."""
 
@@ -71,55 +62,39 @@ class _Page(NamedTuple):
 class DirectLabels(Artist):
     """Labels beside the curves of one axes, none over a curve or over another label.
 
-    A label without room near its curve is placed further off, with a thin line to it. A curve
-    that coincides with others, or has no room at all, is named in a key in the emptiest place.
-
-    Attributes
-    ----------
-    texts : list of Text
-        One per label; they get their positions when the figure is drawn.
-    in_key : list of str
-        The labels in the key when the figure was drawn last.
+    A curve that coincides with others, or has no room beside it, is named in a key in the emptiest
+    place; `in_key` has the labels there when the figure was drawn last.
     """
 
-    def __init__(
-        self,
-        ax: Axes,
-        curves: Sequence[Labelled],
-        keep_free: Sequence[Artist] = (),
-        size: float = SMALL_SIZE + 0.5,
-    ):
+    def __init__(self, ax: Axes, curves: Sequence[Labelled], keep_free: Sequence[Artist] = ()):
         super().__init__()
         self.curves = [c for c in curves if len(c.x)]
         self.keep_free = list(keep_free)
         self.in_key: list[str] = []
-        self.size = size
         self.set_zorder(5)
         self.set_in_layout(False)
         ax.add_artist(self)
         self.set_clip_on(False)
-        self._ground = Rectangle((0, 0), 0, 0, facecolor="white", edgecolor="none", alpha=0.8)
-        self._ground.set_figure(ax.figure)
-        self._ground.set_transform(IdentityTransform())
-        self._named: dict[int, _Named] = {}
+        self._key: Legend | None = None
+        self._named: dict[int, Text] = {}
         for i, curve in enumerate(self.curves):
-            if not curve.text:
-                continue
-            text = Text(0, 0, curve.text, color=ink(curve.colour), fontsize=size, linespacing=1.15)
-            line = Line2D([], [], color=curve.colour, solid_capstyle="butt")
-            for artist in (text, line):
-                artist.set_figure(ax.figure)
-                artist.set_transform(IdentityTransform())
-            self._named[i] = _Named(text, line)
+            if curve.text:
+                text = Text(
+                    0, 0, curve.text, color=ink(curve.colour), fontsize=_SIZE, linespacing=1.15,
+                    ha="center", va="center",
+                )  # fmt: skip
+                text.set_figure(ax.figure)
+                text.set_transform(IdentityTransform())
+                self._named[i] = text
 
     @property
     def texts(self) -> list[Text]:
-        """The labels."""
-        return [named.text for named in self._named.values()]
+        """The labels; they get their positions when the figure is drawn."""
+        return list(self._named.values())
 
     def get_children(self) -> list[Artist]:
-        """Return the texts and their lines."""
-        return [self._ground, *(a for n in self._named.values() for a in (n.line, n.text))]
+        """Return the labels and the key."""
+        return [*self.texts, *([] if self._key is None else [self._key])]
 
     @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
@@ -131,7 +106,7 @@ class DirectLabels(Artist):
             artist.draw(renderer)
 
     def place(self, renderer: Any) -> None:
-        """Give each text its position."""
+        """Give each text its position, or make it a row of the key."""
         ax: Any = self.axes
         point = renderer.points_to_pixels(1.0)
         box = ax.get_window_extent(renderer)
@@ -141,46 +116,46 @@ class DirectLabels(Artist):
         boxes = [np.array([b.x0, b.y0, b.x1, b.y1]) for b in extents]
         page = _Page(frame, point, _Coverage(np.concatenate(samples), frame, point), boxes)
         key = []
-        self._ground.set_visible(False)
         # Single points first: they leave no choice of place.
-        for i, named in sorted(self._named.items(), key=lambda item: len(samples[item[0]]) > 2):
-            named.line.set_data([], [])
-            named.text.set_visible(len(samples[i]) > 0)
+        for i, text in sorted(self._named.items(), key=lambda item: len(samples[item[0]]) > 2):
+            text.set_visible(len(samples[i]) > 0)
             if not len(samples[i]):
                 continue
-            named.text.set(text=self.curves[i].text, ha="center", va="center")
-            extent = named.text.get_window_extent(renderer)
+            extent = text.get_window_extent(renderer)
             half = np.array([extent.width, extent.height]) / 2
             rest = [s for j, s in enumerate(samples) if j != i]
             others = _Coverage(np.concatenate([*rest, samples[i][:0]]), frame, point)
-            found = _beside(samples[i], self.curves[i].at, half, others, page)
-            if found is None:
+            centre = _beside(samples[i], self.curves[i].at, half, others, page)
+            if centre is None:
                 key.append(i)
+                text.set_visible(False)
                 continue
-            centre, anchor = found
-            named.text.set_position((centre[0], centre[1]))
+            text.set_position((centre[0], centre[1]))
             boxes.append(np.concatenate([centre - half, centre + half]))
-            edge = np.clip(anchor, centre - half, centre + half)
-            if np.hypot(*(anchor - edge)) > _LEADER * point:
-                named.line.set_data([edge[0], anchor[0]], [edge[1], anchor[1]])
-                named.line.set(linewidth=0.6, linestyle="-")
-                for part in np.linspace(0, 1, 12):
-                    on_leader = edge + part * (anchor - edge)
-                    boxes.append(np.concatenate([on_leader - 3 * point, on_leader + 3 * point]))
         key.sort()
         self.in_key = [self.curves[i].text for i in key]
-        if key:
-            self._place_key(key, renderer, page)
+        self._key = self._make_key(key, renderer, page) if key else None
 
-    def _place_key(self, key: list[int], renderer: Any, page: _Page) -> None:
-        """Write the labels of some curves one below the other, each after a piece of its line."""
-        point = page.point
-        for i in key:
-            self._named[i].text.set_text(self.curves[i].text.replace("\n", ", "))
-        extents = [self._named[i].text.get_window_extent(renderer) for i in key]
-        heights = np.array([e.height for e in extents]) + 3 * point
-        width = max(e.width for e in extents) + (_SWATCH + 6) * point
-        size = np.array([width, heights.sum()])
+    def _make_key(self, key: list[int], renderer: Any, page: _Page) -> Legend:
+        """Return the key of some curves, in the emptiest place."""
+        point, ax = page.point, cast("Axes", self.axes)
+        curves = [self.curves[i] for i in key]
+        lines = [
+            Line2D([], [], color=c.colour, linestyle=c.dash, linewidth=1.6)
+            if len(c.x) > 1
+            else Line2D([], [], color=c.colour, linestyle="", marker="o", markersize=4.5)
+            for c in curves
+        ]
+        legend = Legend(
+            ax, lines, ["-"] * len(key), loc="lower left", borderaxespad=0, borderpad=0.1,
+            fontsize=_SIZE, handlelength=2.6, handletextpad=0.7, labelspacing=0.35,
+            facecolor="white", edgecolor="none", framealpha=0.8,
+        )  # fmt: skip
+        # Given only here, since a legend leaves out labels that begin with an underscore.
+        for text, i in zip(legend.get_texts(), key, strict=True):
+            text.set(text=self.curves[i].text.replace("\n", ", "), color=self._named[i].get_color())
+        extent = legend.get_window_extent(renderer)
+        size = np.array([extent.width, extent.height])
         inner = page.frame + np.array([8, 8, -8, -8]) * point
         free = np.maximum(inner[2:] - inner[:2] - size, 0)
         grid = np.stack(np.meshgrid(np.linspace(1, 0, 21), np.linspace(0, 1, 21)), axis=-1)
@@ -193,19 +168,9 @@ class DirectLabels(Artist):
         # Where several places are free: near the lower right corner.
         cost += ((1 - right) + up) * 10
         best = int(np.argmin(cost))
-        if cost[best] >= _COVERS:  # no place is free: on a ground of its own
-            pad = _GAP * point
-            self._ground.set(xy=low[best] - pad, width=size[0] + 2 * pad, height=size[1] + 2 * pad)
-            self._ground.set_visible(True)
-        x, y = low[best] + np.array([0, size[1]])
-        for i, height in zip(key, heights, strict=True):
-            named, curve = self._named[i], self.curves[i]
-            middle = y - height / 2
-            named.line.set_data([x, x + _SWATCH * point], [middle, middle])
-            named.line.set(linewidth=1.6, linestyle=curve.dash)
-            named.text.set(ha="left", va="center")
-            named.text.set_position((x + (_SWATCH + 6) * point, middle))
-            y -= height
+        legend.set_frame_on(bool(cost[best] >= _COVERS))  # over curves: on a ground of its own
+        legend.set_bbox_to_anchor(tuple(low[best]), transform=IdentityTransform())
+        return legend
 
 
 def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np.ndarray:
@@ -231,8 +196,8 @@ def _beside(
     half: np.ndarray,
     others: _Coverage,
     page: _Page,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the best centre of a label and its place on the curve; None where there is no room."""
+) -> np.ndarray | None:
+    """Return the best centre of a label; None where there is no room beside the curve."""
     frame, point, boxes = page.frame, page.point, page.boxes
     single = len(curve) <= 2
     alone = others.inside(curve - _APART * point, curve + _APART * point) == 0
@@ -241,38 +206,30 @@ def _beside(
     own = np.arange(len(curve)) if single else np.nonzero(alone)[0]
     index = own[np.unique(np.linspace(0, len(own) - 1, _ANCHORS).round().astype(int))]
     away = abs(index / max(len(curve) - 1, 1) - at)
-    slanted = (_DIRECTIONS != 0).all(axis=1)
-    centres, anchors, costs = [], [], []
-    for distance in _DISTANCES:
-        # Corners are as far off as sides.
-        step = np.where(slanted, 0.7, 1.0)[:, None] * distance * point
-        offset = _DIRECTIONS * (half + step)
-        centres.append((curve[index][:, None] + offset).reshape(-1, 2))
-        anchors.append(np.repeat(curve[index], len(offset), axis=0))
-        costs.append(np.repeat(1.2 * (distance - _DISTANCES[0]) + 25 * away, len(offset)))
-    centre, anchor, cost = np.concatenate(centres), np.concatenate(anchors), np.concatenate(costs)
+    # Corners are as far off as sides.
+    step = np.where((_DIRECTIONS != 0).all(axis=1), 0.7, 1.0)[:, None] * point
+    offsets = [_DIRECTIONS * (half + distance * step) for distance in _DISTANCES]
+    centre = (curve[index][None, :, None] + np.array(offsets)[:, None]).reshape(-1, 2)
+    cost = 1.2 * np.subtract(_DISTANCES, _DISTANCES[0])[:, None] + 25 * away
+    cost = np.repeat(cost.ravel(), len(_DIRECTIONS))
     low, high = centre - half, centre + half
     gap, margin, near = _GAP * point, 2 * point, _NEAR * point
-    outside = (low < frame[:2] + margin).any(axis=1) | (high > frame[2:] - margin).any(axis=1)
-    cost += _OUTSIDE * outside
+    cost += _TAKEN * (low < frame[:2] + margin).any(axis=1)
+    cost += _TAKEN * (high > frame[2:] - margin).any(axis=1)
     for b in boxes:
         cost += _TAKEN * ((low < b[2:] + gap).all(axis=1) & (high > b[:2] - gap).all(axis=1))
     cost += _COVERS * page.covered.inside(low - gap, high + gap)
-    # A label belongs to the curve it is nearest to, and its leader crosses no other.
+    # A label belongs to the curve it is nearest to, and no other is between them.
     cost += 4.0 * np.minimum(others.inside(low - near, high + near), 8)
-    # Leaders are tried for the most promising places only.
-    promising = np.argsort(cost, kind="stable")[:_PROMISING]
-    centre, anchor, cost = centre[promising], anchor[promising], cost[promising]
-    edge = np.clip(anchor, centre - half, centre + half)
-    for part in np.linspace(0.03, 0.92, 32):
+    anchor = np.tile(np.repeat(curve[index], len(_DIRECTIONS), axis=0), (len(_DISTANCES), 1))
+    edge = np.clip(anchor, low, high)
+    for part in np.linspace(0, 0.9, 8):
         between = edge + part * (anchor - edge)
         crossed = others.inside(between - point, between + point) > 0
-        for b in boxes:
-            crossed |= (between > b[:2]).all(axis=1) & (between < b[2:]).all(axis=1)
         # A single point lies on other curves as a rule.
-        cost += (3.0 if single else _CROSSES) * crossed
+        cost += (3.0 if single else _COVERS) * crossed
     best = int(np.argmin(cost))
-    return (centre[best], anchor[best]) if cost[best] < _COVERS else None
+    return centre[best] if cost[best] < _COVERS else None
 
 
 class _Coverage:
@@ -281,10 +238,9 @@ class _Coverage:
     def __init__(self, points: np.ndarray, frame: np.ndarray, cell: float):
         self.low, self.cell = frame[:2] - cell, cell
         self.shape = np.ceil((frame[2:] - self.low) / cell).astype(int) + 1
+        at = np.clip(((points - self.low) / cell).astype(int), 0, self.shape - 1)
         table = np.zeros(self.shape + 1)
-        if len(points):
-            at = np.clip(((points - self.low) / cell).astype(int), 0, self.shape - 1)
-            np.add.at(table, tuple(at.T + 1), 1)
+        np.add.at(table, tuple(at.T + 1), 1)
         self.table = table.cumsum(axis=0).cumsum(axis=1)
 
     def inside(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:

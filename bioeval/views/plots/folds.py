@@ -1,4 +1,4 @@
-"""Folds: FAR and FRR of each test part, and their mean."""
+"""Folds and threshold studies: FAR and FRR of each test part, and their mean."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bioeval.base.errors import counted
+from bioeval.views.averaged import unit_of
 from bioeval.views.plots import style as look
+from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text, pick_one
 from bioeval.views.terms import speaker
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # The largest diameter of a point, in points of type.
 LARGEST = 20.0
 
 
-class FoldsDisplay:
+class FoldsDisplay(Display):
     """FAR and FRR of each fold, their mean with its interval, and the optimistic point.
 
     Attributes
@@ -29,13 +30,9 @@ class FoldsDisplay:
         One value per fold.
     counts : ndarray
         Number of folds at each point drawn last.
-    ax_, figure_ : Axes and Figure
-        Where they were drawn last.
     """
 
     counts: np.ndarray
-    ax_: Axes
-    figure_: Figure
 
     _plot = "folds"  # the public function
     _fold = ""  # before the names of the values of each fold
@@ -54,8 +51,7 @@ class FoldsDisplay:
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
-        self.ax_ = ax = look.axes_for(ax)
-        self.figure_ = look.figure_of(ax)
+        ax = self._axes(ax)
         ds = self._dataset
         v = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}
         known = np.isfinite(self.far) & np.isfinite(self.frr)
@@ -108,9 +104,10 @@ class FoldsDisplay:
         given = {"color": look.RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
         given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
         size = given.pop("markersize")
-        label = "test part of a fold"
+        unit = unit_of(self._dataset.attrs)
+        label = f"test part of a {unit}"
         if most > 1:
-            label = f"test parts of folds; area: how many (1 to {most})"
+            label = f"test parts of {unit}s; area: how many (1 to {most})"
         areas = size**2 * self.counts
         self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **given)
         self.ax_.plot(
@@ -146,22 +143,46 @@ class FoldsDisplay:
             "training parts, mean" + ("" if given else " (optimistic)"),
             [
                 f"threshold by {attrs['threshold_rule_in_words']}, {attrs['chosen_on']}",
-                f"{counted(number, 'folds')}; {limits_in_words(attrs)}",
+                f"{counted(number, f'{unit_of(attrs)}s')}; {limits_in_words(attrs)}",
+            ],
+        )
+
+
+class ThresholdStudyDisplay(FoldsDisplay):
+    """FAR and FRR of each fold, their mean with its interval, and the optimistic point."""
+
+    _plot, _fold, _optimistic = "threshold_study", "fold_", "optimistic_{}"
+
+    def _words(self) -> tuple[str, str, str, list[str]]:
+        ds = self._dataset
+        divided = str(ds.attrs.get("divided", "subjects"))
+        number = int(np.isfinite(ds["fold_threshold"]).sum())
+        return (
+            "Threshold study",
+            f"expected of new {'people' if divided == 'subjects' else divided}",
+            "where it was chosen (optimistic)",
+            [
+                f"threshold {ds['threshold'].item():.4g} by "
+                f"{ds.attrs['threshold_rule_in_words']}, chosen on all data",
+                f"{counted(number, 'folds')}; {limits_in_words(ds.attrs)}, and by subject",
             ],
         )
 
 
 def limits_in_words(attrs: Any) -> str:
     """Return what the intervals of a result over folds are, from its attributes."""
+    confidence = f"{100 * float(attrs['confidence']):g} %"
+    if attrs.get("interval_method") == "quantile":
+        return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
     what = "mean over folds (Nadeau and Bengio)"
     if _estimate(attrs) == "pooled":
         what = f"pooled rate ({attrs['interval_method']})"
-    return f"{100 * float(attrs['confidence']):g} % intervals: of the {what}"
+    return f"{confidence} intervals: of the {what}"
 
 
 def _estimate(attrs: Any) -> str:
     """Return of which of its summaries a result has the interval."""
-    spread = attrs.get("interval_method", "nadeau-bengio") == "nadeau-bengio"
+    spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
     return "mean" if spread else "pooled"
 
 
@@ -194,3 +215,30 @@ def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
     (5,)
     """
     return FoldsDisplay.from_results(data).plot(ax, **style)
+
+
+def threshold_study(data: Any, ax: Axes | None = None, **style: Any) -> ThresholdStudyDisplay:
+    """Draw the error rates to expect of a threshold with new people.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.study_threshold`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the points of the folds.
+
+    Returns
+    -------
+    ThresholdStudyDisplay
+        With ``far`` and ``frr`` (one value per fold), ``ax_`` and ``figure_``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.study_threshold(be.simulate(30, 4), ("far", 0.01), folds=5, repeats=2)
+    >>> be.plot.threshold_study(ds).far.shape
+    (10,)
+    """
+    return ThresholdStudyDisplay.from_results(data).plot(ax, **style)

@@ -11,11 +11,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from bioeval.base.errors import counted
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
+from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
 _STATES = {
@@ -28,7 +28,7 @@ _STATES = {
 NAMED, RULED, BOUNDED = 24, 40, 120
 
 
-class MatrixDisplay:
+class MatrixDisplay(Display):
     """A score matrix, reduced to a picture.
 
     Attributes
@@ -43,12 +43,10 @@ class MatrixDisplay:
         The template at each place.
     row_edges, column_edges : int64 ndarray
         Where the pixels begin and end, in templates.
-    ax_, figure_, image_ : Axes, Figure and AxesImage
-        Where it was drawn last.
+    image_ : AxesImage
+        The picture drawn last.
     """
 
-    ax_: Axes
-    figure_: Figure
     image_: AxesImage
 
     def __init__(self, source: MatrixImage):
@@ -70,8 +68,7 @@ class MatrixDisplay:
         """Draw the picture. See :func:`bioeval.plot.matrix`."""
         m, n = len(self.rows), len(self.columns)
         square = 0.4 < m / n < 2.5
-        self.ax_ = ax = look.axes_for(ax, (6.6, 6.2) if square else (7.0, 4.6))
-        self.figure_ = look.figure_of(ax)
+        ax = self._axes(ax, (6.6, 6.2) if square else (7.0, 4.6))
         ax.grid(False)
         similar = self.kind == "similarity"
         picture: dict[str, Any] = {

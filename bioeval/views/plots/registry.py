@@ -14,10 +14,14 @@ Needs = Mapping[str, tuple[str, ...]]
 _RATES: Needs = {"far": ("threshold",), "frr": ("threshold",)}
 _ROC: Needs = {"far": ("threshold",), "gar": ("threshold",)}
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
+_GOM: Needs = {"mrep": ("threshold",), "mfr": ("threshold",)}
 _BY_SIZE: Needs = {"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)}
 _FOLDS: Needs = {"far": ("repeat", "fold"), "frr": ("repeat", "fold"), "train_far_mean": ()}
+_EACH: Needs = {"genuine_attempts": ("repeat", "fold")}
 _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
                  "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
+_HOTA: Needs = {f"{name}_by_threshold": ("localisation_threshold",)
+                for name in ("hota", "deta", "assa")}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ PLOTS = {
         Plot("dir_far", "be.open_set", (_DIR,), {"dir-far": {}, "dir-far-log": {"log": True}}),
         Plot("dir_surface", "be.open_set", (_DIR,), {"dir-surface": {}}, True),
         Plot("cmc", "be.closed_set", ({"cms": ("rank",)}, {"cmc": ("rank",)}), {"cmc": {}}),
+        Plot("gom", "be.gom", (_GOM,), {"gom": {}}),
         Plot("gallery_size", "be.gallery_size", (_BY_SIZE,), {"gallery-size": {}}),
         Plot(
             "repeated",
@@ -63,7 +68,15 @@ PLOTS = {
             {"repeated": {}},
         ),
         Plot("folds", "be.cross_evaluate", (_FOLDS,), {"folds": {}}, True),
-        Plot("threshold_study", "be.study_threshold", (_STUDY,), {"threshold_study": {}}, True),
+        Plot("spread", "be.cross_evaluate", (_EACH,), {"spread": {}}, True),
+        Plot(
+            "threshold_study",
+            "be.study_threshold",
+            (_STUDY,),
+            {"threshold_study": {}},
+            True,
+            module="bioeval.views.plots.folds",
+        ),
         # Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
         Plot(
             "timeline",
@@ -71,6 +84,7 @@ PLOTS = {
             ({"spell_target": ("spell",)},),
             module="bioeval.mot.timeline",
         ),
+        Plot("hota", "be.tracking", (_HOTA,), {"hota": {}}),
         Plot("score_distributions", "be.Scores", files={"score-distributions": {}}),
         Plot("matrix", "be.Scores", files={"matrix": {}}),
     )

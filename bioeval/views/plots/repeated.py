@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.errors import counted
+from bioeval.views.averaged import unit_of
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, other_term, threshold_label
 from bioeval.views.plots.cmc import LINEAR
@@ -116,7 +117,8 @@ class RepeatedDisplay(CurvesDisplay):
         attrs = self.systems[0].dataset.attrs
         folds = [len(x) for c in self.curves.values() if (x := _folds(c)) is not None]
         if folds:
-            return [f"thin lines: {counted(max(folds), 'folds')}; {limits_in_words(attrs)}"]
+            number = counted(max(folds), f"{unit_of(attrs)}s")
+            return [f"thin lines: {number}; {limits_in_words(attrs)}"]
         confidence = f"{100 * float(attrs.get('confidence', 0.95)):g} %"
         band = {
             "quantile": f"the middle {confidence} of them",

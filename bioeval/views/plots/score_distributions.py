@@ -11,14 +11,14 @@ from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, over
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
+from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, as_plot_text, joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
-class ScoreDistributionsDisplay:
+class ScoreDistributionsDisplay(Display):
     """Histograms of genuine and impostor scores.
 
     Attributes
@@ -27,14 +27,10 @@ class ScoreDistributionsDisplay:
         By the name of the system, which is ``""`` for a single system given without one.
     kind : str
         ``"distance"`` or ``"similarity"``.
-    ax_, figure_ : Axes and Figure
-        Where they were drawn last.
     labels_ : DirectLabels
         The names beside the histograms.
     """
 
-    ax_: Axes
-    figure_: Figure
     labels_: DirectLabels
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
@@ -60,8 +56,7 @@ class ScoreDistributionsDisplay:
         **style: Any,
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
-        self.ax_ = ax = look.axes_for(ax)
-        self.figure_ = look.figure_of(ax)
+        ax = self._axes(ax)
         several = len(self.genuine) > 1
         labels: list[Labelled] = []
         missing = []

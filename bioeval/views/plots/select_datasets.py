@@ -18,6 +18,7 @@ _WORDS = {
     "open_set": "",
     "closed_set": "",
     "reid": "",
+    "gom": "",
     "folds": "",
     "single": "single-template",
     "multi": "multi-template",

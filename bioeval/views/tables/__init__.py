@@ -32,7 +32,7 @@ from bioeval.views.tables.remarks import (
 )
 from bioeval.views.tables.row import Row, Section
 from bioeval.views.tables.sections import section, title
-from bioeval.views.tables.tasks import RANKS, datasets, report_ranks, systems
+from bioeval.views.tables.tasks import datasets, report_ranks, systems
 from bioeval.views.terms import speaker
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOSEN",
-    "RANKS",
     "ResultTable",
     "alarms",
     "as_text",
@@ -70,21 +69,8 @@ class ResultTable:
     """Results that rich can print.
 
     In a narrow terminal the sample size is above each section instead of in each row; in a very
-    narrow one each value is below its name.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree or xarray.Dataset
-        The result of an evaluation.
-    reword : callable, optional
-        Rewords a warning for the reader, for example with options of the command line.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> from rich.console import Console
-    >>> table = ResultTable(be.evaluate(be.simulate(20, 4)))
-    >>> Console().print(table)  # doctest: +SKIP
+    narrow one each value is below its name. `reword` rewords a warning for the reader, for example
+    with options of the command line.
     """
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None):
@@ -99,7 +85,8 @@ class ResultTable:
             for (path, dataset), part in zip(self.datasets.items(), self.sections, strict=True)
             if part.rows
         }
-        ranked = bool(self.datasets) and all("mean_ap" in x for x in self.datasets.values())
+        shown = self.datasets.values()
+        ranked = bool(shown) and all("mean_ap" in x or "mrep" in x for x in shown)
         self._heads = tuple(_RANKED.values()) if ranked else _HEADS
         self._legend = _RANKED_LEGEND if ranked else _LEGEND
         kept = tuple(_RANKED) if ranked else range(len(_HEADS))

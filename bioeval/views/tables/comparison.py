@@ -33,12 +33,7 @@ class _Row:
 
 
 class ComparisonTable:
-    """The result of :func:`bioeval.compare`, for rich to print.
-
-    Parameters
-    ----------
-    dataset : xarray.Dataset
-    """
+    """The result of :func:`bioeval.compare`, for rich to print."""
 
     def __init__(self, dataset: xr.Dataset):
         self.dataset = dataset

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
-from bioeval.base.scalars import CMS, DIR, RATES_OF, Scalar
+from bioeval.views.averaged import POINTS, averaged, unit_of
 from bioeval.views.one_template import once
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.tasks import datasets
@@ -20,17 +20,13 @@ from bioeval.views.terms import dictionary, speaker
 if TYPE_CHECKING:
     import xarray as xr
 
-# First rows of a table; other scalars of folds that have a label follow.
-_FIRST = ("accuracy", "far", "frr", "hter", "dir", "cms")
-
 _LONGEST = 160  # characters of a splitter that are shown
 
-
-def _shown() -> list[Scalar]:
-    """Return the scalars of a table of folds, in the order of its rows."""
-    labelled = [scalar for scalar in (*RATES_OF["folds"], DIR, CMS) if scalar.label]
-    place = {name: i for i, name in enumerate(_FIRST)}
-    return sorted(labelled, key=lambda scalar: place.get(scalar.name, len(place)))
+# Splitters that list the fold of each sample, in words.
+_GIVEN = {
+    "PredefinedFolds": "folds as given, one for each template",
+    "PredefinedPairFolds": "folds as given, one for each pair",
+}
 
 
 def has_folds(tree: xr.DataTree | xr.Dataset) -> bool:
@@ -41,20 +37,8 @@ def has_folds(tree: xr.DataTree | xr.Dataset) -> bool:
 class FoldTable:
     """Results over folds that rich can print.
 
-    Parameters
-    ----------
-    tree : xarray.DataTree or xarray.Dataset
-        The result of :func:`bioeval.cross_evaluate` or of an evaluation by a card with folds.
-    reword : callable
-        As for :class:`ResultTable`.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> from bioeval.views.tables import plain
-    >>> from bioeval.views.tables.folds import FoldTable
-    >>> ds = be.cross_evaluate(be.simulate(20, 4), be.partition.SubjectKFold(4))
-    >>> print(plain(FoldTable(ds), 100))  # doctest: +SKIP
+    They are of :func:`bioeval.cross_evaluate` or of a card with folds; `reword` is as for
+    :class:`ResultTable`.
     """
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] = str):
@@ -74,20 +58,28 @@ class FoldTable:
             yield indented(_rates(dataset, narrow))
         yield Text("")
         first = next(iter(self.datasets.values())).attrs
-        method = str(first["interval_method"])
-        of = "of the test mean, Nadeau and Bengio, a heuristic"
-        if method != "nadeau-bengio":
-            of = f"of the pooled rate, by {method}"
+        method, confidence = str(first["interval_method"]), 100 * float(first["confidence"])
+        of = {
+            "nadeau-bengio": f"{confidence:g} %, of the test mean, Nadeau and Bengio, a heuristic",
+            "quantile": f"the middle {confidence:g} % of the {unit_of(first)}s, which shows what "
+            "depends on the draw and is no confidence interval for other people",
+        }.get(method, f"{confidence:g} %, of the pooled rate, by {method}")
         se = ""
         if any(map(_of_given_folds, self.datasets.values())):
             se = (
                 "se: standard error of the mean, as in tables of LFW, too small for folds that "
                 "share training parts; "
             )
+        units = f"{unit_of(first)}s"
+        own = ""
+        if any(name in ds for ds in self.datasets.values() for name in POINTS):
+            own = "Rows without training, from EER on: of each test part at thresholds of its own. "
+        training = "Training: the rate where the threshold was chosen, which is optimistic. "
+        if not any(int(dataset["train_subjects"].sum()) for dataset in self.datasets.values()):
+            training = ""
         yield Text(
-            "Training: the rate where the threshold was chosen, which is optimistic. Test, sd: "
-            f"mean and standard deviation over folds; {se}pooled: the counts of all folds summed; "
-            f"interval: {100 * float(first['confidence']):g} %, {of}.",
+            f"{training}Test, sd: mean and standard deviation over {units}; {se}pooled: the counts "
+            f"of all {units} summed; interval: {of}. {own}".rstrip(),
             style="dim",
         )
         yield from warned(
@@ -104,6 +96,7 @@ def _said(dataset: xr.Dataset, attribute: str) -> str:
 
 def _head(attrs: dict[Any, Any], terms: str) -> Table:
     splitter = str(attrs["splitter"])
+    splitter = _GIVEN.get(splitter.partition("(")[0], splitter)
     if len(splitter) > _LONGEST:
         splitter = f"{splitter[: _LONGEST - 4]} ..."
     shown = {
@@ -120,16 +113,26 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
     if dataset.attrs.get("galleries"):
         yield str(dataset.attrs["galleries"])
     repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
+    trained = "where thresholds are chosen" if "experiment" in dataset.attrs else "trained on"
     sizes = [
         f"{_span(dataset[f'{part}_subjects'].values)} {words}"
-        for part, words in (("train", "trained on"), ("test", "tested"))
+        for part, words in (("train", trained), ("test", "tested"))
     ]
     divided = f"{repeats} x {folds} folds" if repeats > 1 else counted(folds, "folds")
+    if "experiment" in dataset.attrs:
+        divided = counted(repeats, "repeats")
     yield f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
+    if "experiment" in dataset.attrs:
+        yield str(dataset.attrs["experiment"])
     attempts = [f"{int(dataset['genuine_attempts'].sum()):,} genuine"]
     if "impostor_attempts" in dataset:
         attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")
-    yield f"test attempts of all folds: {', '.join(attempts)}"
+    if "unenrolled_attempts" in dataset:
+        number = int(dataset["unenrolled_attempts"].sum())
+        attempts.append(f"{number:,} by probes not enrolled, counted apart")
+    yield f"test attempts of all {unit_of(dataset.attrs)}s: {', '.join(attempts)}"
+    if "claims" in dataset.attrs:
+        yield f"claims drawn anew for each part by {dataset.attrs['claims']}"
     if "threshold" in dataset:
         t = dataset["threshold"].values
         t = t[np.isfinite(t)]
@@ -144,51 +147,34 @@ def _span(counts: np.ndarray) -> str:
 
 
 def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
-    rows = list(_rows(dataset))
+    rows = list(averaged(dataset))
     number = dataset.sizes["repeat"] * dataset.sizes["fold"]
     left_out = {
         "se": not _of_given_folds(dataset),
-        "folds": all(values["folds"] == number for _, _, values in rows),
+        "folds": all(row.summary("folds") == number for row in rows),
+        "training": not any(np.isfinite(row.training()) for row in rows),
     }
     heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
     kept = [head for head in (heads[:5] if narrow else heads) if not left_out.get(head)]
     table = plain_table(kept)
-    for label, percent, values in rows:
-        written = {k: _written(value, percent) for k, value in values.items()}
+    for row in rows:
+        percent = row.scalar.percent
+        written = {k: _written(row.summary(k), percent) for k in ("mean", "sd", "se", "pooled")}
+        low, high = row.summary("low"), row.summary("high")
         interval = "-"
-        if np.isfinite([values["low"], values["high"]]).all():
-            interval = f"{written['low']} - {written['high']}"
+        if np.isfinite([low, high]).all():
+            interval = f"{_written(low, percent)} - {_written(high, percent)}"
         cells = {
-            "": label, "training": written["train"], "test": written["mean"],
-            "interval": interval, "folds": f"{int(values['folds'])}",
+            **written, "": row.label, "training": _written(row.training(), percent),
+            "test": written["mean"], "interval": interval, "folds": f"{row.summary('folds'):.0f}",
         }  # fmt: skip
-        bold = {"test": "bold"}
-        table.add_row(*(Text(cells.get(k) or written[k], bold.get(k, "")) for k in kept))
+        table.add_row(*(Text(cells[k], "bold" if k == "test" else "") for k in kept))
     return table
 
 
 def _of_given_folds(dataset: xr.Dataset) -> bool:
     """Return whether the folds are those of listed pairs, of which a standard error is reported."""
     return str(dataset.attrs["splitter"]).startswith("PredefinedPairFolds")
-
-
-def _rows(dataset: xr.Dataset) -> Iterator[tuple[str, bool, dict[str, float]]]:
-    """Return the label of each row, whether it is in per cent, and its values."""
-    rule, say = str(dataset.attrs.get("threshold_rule", "")), speaker(dataset)
-    for scalar in _shown():
-        name, unit = scalar.name, ", %" if scalar.percent else ""
-        if name not in dataset or (name == "accuracy" and rule != "accuracy"):
-            continue
-        keys = {"train": f"train_{name}_mean"} | {
-            k: f"{name}_{k}" for k in ("mean", "sd", "se", "pooled", "low", "high", "folds")
-        }
-        if "rank" not in dataset[name].dims:
-            values = {k: float(dataset[v]) for k, v in keys.items()}
-            yield f"{say(scalar.label)}{unit}", scalar.percent, values
-            continue
-        for i, rank in enumerate(dataset["rank"].values.tolist()):
-            values = {k: float(dataset[v].values[i]) for k, v in keys.items()}
-            yield f"{say(scalar.label)}, rank {rank}{unit}", scalar.percent, values
 
 
 def _written(value: float, percent: bool) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bioeval.base.errors import counted, printable
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.views.tables.tasks import system_of, systems, value_of
@@ -126,9 +128,8 @@ def differs_by_rank(dataset: xr.Dataset) -> bool:
     limits = dataset.get("threshold_at_far")
     if limits is None or "rank" not in limits.dims:
         return False
-    return not limits.equals(
-        limits.isel(rank=[0] * limits.sizes["rank"]).assign_coords(limits.coords)
-    )
+    by_rank = limits.transpose("rank", ...).values
+    return not all(np.array_equal(by_rank[0], other, equal_nan=True) for other in by_rank[1:])
 
 
 def intervals(found: Mapping[str, xr.Dataset]) -> list[str]:

@@ -12,8 +12,10 @@ from bioeval.base.scalars import (
     DIR_AT_FAR,
     EQUAL_ERROR,
     FRR_AT_FAR,
+    GOM_POINTS,
     MIN_COST,
     OPEN_SET_EER,
+    QUERY_MEANS,
     VERIFICATION_POINTS,
     VERIFICATION_RATES,
     Scalar,
@@ -46,7 +48,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         for name, attempts in (("far", over.impostor), ("frr", over.genuine)):
             ends = _ends(dataset, name, threshold=i)
-            value = float(dataset[name][i])
+            value = _value_at(dataset, name, threshold=i)
             yield _row(_RATES[name], value, over, threshold, ends, over_class=attempts)
 
 
@@ -65,14 +67,13 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         for end, (target, value, _) in zip(("at least", "at most"), of_target, strict=True):
             label = f"{DIR_AT_FAR.label.format(target=per_cent(target))}, {end}"
             yield _row(DIR_AT_FAR, value, over, label=label)
-    first = dataset["dir"].isel(rank=0)
     instead = "dir_at_far" if "dir_at_far" in dataset else bounds[0]
     for i, threshold in _few_thresholds(dataset, instead):
         ends = _ends(dataset, "dir", threshold=i, rank=0)
-        value = float(first[i])
+        value = _value_at(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
         ends = _ends(dataset, "far", threshold=i)
-        value = float(dataset["far"][i])
+        value = _value_at(dataset, "far", threshold=i)
         yield _row(_RATES["far"], value, over, threshold, ends, over_class=over.impostor)
 
 
@@ -82,8 +83,8 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     over = Over(attempts, None, _classes(dataset).genuine.subjects)
     for rank in report_ranks(dataset):
         name = f"CMS, rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
-        value = float(dataset["cms"].sel(rank=rank))
-        ends = _ends(dataset, "cms", rank=dataset["rank"].values.tolist().index(rank))
+        place = dataset["rank"].values.tolist().index(rank)
+        value, ends = _value_at(dataset, "cms", rank=place), _ends(dataset, "cms", rank=place)
         yield Row(name, value, over, decimals=_decimals(attempts), ends=ends)
 
 
@@ -104,12 +105,41 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
             ends = _ends(dataset, name)
             yield Row(measure, value, over, decimals=decimals, undefined=why, ends=ends)
     for rank in report_ranks(dataset):
-        ends = _ends(dataset, "cmc", rank=dataset["rank"].values.tolist().index(rank))
-        value = float(dataset["cmc"].sel(rank=rank))
+        place = dataset["rank"].values.tolist().index(rank)
+        value, ends = _value_at(dataset, "cmc", rank=place), _ends(dataset, "cmc", rank=place)
         yield Row(f"Rank {rank:,}", value, over, decimals=decimals, ends=ends)
     if (value := value_of(dataset, "mean_inp")) is not None:
         ends = _ends(dataset, "mean_inp")
         yield Row("mINP", value, over, decimals=decimals, undefined=why, ends=ends)
+
+
+def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
+    """Return the rows of GOM: the columns of its paper's table, and the CMC at other ranks."""
+    queries, opened = (value_of(dataset, name) for name in ("queries", "open_queries"))
+    subjects = _classes(dataset).genuine.subjects
+    others = int(dataset.attrs.get("probe_subjects", 0)) - subjects
+    ranked = Over(int(queries) if queries else None, None, subjects)
+    absent = Over(int(opened) if opened else None, None, others if opened else 0)
+    why = "no query has a match" if queries == 0 else ""
+    why_open = "every query's identity is in the gallery" if opened == 0 else ""
+    decimals = _decimals(int(queries or 0))
+    for scalar in (*GOM_POINTS, *QUERY_MEANS):
+        if (value := value_of(dataset, scalar.name)) is None:
+            continue
+        of_open = scalar.name in ("mfr_area", "tau_nz")
+        yield Row(
+            scalar.label,
+            value,
+            absent if of_open else ranked,
+            unit="%" if scalar.percent else "",
+            decimals=decimals if scalar.percent else int(scalar.decimals),
+            undefined=(why_open if of_open else why) or scalar.undefined,
+            ends=_ends(dataset, scalar.name),
+        )
+    for rank in report_ranks(dataset):
+        ends = _ends(dataset, "cmc", rank=dataset["rank"].values.tolist().index(rank))
+        value = float(dataset["cmc"].sel(rank=rank))
+        yield Row(f"Rank {rank:,}", value, ranked, decimals=decimals, undefined=why, ends=ends)
 
 
 def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
@@ -184,12 +214,18 @@ def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
 # ------------------------------------------------------------------------ picking
 
 
+def _value_at(dataset: xr.Dataset, name: str, **at: int) -> float:
+    """Return one value; by numpy, since xarray takes long, and may load dask, to find it."""
+    variable = dataset[name].variable
+    return float(variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)])
+
+
 def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | None:
     """Return the limits of an interval, or None without one."""
     names = f"{stem}_low", f"{stem}_high"
     if any(name not in dataset for name in names):
         return None
-    low, high = (float(dataset[name].isel(at)) for name in names)
+    low, high = (_value_at(dataset, name, **at) for name in names)
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
@@ -197,15 +233,13 @@ def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, flo
     """Return target, rate and threshold at each FAR target; at rank 1, where there are ranks."""
     if name not in dataset:
         return
-    rates, limits = dataset[name], dataset.get("threshold_at_far")
-    if "rank" in rates.dims:
-        rates = rates.isel(rank=0)
-    if limits is not None and "rank" in limits.dims:
-        limits = limits.isel(rank=0)
-    if rates.dims != ("far_target",):
+    if {*dataset[name].dims, "rank"} != {"far_target", "rank"}:
         return
     for i, target in enumerate(dataset["far_target"].values.tolist()):
-        yield target, float(rates[i]), None if limits is None else float(limits[i])
+        at = {"far_target": i, "rank": 0}
+        known = "threshold_at_far" in dataset
+        limit = _value_at(dataset, "threshold_at_far", **at) if known else None
+        yield target, _value_at(dataset, name, **at), limit
 
 
 def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, float]]:
@@ -215,7 +249,7 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
     if count > FEW:
         places = () if instead in dataset else [round(i * (count - 1) / 4) for i in (1, 2, 3)]
     for i in places:
-        yield i, float(dataset["threshold"][i])
+        yield i, _value_at(dataset, "threshold", threshold=i)
 
 
 def _decimals(attempts: int | None) -> int:

@@ -11,6 +11,7 @@ from bioeval.scores.template_fusion import parse_fusion
 from bioeval.views.tables.row import Section
 from bioeval.views.tables.rows import (
     closed_set_rows,
+    gom_rows,
     open_set_rows,
     precision_of_queries,
     reid_rows,
@@ -30,7 +31,11 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
     """Return the section of a task, with the name of its system where there are several."""
     attrs = dataset.attrs
     more: list[str] = []
-    if "mean_ap" in dataset and "queries" in dataset:
+    if "mrep" in dataset:
+        rows = gom_rows(dataset)
+        options = ["removes", "junk", "variant", "budget", "ties"]
+        more = [_queries(dataset)] if "queries" in dataset else []
+    elif "mean_ap" in dataset and "queries" in dataset:
         rows = reid_rows(dataset)
         options = ["removes", "junk", "cmc_counts", "ties", "ap"]
         more = [_queries(dataset), *_worst(dataset)]
@@ -75,6 +80,8 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
         "junk": lambda x: f"junk {x}",
         "cmc_counts": lambda x: f"CMC counts {x}",
         "ap": lambda x: f"AP {x}",
+        "variant": lambda x: {"reference": "as the authors' program"}.get(x, ""),
+        "budget": lambda x: f"B = {int(x):,}",
     }
     said = [says[name](str(attrs[name])) for name in names if name in attrs]
     return ", ".join(text for text in said if text)
@@ -146,7 +153,10 @@ def _worst(dataset: xr.Dataset) -> Iterator[str]:
 def _queries(dataset: xr.Dataset) -> str:
     """Return the number of queries and of comparisons removed, in words."""
     count = {k: int(value_of(dataset, k) or 0) for k in ("queries", "skipped", "removed")}
-    said = f"{counted(count['queries'], 'queries')}; {count['skipped']:,} skipped"
+    said = counted(count["queries"], "queries")
+    if "open_queries" in dataset:
+        said += f"; {int(dataset['open_queries']):,} not in the gallery"
+    said += f"; {count['skipped']:,} skipped"
     if "removed" not in dataset:  # unknown of lists
         return said
     return f"{said}; {counted(count['removed'], 'comparisons')} removed"

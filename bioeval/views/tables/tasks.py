@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from bioeval.results.dataset import shown_ranks
+
 if TYPE_CHECKING:
     import xarray as xr
 
 #: The nodes of an evaluation, in the order in which they are shown.
-TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid")
-
-#: Ranks that are shown unless the protocol card names others.
-RANKS = (1, 5, 10)
+TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom")
 
 
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
@@ -43,15 +42,11 @@ def system_of(path: str) -> str:
 
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:
-    """Return the ranks to show: those of the protocol card or `RANKS` that the results reach.
-
-    The first rank where they reach none of them.
-    """
+    """Return the ranks to show: those of the protocol card, as far as the results reach them."""
     if "rank" not in dataset.coords:
         return []
     said = [int(word) for word in str(dataset.attrs.get("report_ranks", "")).split()]
-    there = dataset["rank"].values.tolist()
-    return [rank for rank in said or RANKS if rank in there] or there[:1]
+    return shown_ranks(said, dataset["rank"].values.tolist())
 
 
 def value_of(dataset: xr.Dataset, name: str) -> float | None:

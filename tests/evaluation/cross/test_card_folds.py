@@ -60,7 +60,10 @@ confidence = 0.9
     )
     tree = be.evaluate(scores, made)
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
-    plain = be.cross_evaluate(scores, splitter, threshold=("far", 0.02), confidence=0.9)
+    targets = (0.1, 0.01, 0.001, 0.0001)
+    plain = be.cross_evaluate(
+        scores, splitter, threshold=("far", 0.02), confidence=0.9, far_targets=targets
+    )
     found = tree["folds/verification/single"].to_dataset()
     assert found.drop_attrs().identical(plain.drop_attrs())
     assert found.attrs["protocol"] == "mine"
@@ -185,7 +188,6 @@ def test_course_kfold_takes_either_layout(scores, tmp_path):
         ('[closed_set]\nmax_rank = 3\n[partition]\nby = "dev-eval"\n', "max_rank = 3"),
         ('[closed_set]\nunmated = "raise"\n[partition]\nby = "dev-eval"\n', "unmated = "),
         ('[thresholds]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
-        ('[report]\nfar_targets = [0.5]\n[partition]\nby = "dev-eval"\n', "far_targets = [0.5]"),
         (
             '[closed_set]\n[partition]\nby = "dev-eval"\n[uncertainty]\n'
             'interval = "subject-bootstrap"\n',
@@ -276,7 +278,8 @@ def test_plots_of_folds_show_each_fold_and_the_mean(scores, tmp_path):
     drawn = {path.stem for path in (tmp_path / "o").glob("*.png")}
     assert drawn == {
         *("folds-single-template", "folds-multi-template", "folds-open_set", "repeated"),
-        *("matrix", "score-distributions"),
+        *("spread-single-template", "spread-multi-template", "spread-open_set"),
+        *("spread-closed_set", "matrix", "score-distributions"),
     }
     tree = be.evaluate(scores, "course-kfold")
     opened, closed = tree["folds/open_set"].to_dataset(), tree["folds/closed_set"].to_dataset()
@@ -297,7 +300,7 @@ def test_plots_of_folds_show_each_fold_and_the_mean(scores, tmp_path):
         np.testing.assert_array_equal(bold.get_ydata(), dataset[f"{rate}_mean"])
         thin = [line.get_ydata() for line in lines if line.get_linewidth() < 1][:10]
         np.testing.assert_array_equal(thin, dataset[rate].values[0])
-    with pytest.raises(DataError, match="be.plot.repeated draws it"):
+    with pytest.raises(DataError, match="be.plot.repeated or spread draws it"):
         be.plot.folds(closed)
     pooled = be.cross_evaluate(
         scores, be.partition.SubjectKFold(4), interval="subject-bootstrap", threshold=("fixed", 3.0)
@@ -318,7 +321,7 @@ def test_warnings_name_options_and_cards(tmp_path):
     told = " ".join(document["tasks"]["folds/verification/single"]["warnings"])
     for text in (told, " ".join(run(*words).stdout.split())):
         assert "--exclude session leaves them out" in text
-        assert '; interval = "subject-bootstrap" in a protocol card has a bound' in text
+        assert '[uncertainty] interval = "subject-bootstrap" in a protocol card has a' in text
         assert "`" not in text
     words = ["threshold", words[0], "--target", "eer", "--folds", "4", "--repeats", "1"]
     for more in ([], ["--json"]):

@@ -146,6 +146,27 @@ def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, limit, size
     assert be.cross_evaluate(scores, splitter).identical(plain)
 
 
+@pytest.mark.parametrize("rule", ["hter", "accuracy", "eer"])
+def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
+    scores = be.simulate(60, 4, random_state=5)
+    splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
+    plain = be.cross_evaluate(scores, splitter, threshold=rule)
+    collected = []
+    collect = sweep.FoldSweep.collect
+
+    def counting(self, wanted, tick):
+        collected.append(self.total[wanted].sum())
+        return collect(self, wanted, tick)
+
+    monkeypatch.setattr(sweep.FoldSweep, "collect", counting)
+    monkeypatch.setattr(sweep, "LEAST_CELLS", 64)
+    monkeypatch.setattr(sweep, "MOST_CELLS", 64)
+    monkeypatch.setattr(sweep, "REFINE", 100)
+    monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
+    assert be.cross_evaluate(scores, splitter, threshold=rule).identical(plain)
+    assert collected[0] <= 100
+
+
 def test_cells_far_from_the_scores(monkeypatch):
     """A sample that misleads: the scores outside its cells are found all the same."""
     rng = np.random.default_rng(0)

@@ -1,0 +1,160 @@
+"""``bioeval gom``: systems of open-world re-identification side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.errors import renamed
+from bioeval.base.variables import INTERVALS
+from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.options import (
+    Command,
+    Output,
+    interval_options,
+    naming,
+    output_options,
+    ranks_option,
+    reading_options,
+    require_method,
+    system_name,
+    take_reading,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@click.command("gom", cls=Command)
+@click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
+@output_options(
+    "results.nc, summary.json, table.txt and curves.csv",
+    "draw all systems in one figure each of mReP and mFR, CMC, and DIR at FAR",
+    ": rates are fractions",
+)
+@click.option(
+    "--name",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a system; once for each, in their order.  [the files' names]",
+)
+@reading_options
+@click.option(
+    "--protocol",
+    "convention",
+    default="gom-market1501",
+    show_default=True,
+    metavar="CARD",
+    help="Name or path of a card with [gom] or [reid], for what a query sees.",
+)
+@click.option("--budget", type=click.IntRange(1), metavar="B", help="B of mFR.  [the card's]")
+@click.option(
+    "--variant",
+    type=click.Choice(["paper", "reference"]),
+    help="The text of the paper, or the program behind its figures.  [the card's]",
+)
+@click.option("--thresholds", type=Thresholds(), help="Thresholds, or a file.  [0, 0.01 ... 1]")
+@ranks_option
+@click.option(
+    "--interval",
+    type=click.Choice(INTERVALS),
+    help="Add confidence intervals by the identity of the queries; subject-bootstrap is "
+    "recommended.  [none]",
+)
+@interval_options
+def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> None:
+    """Evaluate systems A, B ... by GOM: retrieval and verification within a threshold.
+
+    Each is a file as `bioeval run` reads it, of queries against a gallery; options apply to all.
+    The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP and mReP, the
+    threshold of the latter, and the areas under mReP and mFR.
+
+    Examples
+    --------
+      bioeval gom osnet.npz agw.npz
+      bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
+      bioeval gom resnet.mat osnet.mat agw.mat --out gom --plots
+      bioeval gom osnet.npz --variant reference --budget 100 --json
+    """
+    require_method(options["interval"])
+    output = Output.take(options)
+    reading = take_reading(systems[0], options)
+    if name and len(name) != len(systems):
+        raise click.UsageError(f"--name is given {len(name)} times for {len(systems)} systems")
+    names = name or tuple(system_name(file, None, reading) for file in systems)
+    _require_distinct(names)
+    options["convention"] = card(options["convention"])
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.reid import gom
+        from bioeval.scores.formats import load
+        from bioeval.views.tables.gom import GomTable
+
+        found = {}
+        for file, called in zip(systems, names, strict=True):
+            stages(f"reading {file}")
+            scores = load(file, **reading)
+            scores.name = called
+            stages("counting")
+            found[called] = gom(scores, **options, progress=stages.counting)
+        table = GomTable(found, naming())
+        document = _document(found, systems)
+        files = output.write(
+            document, lambda folder: _write(found, table, folder, output.plots), stages
+        )
+    output.show(table, document, files)
+
+
+def _require_distinct(names: tuple[str, ...]) -> None:
+    """Raise unless names can be those of systems of one result."""
+    for called in names:
+        if names.count(called) > 1:
+            raise click.UsageError(
+                f"{names.count(called)} systems are called {called!r}; name each with --name"
+            )
+        if not called or "/" in called:
+            raise click.BadParameter(
+                f"{called!r}; expected a word without '/'", param_hint="'--name'"
+            )
+
+
+def _document(found: dict[str, xr.Dataset], files: tuple[str, ...]) -> dict[str, Any]:
+    """Return all results but the curves."""
+    from bioeval.base.version import __version__
+    from bioeval.cli.run_outputs import task_document
+
+    rows = {}
+    for (called, dataset), file in zip(found.items(), files, strict=True):
+        lines = str(dataset.attrs["warnings"]).splitlines()
+        rows[called] = {
+            "file": file,
+            "fingerprint": dataset.attrs["fingerprint"],
+            **task_document(dataset),
+            "warnings": [renamed(line, naming()) for line in lines],
+        }
+    return {"bioeval": __version__, "systems": rows}
+
+
+def _write(found: dict[str, xr.Dataset], table: Any, folder: Path, plots: bool) -> None:
+    """Write the results, the table, the curves of all systems, and the figure."""
+    import xarray as xr
+
+    from bioeval.cli.outputs import write_csv, write_results
+    from bioeval.cli.run_outputs import curve_columns
+
+    write_results(folder, xr.DataTree.from_dict(found), table)
+    columns: dict[str, list] = {"system": []}
+    for called, dataset in found.items():
+        own = curve_columns(dataset)
+        columns["system"] += [called] * dataset.sizes["threshold"]
+        for key, values in own.items():
+            columns.setdefault(key, []).extend(values)
+    write_csv(folder / "curves.csv", columns)
+    if plots:
+        from bioeval.views.plots.save import save_all
+
+        save_all(found, (), folder, overlaid=True)

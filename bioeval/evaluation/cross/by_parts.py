@@ -1,0 +1,107 @@
+"""Evaluation part by part: both parts of a split are read once, for all tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.parts import NOTHING, Part
+from bioeval.evaluation.cross.results import Fold
+from bioeval.evaluation.cross.splits import Sides, Split, SplitPlan
+from bioeval.partition import ClaimSampler
+from bioeval.scores.about import About
+from bioeval.scores.blocks import Progress
+from bioeval.tallies.by_fold.thresholds import Judged, judge_all, judge_listed, judge_two
+
+Folds = dict[tuple[int, int], Fold]
+
+
+def evaluate_by_parts(
+    plan: SplitPlan,
+    sides: Sides,
+    tasks: Sequence[FoldOptions],
+    about: About,
+    progress: Progress | None,
+) -> list[Folds]:
+    """Evaluate several tasks in every split."""
+    found: list[Folds] = [{} for _ in tasks]
+    sampler = next((options.claims for options in tasks if options.claims is not None), None)
+    for done, place in enumerate(plan.places, 1):
+        split = plan.split(*place)
+        train, test = parts_of(sides, split, sampler, done - 1, about)
+        for options, folds in zip(tasks, found, strict=True):
+            folds[place] = fold_of(train, test, sides.sizes(split), options)
+        if progress is not None:
+            progress(done, len(plan.places))
+    return found
+
+
+def parts_of(
+    sides: Sides, split: Split, sampler: ClaimSampler | None, number: int, about: About
+) -> tuple[Part, Part]:
+    """Return the training part and the test part of a split, with claims drawn for each."""
+    parts = []
+    for which, view in enumerate(sides.views(split)):
+        claims = None
+        if sampler is not None and view is not None:
+            claims = sampler.draw(view, number, part=which)
+        parts.append(Part(view, claims, about))
+    return parts[0], parts[1]
+
+
+def fold_of(train: Part, test: Part, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+    """Evaluate a task: choose a threshold on one part, and judge it on the other."""
+    if options.task == "verification":
+        return _verified(train, test, sizes, options)
+    return _identified(train, test, sizes, options)
+
+
+def _verified(train: Part, test: Part, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+    judged = judge_parts(train, test, options)
+    made = Fold.of_judged(judged, *sizes)
+    for prefix, part in (("", test), ("train_", train)):
+        if options.claims is not None:
+            strangers = part.strangers
+            made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(strangers)[0]
+            made.counts[f"{prefix}unenrolled_attempts"] = strangers.impostor_attempts
+    if options.far_targets is not None:
+        listed = judged.test if train.listed and test.listed else None
+        made.points = test.points(options, listed)
+    return made
+
+
+def _identified(train: Part, test: Part, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+    trained, tested = train.searched(options), test.searched(options)
+    closed = options.task == "closed_set"
+    if closed:
+        made, threshold = Fold(np.nan, True, {}, *sizes), np.inf
+    else:
+        judged = judge_listed(trained.attempts(), tested.attempts(), options.distance_rule)
+        made, threshold = Fold.of_judged(judged, *sizes), judged.chosen.threshold
+    made.galleries = trained.gallery, tested.gallery
+    for prefix, part in (("", tested), ("train_", trained)):
+        if closed:
+            made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
+            made.counts[f"{prefix}skipped"] = part.skipped
+        made.detected[prefix] = part.detected(threshold, options.ranks, made.defined)
+    if options.far_targets is not None:
+        made.points = tested.points(options)
+    return made
+
+
+def judge_parts(train: Part, test: Part, options: FoldOptions) -> Judged:
+    """Choose a threshold of verification on one part, and count both parts at it."""
+    rule = options.distance_rule
+    if train.listed and test.listed:
+        return judge_listed(train.attempts(options), test.attempts(options), rule)
+    args = rule, options.templates, options.fusion
+    if train.scores is not None and test.scores is not None:
+        return judge_two(train.scores, test.scores, *args)
+    only = train.scores if train.scores is not None else test.scores
+    assert only is not None  # neither part is too large to be listed where it is empty
+    both = judge_all(only, *args)
+    if train.scores is None:
+        return judge_listed(NOTHING, both.test, rule)
+    return Judged(both.chosen, both.train, NOTHING)

@@ -1,0 +1,215 @@
+"""The attempts of one part of the scores, which is read once for all its tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.partition import DrawnClaims
+from bioeval.results.open_set import impostor_probes
+from bioeval.results.open_set_points import OpenSetPoints
+from bioeval.scores.about import About
+from bioeval.scores.blocks import Block, BlockReader, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.counters import ImpostorBlock, gather
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.point_search import refine
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.tie_policies import rank_weights
+from bioeval.tallies.verification_job import VerificationJob
+
+# Cells of a part whose attempts are listed and sorted; a larger part is counted.
+MOST_LISTED = 1 << 22
+
+Points = dict[str, float | np.ndarray]
+
+NOTHING = Attempts.listed(np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Identification attempts of one part.
+
+    Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
+    the distance of the nearest candidate; the probes without a mate; the subjects in the gallery.
+    """
+
+    mate: np.ndarray
+    ranks: np.ndarray
+    other: np.ndarray
+    skipped: int = 0
+    gallery: int = 0
+
+    def attempts(self) -> Attempts:
+        """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
+        first = self.ranks == 1
+        return Attempts.listed(self.mate[first], self.other, int((~first).sum()))
+
+    def detected(self, threshold: float, ranks: np.ndarray, defined: bool) -> np.ndarray:
+        """Return the genuine attempts accepted at each rank or better."""
+        within = self.mate <= threshold if defined else np.zeros(len(self.mate), dtype=bool)
+        return np.array([int((within & (self.ranks <= k)).sum()) for k in ranks])
+
+    def points(self, options: FoldOptions) -> Points:
+        """Return the operating points by themselves: EER and DIR at FAR, or the CMS at rank 1."""
+        genuine = len(self.mate)
+        if options.task == "closed_set":
+            rate = float((self.ranks == 1).sum()) / genuine if genuine else math.nan
+            return {"recognition_rate": rate}
+        found = OpenSetPoints(
+            self.mate, self.ranks, np.ones(genuine), genuine, np.sort(self.other)
+        )  # fmt: skip
+        dir_, _ = found.at_far(options.targets, int(options.ranks[-1]))
+        return {"eer": found.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
+
+
+class _PartReader(BlockReader):
+    """Reads a part, in which nothing is looked for: what the whole holds was seen in the whole."""
+
+    def look(self, low: int, values: np.ndarray) -> None:
+        """Do nothing."""
+
+
+class Part:
+    """One part of the scores: none of them where it has no probe or no gallery.
+
+    Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
+    """
+
+    def __init__(
+        self,
+        scores: Scores | None,
+        claims: DrawnClaims | None = None,
+        about: About | None = None,
+    ):
+        self.scores, self.claims = scores, claims
+        if scores is not None:
+            self.reader = _PartReader(scores)
+            if about is not None:  # what it is made of is the whole's, and costs to find out
+                self.reader.about = about
+
+    @property
+    def listed(self) -> bool:
+        """Whether its attempts of verification are few enough to be listed."""
+        scores = self.scores
+        return scores is None or self.claims is not None or math.prod(scores.shape) <= MOST_LISTED
+
+    @cached_property
+    def _kept(self) -> list[Block]:
+        return list(self.reader)
+
+    def _blocks(self) -> Iterable[Block]:
+        assert self.scores is not None
+        return self._kept if math.prod(self.scores.shape) <= MOST_LISTED else self.reader
+
+    # -- verification
+
+    def attempts(self, options: FoldOptions) -> Attempts:
+        """Return the attempts of verification, listed."""
+        genuine: list[np.ndarray] = []
+        impostor: list[ImpostorBlock] = []
+        self._strangers: list[np.ndarray] = []
+        if self.scores is not None:
+            with threads_for(self.scores):
+                job = self._job(options)
+                for block in self._blocks():
+                    own, others = job.of_block(block)
+                    genuine.append(own)
+                    impostor += others
+                    if job.strangers is not None:
+                        self._strangers.append(job.of_strangers(block))
+        return Attempts.listed(_joined(genuine), _impostor_scores(impostor))
+
+    @property
+    def strangers(self) -> Attempts:
+        """Attempts of drawn claims by probes who are not enrolled, found with the others."""
+        return Attempts.listed(np.empty(0), _joined(self._strangers))
+
+    def _job(self, options: FoldOptions) -> VerificationJob:
+        assert self.scores is not None
+        return VerificationJob(
+            self.scores, self.reader, templates=options.templates, fusion=options.fusion,
+            claims=self.claims,
+        )  # fmt: skip
+
+    def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
+        """Return the operating points of verification by themselves, of `attempts` if listed."""
+        targets = options.targets
+        if attempts is not None:
+            if not attempts.defined:
+                return {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
+            return {
+                "eer": attempts.equal_error().eer,
+                "auc": attempts.auc(),
+                "frr_at_far": np.array([attempts.at_far(float(x))[0] for x in targets]),
+            }
+        assert self.scores is not None
+        job = self._job(options)
+        wanted = job.wanted = PointsWanted(targets, np.empty((0, 3)), True)
+        (tally,) = run_jobs(self.scores, self.reader, [job])
+        with threads_for(self.scores):
+            found = refine(
+                tally, lambda: job.sweep(self.reader), wanted, symmetric=None, look=job.look
+            )
+        points = {"eer": found.equal_error.eer, "auc": found.auc, "frr_at_far": found.frr_at_far}
+        return points  # type: ignore[return-value]
+
+    # -- identification
+
+    def searched(self, options: FoldOptions) -> Searched:
+        """Return the attempts of identification."""
+        if self.scores is None:
+            return Searched(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
+        tally = self._ranked(options.rank_unit, options.fusion)
+        chosen = np.flatnonzero(tally.mates > 0)
+        probes, ranks, _ = rank_weights(tally, chosen, options.ties)
+        other = np.empty(0)
+        if options.task == "open_set":
+            other = tally.other[impostor_probes(tally, options.impostors)]
+        skipped = len(tally.mates) - len(chosen)
+        gallery = len(self.reader.gallery.subjects)
+        found = np.rint(ranks).astype(np.int64)
+        return Searched(tally.mate[probes], found, other, skipped, gallery)
+
+    def _ranked(self, rank_unit: str, fusion: str) -> IdentificationTally:
+        """Return the ranks of all probes, which open and closed set share."""
+        key = rank_unit, fusion
+        if key not in self._tallies:
+            assert self.scores is not None
+            job = IdentificationJob(self.scores, self.reader, rank_unit=rank_unit, fusion=fusion)
+            if "_kept" in self.__dict__:
+                with threads_for(self.scores):
+                    for block in self._kept:
+                        job.add(block)
+                self._tallies[key] = job.result()
+            else:
+                (self._tallies[key],) = run_jobs(self.scores, self.reader, [job])
+        return self._tallies[key]
+
+    @cached_property
+    def _tallies(self) -> dict[tuple[str, str], IdentificationTally]:
+        return {}
+
+
+def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
+    """Return the impostor scores of some blocks, with NaN for those of the own subjects."""
+    found = _joined([values.ravel() for values, _, _ in blocks])
+    place = 0
+    for values, start, stop in blocks:
+        _, row, position = gather(values, start, stop, np.full(len(values), -1))
+        found[place + row * values.shape[1] + position] = np.nan
+        place += values.size
+    return found
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Return a copy of the parts, one after the other."""
+    return np.concatenate(parts or [np.empty(0)])

@@ -1,0 +1,29 @@
+"""The convex hull of the points of a ROC."""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True)
+def lower_hull(x, y, out):
+    """Write the indices of the lower-left convex hull of points; return how many they are.
+
+    The points come with `x` not falling and `y` not rising, as the points of a ROC do.
+    """
+    n = 0
+    for i in range(len(x)):
+        if n > 0 and x[out[n - 1]] == x[i]:
+            n -= 1  # the same x further down
+        elif n > 0 and y[out[n - 1]] == y[i]:
+            continue  # the same y further right
+        while n >= 2:
+            a = out[n - 2]
+            b = out[n - 1]
+            turn = (x[b] - x[a]) * (y[i] - y[a]) - (y[b] - y[a]) * (x[i] - x[a])
+            if turn > 0:
+                break
+            n -= 1
+        out[n] = i
+        n += 1
+    return n

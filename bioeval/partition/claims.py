@@ -1,0 +1,191 @@
+"""Claims drawn at random: each probe claims a few subjects, a given proportion of them genuine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, ProtocolError, counted, subject
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.partition import shuffling
+from bioeval.partition.base import Parameters, require_seed
+from bioeval.scores.arrays import IGNORE
+from bioeval.scores.matrix import Scores
+
+
+class DrawnClaims(NamedTuple):
+    """Claims in the order of the probes.
+
+    `probe` are the rows (int64) and `subject` the labels of the claimed subjects; `enrolled`
+    (bool) says whether the probe's own subject is in the gallery.
+    """
+
+    probe: np.ndarray
+    subject: np.ndarray
+    enrolled: np.ndarray
+
+
+class ClaimSampler(Parameters):
+    """Draws the claims of verification: the lecture's distribution of genuine and impostor claims.
+
+    Each probe claims `per_probe` different enrolled subjects. Of all claims by probes of enrolled
+    subjects, ``round(genuine * claims)`` are genuine: by probes drawn without repetition, at most
+    one each. The other claims are of other enrolled subjects, each as probable as the others.
+    Probes of subjects who are not enrolled claim as many, and are counted apart.
+
+    At one threshold FRR and FAR do not depend on `genuine` in expectation, since each is a
+    proportion of the attempts of its own class; operating points, such as the EER, vary with the
+    draw.
+
+    Parameters
+    ----------
+    per_probe : int
+        Claims of each probe.
+    genuine : float
+        Proportion of genuine claims, in [0, 1].
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+        The seed. None draws other claims each time.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 5, random_state=0)
+    >>> sampler = be.partition.ClaimSampler(per_probe=2, genuine=0.25, random_state=0)
+    >>> ds = be.verification(scores, templates="multi", claims=sampler)
+    >>> int(ds.genuine_attempts), int(ds.impostor_attempts)
+    (50, 150)
+    """
+
+    def __init__(
+        self, per_probe: int = 1, genuine: float = 0.5, random_state: RandomState = 0
+    ) -> None:
+        who = type(self).__name__
+        self.per_probe, self.genuine, self.random_state = per_probe, genuine, random_state
+        require_integer(f"{who}: per_probe", per_probe, low=1)
+        number = isinstance(genuine, int | float | np.number) and not isinstance(genuine, bool)
+        if not (number and 0 <= genuine <= 1):
+            raise DataError(f"{who}: genuine is {genuine!r}; expected a proportion in [0, 1]")
+        require_seed(random_state)
+
+    def draw(self, scores: Scores, repeat: int = 0, *, part: int = 0) -> DrawnClaims:
+        """Draw the claims of all probes.
+
+        Parameters
+        ----------
+        scores : Scores
+            A matrix with labels. Its values are not read: a comparison that failed is an attempt
+            by the rule of the scores for NaN.
+        repeat, part : int
+            Other numbers give other claims.
+
+        Returns
+        -------
+        DrawnClaims
+
+        Raises
+        ------
+        DataError
+            If there are more genuine claims than probes with a usable mate, or more impostor
+            claims of a probe than other enrolled subjects.
+        ProtocolError
+            If the scores have no labels.
+        """
+        if not isinstance(scores, Scores) or not scores.labelled:
+            raise ProtocolError(f"{subject('claims')} are drawn among labelled templates of a "
+                                "matrix; give scores with labels")  # fmt: skip
+        draws = shuffling.stream(
+            seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
+        )
+        enrolled = np.unique(scores.codes.gallery)
+        place = np.searchsorted(enrolled, scores.codes.probe)
+        place[place == len(enrolled)] = 0
+        known = enrolled[place] == scores.codes.probe
+        inside = np.flatnonzero(known)
+        genuine = self._genuine(scores, inside, draws)
+        numbers = np.full(len(known), self.per_probe)
+        numbers[genuine] -= 1
+        self._require_others(numbers, known, len(enrolled))
+        row, claimed = _others(numbers, np.where(known, place, -1), len(enrolled), draws)
+        row, claimed = np.append(row, genuine), np.append(claimed, place[genuine])
+        order = np.lexsort((claimed, row))
+        labels = scores.codes.values[enrolled[claimed[order]]]
+        return DrawnClaims(row[order], labels, known[row[order]])
+
+    def _genuine(self, scores: Scores, inside: np.ndarray, draws: Stream) -> np.ndarray:
+        """Return the probes that claim their own subject."""
+        claims = self.per_probe * len(inside)
+        wanted = round(self.genuine * claims)
+        able = inside[_has_mate(scores, inside)] if wanted else inside[:0]
+        if wanted > len(able):
+            raise DataError(
+                f"{subject('claims')}: {self!r} makes {counted(wanted, 'genuine claims')} of "
+                f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
+                f"and each claims its own subject once; expected genuine at most "
+                f"{_rounded_down(len(able), claims)}"
+                f"{', or a smaller per_probe' if self.per_probe > 1 else ''}"
+            )
+        return able[shuffling.permutation(draws, len(able))[:wanted]]
+
+    def _require_others(self, numbers: np.ndarray, known: np.ndarray, enrolled: int) -> None:
+        for those, others in ((known, enrolled - 1), (~known, enrolled)):
+            most = int(numbers[those].max(initial=0))
+            if most > others:
+                raise DataError(
+                    f"{subject('claims')}: {self!r} makes {counted(most, 'impostor claims')} by "
+                    f"one probe, but it has only {counted(others, 'other enrolled subjects')} to "
+                    f"claim; expected per_probe at most {max(others, 1)}, or more enrolled subjects"
+                )
+
+
+def _rounded_down(part: int, whole: int) -> str:
+    return f"{np.floor(1000 * part / whole) / 1000:g}"
+
+
+def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
+    """Return which probes have a template of their own subject to be compared with."""
+    gallery = scores.codes.gallery
+    order = np.argsort(gallery, kind="stable")
+    first, last = (
+        np.searchsorted(gallery[order], scores.codes.probe[probes], side=side)
+        for side in ("left", "right")
+    )
+    size = last - first
+    number = np.repeat(np.arange(len(probes)), size)
+    column = order[np.arange(len(number)) + np.repeat(first - (np.cumsum(size) - size), size)]
+    row = probes[number]
+    usable = scores.probe_ids[row] != scores.gallery_ids[column]
+    usable &= ~scores.excluded(row, column)
+    if scores.has_mask:
+        step = max(1, (1 << 22) // scores.shape[1])
+        for low in range(0, scores.shape[0], step):
+            here = np.flatnonzero((row >= low) & (row < low + step))
+            mask = scores.read_mask(low, min(low + step, scores.shape[0]))
+            usable[here] &= mask[row[here] - low, column[here]] != IGNORE
+    return np.bincount(number[usable], minlength=len(probes)) > 0
+
+
+def _others(
+    numbers: np.ndarray, own: np.ndarray, enrolled: int, draws: Stream
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw different subjects for each probe, not its own: rows and places of the subjects.
+
+    Each subset is as probable as any other of its size (Floyd's algorithm; Bentley and Floyd
+    1987, *Communications of the ACM* 30, 754-757).
+    """
+    rows, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for size in np.unique(numbers[numbers > 0]).tolist():
+        row = np.flatnonzero(numbers == size)
+        known = own[row] >= 0
+        total = enrolled - known
+        taken = np.empty((len(row), size), dtype=np.int64)
+        for i in range(size):
+            last = total - size + i
+            number = np.floor(draws.uniforms(len(row)) * (last + 1)).astype(np.int64)
+            again = (taken[:, :i] == number[:, None]).any(axis=1)
+            taken[:, i] = np.where(again, last, number)
+        taken += known[:, None] & (taken >= own[row][:, None])
+        rows.append(np.repeat(row, size))
+        found.append(taken.ravel())
+    return np.concatenate(rows), np.concatenate(found)

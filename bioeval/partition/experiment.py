@@ -1,0 +1,200 @@
+"""The whole experiment: training, validation and test; gallery and probes; unenrolled subjects."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.errors import Argument, DataError
+from bioeval.base.random import RandomState, seed_sequence
+from bioeval.partition import shuffling
+from bioeval.partition.base import Division, require_seed
+from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.samples import SplitInput
+from bioeval.partition.shuffle_splits import check_sizes, drawn_parts
+
+
+class ExperimentParts(NamedTuple):
+    """Ascending index arrays of one repeat.
+
+    `train` and `validation` are whole parts, empty where there is none. `gallery` and `probe`
+    divide the test part; `threshold_gallery` and `threshold_probe` in the same way the part on
+    which a threshold is chosen: validation, or training without one. Without a division both are
+    the whole part.
+    """
+
+    train: np.ndarray
+    validation: np.ndarray
+    gallery: np.ndarray
+    probe: np.ndarray
+    threshold_gallery: np.ndarray
+    threshold_probe: np.ndarray
+
+
+class Experiment(Division[ExperimentParts]):
+    """Training and test by subject, gallery and probes by sample, PG and PN by subject.
+
+    For :func:`bioeval.cross_evaluate`, which chooses a threshold on the validation part (or the
+    training part) and judges it on the test part, and for :func:`bioeval.repeat`, which evaluates
+    the test part. The part on which the threshold is chosen is divided like the test part, so
+    that the threshold meets galleries alike in both.
+
+    Parameters
+    ----------
+    train, validation : float, int or None
+        A proportion of the subjects in (0, 1), rounded down for training and up for validation, or
+        their number. None or 0: there is no such part. All other subjects are tested.
+    gallery_templates : int, float, mapping or None
+        Templates that each enrolled subject has in the gallery: their number, or a proportion of
+        the subject's templates in (0, 1); or the metadata of those that are enrolled, such as
+        ``{"session": 1}`` (see `enrol` of :class:`ProbeGallerySplit`). The others probe. None: the
+        templates of a part are all compared with each other.
+    unenrolled : float, int or None
+        The proportion of the test subjects in (0, 1) that are not enrolled, rounded up, or their
+        number: all their templates probe (PN). The same proportion is left unenrolled where the
+        threshold is chosen. None or 0: all are enrolled (PG).
+    too_few : {"raise", "enrol", "probe", "drop"}
+        What becomes of a subject with too few templates, as for :class:`ProbeGallerySplit`.
+    repeats : int
+        How often all this is drawn.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+        The seed. None draws another experiment each time.
+
+    Notes
+    -----
+    The tree of partitions of the biometrics lecture. The same seed gives the same experiment on
+    every platform; more repeats never change those before them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bioeval.partition import Experiment
+    >>> subject = np.repeat(["ann", "bob", "cem", "dan", "eve", "fay"], 3)
+    >>> experiment = Experiment(
+    ...     train=2, gallery_templates=1, unenrolled=0.25, repeats=2, random_state=0
+    ... )
+    >>> for parts in experiment.split(y=subject):
+    ...     enrolled, probes = subject[parts.gallery], subject[parts.probe]
+    ...     print(np.unique(subject[parts.train]), enrolled, np.setdiff1d(probes, enrolled))
+    ['bob' 'eve'] ['cem' 'dan' 'fay'] ['ann']
+    ['bob' 'cem'] ['ann' 'dan' 'eve'] ['fay']
+    """
+
+    by_subject = True
+
+    def __init__(
+        self,
+        train: float | int | None = None,
+        validation: float | int | None = None,
+        gallery_templates: int | float | Mapping[str, Any] | None = None,
+        unenrolled: float | int | None = None,
+        *,
+        too_few: str = "raise",
+        repeats: int = 1,
+        random_state: RandomState = None,
+    ):
+        who = type(self).__name__
+        self.train, self.validation = train, validation
+        self.gallery_templates, self.unenrolled = gallery_templates, unenrolled
+        self.too_few, self.repeats, self.random_state = too_few, repeats, random_state
+        check_sizes(who, self._sizes)
+        self._galleries = self._gallery_split()
+        if self._share is not None and self._galleries is None:
+            raise DataError(
+                f"{who}: {Argument('unenrolled')} is {unenrolled!r} without "
+                f"{Argument('gallery_templates')}; say how many templates of the other subjects "
+                f"are enrolled: {Argument('gallery_templates', 2)}"
+            )
+        require_integer(f"{who}: repeats", repeats, low=1, high=MOST_DRAWS)
+        require_seed(random_state)
+
+    def _gallery_split(self) -> ProbeGallerySplit | None:
+        given = self.gallery_templates
+        if given is None:
+            return None
+        if isinstance(given, Mapping):
+            return ProbeGallerySplit(enrol=given, too_few=self.too_few)
+        shuffling.as_size(type(self).__name__, "gallery_templates", given)
+        return ProbeGallerySplit(given, too_few=self.too_few)
+
+    @property
+    def _sizes(self) -> dict[str, float | int | None]:
+        """The parts that are drawn, in the order in which subjects are dealt to them."""
+        parts = {"validation_size": self.validation, "train_size": self.train}
+        return {"test_size": None, **{k: v for k, v in parts.items() if not _absent(v)}}
+
+    @property
+    def _share(self) -> float | int | None:
+        size = self.unenrolled
+        return None if _absent(size) else shuffling.as_size("Experiment", "unenrolled", size)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether there is a part to choose a threshold on."""
+        return len(self._sizes) > 1
+
+    @property
+    def has_galleries(self) -> bool:
+        """Whether parts are divided into gallery and probes."""
+        return self._galleries is not None
+
+    @property
+    def impostors(self) -> str:
+        """Which probes are the impostors of open-set identification unless said otherwise."""
+        strangers = self._share is not None or (self.has_galleries and self.too_few == "probe")
+        return "unenrolled" if strangers else "leave-subject-out"
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of repeats; the arguments are not needed."""
+        return self.repeats
+
+    def _splits(self, samples: SplitInput) -> Iterator[ExperimentParts]:
+        seed = seed_sequence(self.random_state)
+        apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
+        sizes, nothing = self._sizes, np.empty(0, dtype=np.int64)
+        drawn: Iterator[list[np.ndarray]] = itertools.repeat([np.arange(samples.n)], self.repeats)
+        if self.chooses:
+            drawn = drawn_parts(samples, "subject", sizes, None, seed, self.repeats)
+        for repeat, found in enumerate(drawn):
+            part = dict(zip(reversed(sizes), found, strict=True))
+            train, validation = (part.get(f"{x}_size", nothing) for x in ("train", "validation"))
+            chosen = validation if len(validation) else train
+            test, share = part["test_size"], self._share
+            where = samples.at(test)
+            judged = self._divided(where, test, share, seed, repeat)
+            if isinstance(share, int):
+                share = min(share / len(where.subjects), 1 - 1e-9)
+            other = chosen, chosen
+            if len(chosen):
+                where = samples.at(chosen)
+                where.who = f"{samples.who}, where the threshold is chosen"
+                other = self._divided(where, chosen, share, apart, repeat)
+            yield ExperimentParts(train, validation, *judged, *other)
+
+    def _divided(
+        self,
+        samples: SplitInput,
+        part: np.ndarray,
+        share: float | int | None,
+        seed: np.random.SeedSequence,
+        repeat: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gallery and the probes of a part."""
+        galleries = self._galleries
+        if galleries is None:
+            return part, part
+        if share is None:
+            gallery, probe = galleries.drawn(samples, seed, repeat)
+        else:
+            split = EnrolledSplit(galleries, unenrolled=share)
+            gallery, probe = split.drawn(samples, seed, repeat)
+        return part[gallery], part[probe]
+
+
+def _absent(size: Any) -> bool:
+    """Return whether there is no part of this size."""
+    return size is None or (isinstance(size, int | float) and size == 0 and size is not False)

@@ -1,0 +1,105 @@
+"""A compressed matrix, inflated ahead of the counting into a temporary file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from math import prod
+from threading import Condition
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.checksum import Verification
+
+
+class SpooledRows:
+    """A matrix whose rows arrive in order, and can be read as soon as they have.
+
+    They are written to a temporary file without a name and mapped from there, so that sweeps after
+    the first one inflate nothing and no memory is held.
+
+    Parameters
+    ----------
+    what : str
+        What is read, for messages.
+    shape, dtype
+    pieces : iterator of bytes
+        The values in C order. It raises a BioevalError where the source is damaged.
+
+    Raises
+    ------
+    OSError
+        If there can be no temporary file of this size.
+    """
+
+    ndim = 2
+
+    def __init__(self, what: str, shape: tuple[int, ...], dtype: np.dtype, pieces: Iterator[bytes]):
+        self.shape, self.dtype = shape, dtype
+        arriving = _Arriving(what, prod(shape) * dtype.itemsize)
+        # Writable, since kernels would copy read-only rows.
+        self._values = np.memmap(arriving.file, dtype, "r+", shape=shape)
+        self._arriving = arriving
+        self.verification = Verification(what, lambda: arriving.write(pieces))
+        weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        index = range(self.shape[0])[rows] if isinstance(rows, slice) else rows
+        row_bytes = self.shape[1] * self.dtype.itemsize
+        if np.size(index) and not self._arriving.wait((int(np.max(index)) + 1) * row_bytes):
+            self.verification.verify()
+        return self._values[rows]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.array, (self[:],)
+
+
+class _Arriving:
+    """The temporary file, and how much of it is there."""
+
+    def __init__(self, what: str, size: int):
+        self.what = what
+        self.folder = tempfile.gettempdir()
+        if size > shutil.disk_usage(self.folder).free:
+            raise OSError(f"no room for {size:,} bytes in {self.folder}")
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `write`)
+        self.file.truncate(size)
+        self._done, self.ended = 0, False
+        self._changed = Condition()
+
+    def write(self, pieces: Iterator[bytes]) -> None:
+        """Write what arrives, to the end or until :meth:`stop`."""
+        try:
+            self.file.seek(0)  # mapping it went to its end
+            for piece in pieces:
+                if self.ended:
+                    raise DataError(f"{self.what}: was not read to its end")
+                self.file.write(piece)
+                self.file.flush()
+                with self._changed:
+                    self._done += len(piece)
+                    self._changed.notify_all()
+        except OSError as error:
+            raise DataError(
+                f"{self.what} is inflated to a temporary file in {self.folder}, which failed: "
+                f"{error.strerror or error}; name a folder with room in TMPDIR"
+            ) from error
+        finally:
+            self.file.close()  # what is mapped stays
+            self.stop()
+
+    def wait(self, size: int) -> bool:
+        """Wait until the first `size` bytes are there; False where they never will be."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._done >= size or self.ended)
+            return self._done >= size
+
+    def stop(self) -> None:
+        """Let nobody wait, and write no more."""
+        with self._changed:
+            self.ended = True
+            self._changed.notify_all()

@@ -1,0 +1,227 @@
+"""What a look at the impostor scores finds of operating points, besides their counts.
+
+A sweep looks while it counts, where a pilot expects the points; another look is at the scores
+alone, where the counts say that the points are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from bioeval.kernels import count as kernel_count
+from bioeval.kernels import sweep as kernel
+from bioeval.tallies.cells import CellGrid, rounded_down
+from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.points import Moments, moment_scale, moments_of_rows
+from bioeval.tallies.rank_table import rank_table
+
+# Sums of a row that are added to side by side, and scores that are compared with all windows while
+# they are close at hand.
+LANES, PIECE = 128, 256
+
+# Scores whose pairs are found later, at most.
+MOST_LATER = 1 << 24
+
+# Ranges of scores: above the first number, and at most the second.
+Windows = Sequence[tuple[float, float]]
+
+Tables = kernel.PointTables | kernel.VerificationTables
+
+
+@dataclass(frozen=True, eq=False)
+class PointsWanted:
+    """Which operating points are wanted: at FAR targets, and those that take every score.
+
+    The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`.
+    """
+
+    targets: np.ndarray
+    costs: np.ndarray
+    every_score: bool
+
+
+class Look:
+    """Impostor scores kept in windows, their pairs in order with genuine scores, and their moments.
+
+    Parameters
+    ----------
+    windows : sequence of (float, float)
+        Scores above the one and at most the other are kept.
+    genuine : float array, optional
+        Genuine scores, increasing, to count pairs with.
+    ends : (float, float)
+        Impostor scores are about from the one to the other.
+    moments : bool
+        Whether moments are wanted.
+    digits : int
+        By how many of the last digits the genuine scores may be off.
+    """
+
+    def __init__(
+        self,
+        windows: Windows,
+        genuine: np.ndarray | None = None,
+        ends: tuple[float, float] = (-np.inf, np.inf),
+        *,
+        moments: bool = False,
+        digits: int = 0,
+    ):
+        self.windows, self.genuine, self.ends = windows, genuine, ends
+        self.grid: CellGrid | None = None
+        self.flags = np.empty(0, dtype=np.uint8)
+        self.cells = CellCounts()
+        self.kept: list[np.ndarray] = []
+        self.digits, self.later = digits, list[np.ndarray]()
+        self.pairs = 0
+        self.with_moments = moments
+        self.rows: list[tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        self._ranks: dict[np.dtype, kernel.RankTable] = {}
+
+    def tables(
+        self, dtype: np.dtype, chunks: int, room: int, rows: int = 0, scale: float = 1.0
+    ) -> kernel.PointTables:
+        """Return empty tables for the kernel, with room for kept scores and for moments of rows."""
+        if dtype not in self._ranks:
+            genuine = np.empty(0) if self.genuine is None else self.genuine
+            table = rank_table(genuine.astype(dtype), *self.ends, self.digits)
+            self._ranks[dtype] = table if len(genuine) else table._replace(bits=table.bits[:0])
+        flags, frame = np.empty(0, dtype=np.uint8), np.zeros(5, dtype=dtype)
+        windows = self.windows
+        if self.grid is not None and self.grid.exact_in(dtype):
+            flags, frame, windows = self.flags, np.array(self.grid.window(dtype)), ()
+        lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
+        return kernel.PointTables(
+            flags=flags,
+            shift=np.uint32(0),
+            frame=frame,
+            lows=rounded_down(lows, dtype),
+            highs=rounded_down(highs, dtype),
+            kept=np.empty((chunks, room), dtype=dtype),
+            filled=np.zeros(chunks, dtype=np.int64),
+            **self._ranks[dtype]._asdict(),
+            pairs=np.zeros(chunks, dtype=np.int64),
+            later=np.empty((chunks, MOST_LATER * bool(self.digits)), dtype=dtype),
+            deferred=np.zeros(chunks, dtype=np.int64),
+            scale=scale,
+            sums=np.empty((chunks, 2, LANES)),
+            moments=np.empty((3, rows)),
+        )
+
+    def keep_cells(self, grid: CellGrid) -> None:
+        """Keep scores by cells of a grid: all windows end between two of them, or are narrowed."""
+        ends = grid.boundaries
+        flags = np.zeros(grid.count, dtype=np.uint8)
+        windows = []
+        for low, high in self.windows:
+            first = int(np.searchsorted(ends, low))
+            last = int(np.searchsorted(ends, high, side="right")) - 1
+            if first < last:
+                flags[first:last] = 1
+                low = low if low == -np.inf else float(ends[first])
+                windows.append((low, high if high == np.inf else float(ends[last])))
+        flags[[0, -2, -1]] = 0  # whatever is beyond, and NaN
+        self.grid, self.flags, self.windows = grid, flags, windows
+
+    def include(
+        self,
+        tables: Tables,
+        number: np.ndarray | None = None,
+    ) -> None:
+        """Take in what was found in some rows; `number` is how many impostor scores each has."""
+        if number is not None and self.with_moments:
+            origin, total, square = tables.moments
+            mean = total / np.maximum(number, 1)
+            spread = square - mean * total
+            # At most ten binary digits may be lost; NaN and infinities fail the comparison too.
+            exact = (spread >= square / 1024) & (square < np.inf)
+            self.with_moments = bool((exact | (square == 0.0)).all())
+            self.rows.append((tables.scale, number, origin, mean, spread))
+        self.pairs += int(tables.pairs.sum())
+        self.later += [x[:n].copy() for x, n in zip(tables.later, tables.deferred, strict=True)]
+        if (tables.deferred < 0).any() or sum(map(len, self.later)) > MOST_LATER:
+            self.genuine, self.digits, self.later = None, 0, []
+        if (tables.filled < 0).any():
+            self.windows, self.kept = (), []
+        if self.windows:
+            self.kept += [x[:n] for x, n in zip(tables.kept, tables.filled, strict=True)]
+
+    def include_cells(self, cells: CellCounts) -> None:
+        """Take in counts in narrower cells than those of the tally."""
+        self.cells = self.cells.merge(cells, most=2 * len(cells.counts))
+
+    def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
+        """Look at the impostor scores of a block."""
+        if self.with_moments:
+            scale, count = moment_scale(*self.ends), np.empty(len(values), dtype=np.int64)
+            origin, mean, squares = (np.empty(len(values)) for _ in range(3))
+            kernel_count.row_moments(
+                values, start, stop, scale, LANES, count, origin, mean, squares
+            )
+            self.rows.append((scale, count, origin, mean, squares))
+        if not self.windows and self.genuine is None:
+            return
+        if not self._comparable(values.dtype):
+            values = values.astype(np.float64)
+        (b, n), chunks = values.shape, numba.get_num_threads()
+        tables = self.tables(values.dtype, chunks, (-(-b // chunks) * n + 1) * bool(self.windows))
+        scratch = scratch_of(values.dtype, chunks, n, 0)
+        kernel.look_at_rows(values, start, stop, tables, scratch)
+        self.include(tables)
+
+    def _comparable(self, dtype: np.dtype) -> bool:
+        """Say whether scores of a dtype can be compared with the genuine ones as they are."""
+        if self.genuine is None:
+            return True
+        with np.errstate(over="ignore"):
+            return bool((self.genuine.astype(dtype) == self.genuine).all())
+
+    def pairs_with(self, genuine: np.ndarray) -> int | None:
+        """Return twice the pairs in order with genuine scores, as they are; None if unknown."""
+        if self.genuine is None or len(self.genuine) != len(genuine):
+            return None
+        if not self.digits:
+            return self.pairs if (self.genuine == genuine).all() else None
+        if not (abs(genuine - self.genuine) <= self.digits * np.spacing(abs(self.genuine))).all():
+            return None
+        rest, none = Look((), genuine, self.ends), np.zeros(1, dtype=np.int64)
+        for scores in self.later:
+            rest.add(scores[None], none, none)
+        return self.pairs + rest.pairs
+
+    def moments(self) -> Moments | None:
+        """Return the moments of the finite scores; None where some sum has lost its digits."""
+        if not self.with_moments:
+            return None
+        scale = self.rows[-1][0] if self.rows else 1.0
+        parts = [
+            (number, origin * (scale / its), mean * (scale / its), spread * (scale / its) ** 2)
+            for its, number, origin, mean, spread in self.rows
+        ]
+        return moments_of_rows(scale, *map(np.concatenate, zip(*parts, strict=True)))
+
+    def within(self, windows: Windows) -> np.ndarray:
+        """Return the kept scores in windows inside of those of this look, increasing."""
+        none = np.zeros(1, dtype=np.int64)
+        inner = Look(windows)
+        for scores in self.kept:
+            inner.add(scores[None], none, none)
+        found = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
+        found.sort()
+        return found
+
+
+def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> kernel.Scratch:
+    """Return room for one row of each chunk."""
+    line = np.empty((chunks, n + 1), dtype=dtype)
+    return kernel.Scratch(
+        line=line,
+        keys=line.view(f"i{dtype.itemsize}"),
+        cells=np.empty((chunks, n), dtype=np.uint32),
+        marked=np.empty((chunks, n + 2), dtype=np.uint32),
+        flags=np.empty((chunks, PIECE), dtype=np.uint32),
+        nearest=np.empty((chunks, groups), dtype=dtype),
+    )

@@ -1,0 +1,415 @@
+"""Operating points of a tally, exactly: from its counts and from looks at the scores.
+
+Genuine scores and impostor counts in cells say in which few cells each point lies. The impostor
+scores of these alone are needed; a look that a sweep took on the way may hold them, and whatever it
+does not hold is looked for again, where the counts say.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import MergeError
+from bioeval.base.progress import stage
+from bioeval.base.scalars import OPTIMA
+from bioeval.tallies.cells import rounded_down
+from bioeval.tallies.counters import ImpostorBlock
+from bioeval.tallies.counts import CellCounts, VerificationTally
+from bioeval.tallies.look import Look, PointsWanted, Tables, Windows
+from bioeval.tallies.optimal_bins import optimal_bins
+from bioeval.tallies.points import (
+    Curve,
+    Moments,
+    VerificationPoints,
+    d_prime,
+    hull_equal_error,
+    min_costs,
+    moments_of,
+)
+from bioeval.tallies.threshold_search import Attempts, distinct
+
+# Scores of a bin that are looked for; a bin with more is divided before, and so are all if together
+# they have too many. Scores that divide bins, and windows of one look.
+COLLECT, COLLECT_ALL = 1 << 20, 1 << 24
+DIVIDING, MOST_WINDOWS = 1 << 11, 16
+
+# So few impostor scores are all put in order, and no bins are looked for.
+FEW = 1 << 18
+
+Sweep = Callable[[], Iterable[ImpostorBlock]]
+
+# Bins of one look, and the scores that it kept there, increasing.
+_Found = list[tuple[np.ndarray, np.ndarray]]
+
+
+@stage("finding operating points")
+def refine(
+    tally: VerificationTally,
+    sweep: Sweep,
+    wanted: PointsWanted,
+    *,
+    symmetric: bool | None,
+    look: Look | None = None,
+) -> VerificationPoints:
+    """Return the exact operating points of a tally, by further sweeps over its impostor scores."""
+    if tally.impostor.total <= FEW:
+        return points_of_few(tally, sweep(), wanted, symmetric=symmetric)
+    finder = PointFinder(tally, wanted, symmetric=symmetric, look=look)
+    while (another := finder.next_look()) is not None:
+        for block in sweep():
+            another.add(*block)
+    return finder.points()
+
+
+class PointFinder:
+    """Finds the operating points of one tally, by as many looks as it takes.
+
+    `symmetric` says whether each pair was counted in both directions, None if unknown; `look` is
+    what a sweep found that counted the tally.
+    """
+
+    def __init__(
+        self,
+        tally: VerificationTally,
+        wanted: PointsWanted,
+        *,
+        symmetric: bool | None,
+        look: Look | None = None,
+    ):
+        self._wanted, self._symmetric = wanted, symmetric
+        self._genuine, self._cells = tally.genuine, tally.impostor
+        if look is not None and look.cells.total == tally.impostor.total:
+            self._cells = look.cells
+        self._attempts = Attempts.of_cells(tally.genuine.astype(np.float64), self._cells)
+        self._uncut = self._attempts.counts
+        self._look: Look | None = None
+        self._known: list[Look] = []
+        self._needed = np.zeros(0, dtype=bool)
+        self._pairs: int | None = None
+        self._moments: Moments | None = None
+        if look is not None and self._attempts.defined:
+            self._take(look)
+
+    def next_look(self) -> Look | None:
+        """Return the look that is to be taken next, at all impostor scores; None if all is known.
+
+        It is expected to have been taken when the next one is asked for.
+        """
+        attempts = self._attempts
+        if not attempts.defined:
+            return None
+        if self._look is not None:
+            self._take(self._look)
+        if not len(self._needed):
+            self._find_bins()
+        bins = np.flatnonzero(self._needed & ~self._single_valued())
+        for known in self._known:
+            bins = bins[~self._held(known, bins)]
+        counts = attempts.counts[bins]
+        divided = bins[counts > COLLECT] if counts.sum() <= COLLECT_ALL else bins
+        windows = self._windows(divided if len(divided) else bins)
+        every = self._wanted.every_score
+        genuine = self._genuine if every and self._pairs is None else None
+        moments = every and self._moments is None
+        if not (windows or moments or genuine is not None):
+            return None
+        rest = windows, genuine, _ends(self._cells)
+        if len(divided):
+            intervals = [attempts.interval(b) for b in divided]
+            self._look = _Division(intervals, *rest, moments=moments)
+        else:
+            self._look = Look(*rest, moments=moments)
+            grid = self._cells.grid.with_margin()
+            # The last bins end at the largest float, where cells may go on.
+            if attempts.counts is self._uncut and np.isfinite(grid.boundaries).all():
+                self._look.keep_cells(grid)
+        return self._look
+
+    def points(self) -> VerificationPoints:
+        """Return the points, once no look is missing."""
+        wanted, attempts = self._wanted, self._attempts
+        points = _undefined(wanted, self._symmetric)
+        if not attempts.defined:
+            return points
+        found = self._found(np.flatnonzero(self._needed & ~self._single_valued()))
+        _add_points(points, self._look_into(found))
+        if wanted.every_score:
+            assert self._pairs is not None and self._moments is not None
+            corners = self._corners(found)
+            _add_every_score(points, attempts.genuine, corners, self._pairs, self._moments)
+        return points
+
+    # -- which bins
+
+    def _find_bins(self) -> None:
+        """Find the bins whose scores are needed: near points, or where an optimum can lie."""
+        attempts = self._attempts
+        near = attempts.up_to(attempts.crossing_bin())
+        for target in (0.0, *self._wanted.targets):
+            near |= attempts.up_to(attempts.bin_past(target))
+        near[attempts.bin_of(float(attempts.genuine[-1]))] = True
+        self._near, self._optimal = near, np.zeros(len(near), dtype=bool)
+        if self._wanted.every_score:
+            self._optimal = optimal_bins(attempts, self._wanted.costs)
+        self._needed = (near | self._optimal) & (attempts.counts > 0)
+
+    def _single_valued(self) -> np.ndarray:
+        """Return the bins that can hold only one value, as flags."""
+        edges = self._attempts.edges
+        with np.errstate(over="ignore"):
+            return np.append(True, np.nextafter(edges[:-1], np.inf) == edges[1:])
+
+    def _windows(self, bins: np.ndarray) -> Windows:
+        """Return windows that hold bins, at most as many as a look has; the gaps with fewest."""
+        if not len(bins):
+            return []
+        attempts = self._attempts
+        before = np.cumsum(attempts.counts)
+        between = before[bins[1:] - 1] - before[bins[:-1]]
+        between[np.diff(bins) == 1] = -1
+        widest = np.argsort(between, kind="stable")[::-1][: MOST_WINDOWS - 1]
+        cuts = np.sort(widest[between[widest] >= 0]) + 1
+        return [
+            (attempts.interval(some[0])[0], attempts.interval(some[-1])[1])
+            for some in np.split(bins, cuts)
+        ]
+
+    # -- what looks found
+
+    def _take(self, look: Look) -> None:
+        """Take in what a look found."""
+        counts = self._attempts.counts
+        if self._pairs is None:
+            self._pairs = look.pairs_with(self._genuine)
+        if look.with_moments:
+            self._moments = look.moments()
+            finite = int(self._cells.counts.sum())
+            require_same(sum(int(number.sum()) for _, number, *_ in look.rows), finite)
+        if isinstance(look, _Division):
+            for edges, found in look.parts():
+                b = int(self._attempts.bin_of(edges[-1]))
+                require_same(int(found.sum()), int(counts[b]))
+                self._attempts.split(b, edges, found)
+                counts = self._attempts.counts
+            self._needed = self._needed[:0]
+        elif look.windows:
+            self._known.append(look)
+        self._look = None
+
+    def _interval(self, bins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of bins."""
+        edges = self._attempts.edges
+        return np.append(-np.inf, edges[:-1])[bins], edges[bins]
+
+    def _held(self, look: Look, bins: np.ndarray) -> np.ndarray:
+        """Say for each bin whether a look kept all scores in it."""
+        first, last = self._interval(bins)
+        held = np.zeros(len(bins), dtype=bool)
+        for low, high in look.windows:
+            held |= (low <= first) & (last <= high)
+        return held
+
+    def _found(self, bins: np.ndarray) -> _Found:
+        """Return for each look the bins that it holds first, and its scores there, increasing."""
+        parts = []
+        for look in self._known:
+            held = self._held(look, bins)
+            if held.any():
+                parts.append((bins[held], look.within(self._windows(bins[held]))))
+            bins = bins[~held]
+        return parts
+
+    def _look_into(self, found: _Found) -> Attempts:
+        """Return the attempts with the scores near points, all other bins joined."""
+        attempts, single = self._attempts, self._single_valued()
+        wanted = self._near & (attempts.counts > 0)
+        alone = np.flatnonzero(wanted & single)
+        values, weights = [attempts.edges[alone]], [attempts.counts[alone]]
+        for bins, scores in found:
+            bins = bins[wanted[bins]]
+            first, last = (_places(scores, x) for x in self._interval(bins))
+            require_same(int((last - first).sum()), int(attempts.counts[bins].sum()))
+            for a, b in zip(first, last, strict=True):
+                values.append(scores[a:b].astype(np.float64))
+                weights.append(np.ones(b - a, dtype=np.int64))
+        kept = np.append(self._near[1:], True) | self._near
+        kept[[0, -1]] = True
+        before = np.cumsum(attempts.counts)[kept]
+        fewer = Attempts(attempts.genuine, attempts.edges[kept], np.diff(before, prepend=0))
+        order = np.argsort(np.concatenate(values), kind="stable")
+        fewer.look_into(np.concatenate(values)[order], np.concatenate(weights)[order])
+        return fewer
+
+    def _corners(self, found: _Found) -> Curve:
+        """Return the points where optima can lie, and the one that rejects all."""
+        attempts, single, wanted = self._attempts, self._single_valued(), self._optimal
+        scores = distinct(attempts.genuine)
+        bins = attempts.bin_of(scores)
+        scores, bins = scores[wanted[bins]], bins[wanted[bins]]
+        fa = (np.cumsum(attempts.counts) - attempts.counts)[bins]
+        fa += np.where(single[bins], attempts.counts[bins], 0)
+        for some, kept in found:
+            here = np.isin(bins, some)
+            lows = self._interval(bins[here])[0]
+            fa[here] += _places(kept, scores[here]) - _places(kept, lows)
+        lowest = attempts.genuine[0] == -np.inf or self._cells.negative_infinite
+        return Curve(
+            np.append(math.nan if lowest else -math.inf, scores),
+            np.append(0, fa),
+            np.append(attempts.genuine_attempts, attempts.false_rejects(scores)),
+            attempts.genuine_attempts,
+            attempts.impostor_attempts,
+        )
+
+
+def points_of_few(
+    tally: VerificationTally,
+    impostors: Iterable[ImpostorBlock],
+    wanted: PointsWanted,
+    *,
+    symmetric: bool | None,
+) -> VerificationPoints:
+    """Return the exact operating points of a tally from all its impostor scores, in order."""
+    points = _undefined(wanted, symmetric)
+    blocks = list(impostors)
+    scores = np.concatenate([np.empty(0, dtype=np.float16), *map(_of_others, blocks)])
+    require_same(len(scores), tally.impostor.total)
+    attempts = Attempts.listed(tally.genuine, scores)
+    if attempts.defined:
+        _add_points(points, attempts)
+        if wanted.every_score:
+            look = Look((), None, _ends(tally.impostor), moments=True)
+            for block in blocks:
+                look.add(*block)
+            moments = look.moments()
+            assert moments is not None
+            _add_every_score(
+                points, attempts.genuine, attempts.corners(), attempts.pairs(), moments
+            )
+    return points
+
+
+def _of_others(block: ImpostorBlock) -> np.ndarray:
+    """Return the impostor scores of a block, of which NaN are none."""
+    values, start, stop = block
+    column = np.arange(values.shape[1])
+    others = (column < start[:, None]) | (column >= stop[:, None])
+    return values[others & (values == values)]
+
+
+def _undefined(wanted: PointsWanted, symmetric: bool | None) -> VerificationPoints:
+    """Return points that are not defined yet."""
+    return VerificationPoints(
+        far_target=wanted.targets,
+        frr_at_far=np.full(len(wanted.targets), np.nan),
+        threshold_at_far=np.full(len(wanted.targets), np.nan),
+        costs=wanted.costs,
+        min_cost=np.full(len(wanted.costs), np.nan),
+        min_cost_threshold=np.full(len(wanted.costs), np.nan),
+        symmetric=symmetric,
+        every_score=wanted.every_score,
+    )
+
+
+def _add_points(points: VerificationPoints, attempts: Attempts) -> None:
+    """Add the points at the EER, at FAR targets, and without errors of one kind."""
+    points.equal_error = attempts.equal_error()
+    for i, target in enumerate(points.far_target.tolist()):
+        points.frr_at_far[i], points.threshold_at_far[i] = attempts.at_far(target)
+    points.zero_far, points.zero_far_threshold = attempts.at_far(0.0)
+    points.zero_frr_threshold = float(attempts.genuine[-1])
+    accepted = attempts.false_accepts(points.zero_frr_threshold)
+    points.zero_frr = int(accepted) / attempts.impostor_attempts
+
+
+def _add_every_score(
+    points: VerificationPoints, genuine: np.ndarray, corners: Curve, pairs: int, moments: Moments
+) -> None:
+    """Add what takes every score: AUC, d', hull, optima and least costs."""
+    points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
+    points.auc = pairs / (2 * corners.genuine * corners.impostor)
+    points.optima = {x.name: float(x.over_points(corners.fars, corners.frrs)) for x in OPTIMA}
+    points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
+    points.min_cost, points.min_cost_threshold = min_costs(corners, points.costs)
+
+
+class _Division(Look):
+    """A look that divides crowded bins: it counts scores between, and at, some of theirs."""
+
+    def __init__(self, bins: Windows, windows: Windows, *rest: Any, **options: Any):
+        super().__init__(windows, *rest, **options)
+        self._bins = bins
+        self._edges = np.empty(0)
+        self._counts = np.zeros(1, dtype=np.int64)
+
+    def include(self, tables: Tables, number: np.ndarray | None = None) -> None:
+        """Take in what was found in some rows; the first scores are those that divide."""
+        super().include(tables, number)
+        scores = np.sort(np.concatenate(self.kept)).astype(np.float64)
+        self.kept = []
+        if len(scores) and not len(self._edges):
+            edges = [np.array(self._bins).reshape(-1)]
+            for first, last in zip(*_places(scores, np.array(self._bins).T), strict=True):
+                some = distinct(scores[first:last])
+                some = some[:: -(-len(some) * len(self._bins) // DIVIDING) or 1]
+                edges += [some, np.nextafter(some, -np.inf)]
+            self._edges = distinct(np.sort(np.concatenate(edges)))
+            self._counts = np.zeros(len(self._edges) + 1, dtype=np.int64)
+        self._counts += np.diff(
+            np.searchsorted(scores, self._edges, side="right"), prepend=0, append=len(scores)
+        )
+
+    def parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the upper edges, and the counts, of what each of the bins is divided into."""
+        for low, high in self._bins:
+            first, last = np.searchsorted(self._edges, [low, high])
+            found = self._edges[first + 1 : last + 1], self._counts[first + 1 : last + 1]
+            yield found if len(self._edges) else (np.array([high]), self._counts)
+
+
+def require_same(seen: int, counted: int) -> None:
+    """Raise :class:`MergeError` unless another look finds as many scores as were counted."""
+    if seen != counted:
+        raise MergeError(
+            f"the scores hold {seen} impostor attempts where the tally counted {counted}; "
+            "refine a tally with the very scores that it counted"
+        )
+
+
+def _places(scores: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return how many of some increasing scores are at most each of the ends."""
+    return np.searchsorted(scores, rounded_down(ends, scores.dtype), side="right")
+
+
+def _ends(cells: CellCounts) -> tuple[float, float]:
+    """Return finite ends of all cells."""
+    if not len(cells.counts):
+        return 0.0, 0.0
+    low, high = cells.grid.boundaries[[0, -1]].clip(-sys.float_info.max, sys.float_info.max)
+    return float(low), float(high)
+
+
+def bin_bounds(tally: VerificationTally) -> dict[str, float]:
+    """Return bounds of EER and AUC from a tally alone, from its counts at cell edges."""
+    attempts = Attempts.of_cells(tally.genuine.astype(np.float64), tally.impostor)
+    if not attempts.defined:
+        return dict.fromkeys(("eer_at_least", "eer_at_most", "auc_at_least", "auc_at_most"), np.nan)
+    genuine, total = attempts.genuine_attempts, attempts.impostor_attempts
+    b = attempts.crossing_bin()
+    accepted, rejected = np.cumsum(attempts.counts), attempts.false_rejects(attempts.edges)
+    fa0, fr0 = (accepted[b - 1], rejected[b - 1]) if b else (0, genuine)
+    inside = np.diff(np.concatenate([[0], genuine - rejected]))
+    sure = int(np.dot(inside, total - accepted))  # genuine scores in a lower bin
+    undecided = int(np.dot(inside, attempts.counts))
+    pairs = genuine * total
+    return {
+        "eer_at_least": max(fa0 / total, rejected[b] / genuine),
+        "eer_at_most": min(accepted[b] / total, fr0 / genuine),
+        "auc_at_least": sure / pairs,
+        "auc_at_most": (sure + undecided) / pairs,
+    }

@@ -1,0 +1,93 @@
+"""The scalars that are averaged over folds or repeats, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.scalars import AVERAGED, OPEN_SET_EER, POINTS_OF, Scalar
+from bioeval.tallies.points import per_cent
+from bioeval.views.terms import speaker
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Names of the operating points of each part by itself.
+POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for scalar in points))
+
+# The others follow, in the order of the registry.
+_FIRST = ("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms")
+
+# Ranks that are shown where there are many.
+_RANKS = (1, 5, 10)
+
+
+class Averaged(NamedTuple):
+    """One number of each fold: of a scalar, at a rank or a FAR target if it is over these."""
+
+    label: str  # in the words of the view, with ", %" where it is shown in per cent
+    scalar: Scalar
+    at: dict[str, Any]
+    dataset: xr.Dataset
+
+    def summary(self, key: str) -> float:
+        """Return a summary such as ``mean``; NaN where there is none."""
+        return self._value(f"{self.scalar.name}_{key}")
+
+    def training(self) -> float:
+        """Return the mean over training parts."""
+        return self._value(f"train_{self.scalar.name}_mean")
+
+    def each(self) -> np.ndarray:
+        """Return the value of each fold that has one."""
+        values = self.dataset[self.scalar.name].sel(self.at).values.ravel()
+        return values[~np.isnan(values)]
+
+    def _value(self, name: str) -> float:
+        return float(self.dataset[name].sel(self.at)) if name in self.dataset else np.nan
+
+
+def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
+    """Return the scalars of a result over folds or repeats, a row each."""
+    rule, say = str(dataset.attrs.get("threshold_rule", "")), speaker(dataset)
+    order = {name: i for i, name in enumerate((*_FIRST, *POINTS))}
+    shown = [scalar for scalar in AVERAGED.values() if scalar.label]
+    for scalar in sorted(shown, key=lambda scalar: order.get(scalar.name, len(order))):
+        name, unit = scalar.name, ", %" if scalar.percent else ""
+        if name not in dataset or "threshold" in dataset[name].dims:
+            continue  # a curve
+        if name == "accuracy" and rule != "accuracy":
+            continue
+        if name == "recognition_rate" and 1 in dataset["rank"].values:
+            continue  # a row of CMS
+        for label, at in _places(dataset, scalar):
+            head, at_far, tail = label.partition(" at ")
+            label = f"{head}{unit}{at_far}{tail}" if at_far else f"{label}{unit}"
+            yield Averaged(say(label), scalar, at, dataset)
+
+
+def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the label and the coordinates of each value of a scalar that has a row."""
+    dims = dataset[scalar.name].dims
+    ranks = dataset["rank"].values.tolist() if "rank" in dims else []
+    if "far_target" in dims:
+        at = {"rank": ranks[0]} if ranks else {}
+        for target in dataset["far_target"].values.tolist():
+            label = scalar.label.format(target=per_cent(target))
+            yield label.replace("rank 1", f"rank {at.get('rank')}"), {"far_target": target, **at}
+    elif ranks:
+        for rank in ranks if len(ranks) <= max(_RANKS) else _RANKS:
+            yield f"{scalar.label}, rank {rank}", {"rank": rank}
+    elif scalar.name == "eer" and "rank" in dataset.dims:
+        yield OPEN_SET_EER.label, {}
+    else:
+        yield scalar.label, {}
+
+
+def unit_of(attrs: Any) -> str:
+    """Return what a result is over: folds, repeats of an experiment, or other partitions."""
+    if "partitions" in attrs:
+        return "partition"
+    return "repeat" if "experiment" in attrs else "fold"

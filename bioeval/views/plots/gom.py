@@ -1,0 +1,139 @@
+"""GOM: mReP and mFR against the threshold, one panel above the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from matplotlib.axes import Axes
+
+from bioeval.base.errors import counted
+from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import agreed, scalar
+from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, numbered
+from bioeval.views.plots.select_datasets import pick
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Width and height of a figure of its own.
+_SIZE = (6.4, 6.8)
+
+
+class _Panel(CurvesDisplay):
+    """Curves over the thresholds, on one of the two pairs of axes."""
+
+    def _draw(self, ax: Axes, name: str | None, style: dict[str, Any]) -> None:
+        """Draw the lines between the points, and the bands."""
+        self._start(ax, name)
+        for curve in self.defined:
+            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style})
+            self._band(curve)
+        ax.set_ylim(-0.015, 1.015)
+
+
+class GomDisplay(_Panel):
+    """Curves of GOM; ``x`` of a curve is the threshold and ``y`` is mReP.
+
+    Attributes
+    ----------
+    false_rate : a display
+        The curves of mFR, with axes of its own below those of mReP.
+    """
+
+    false_rate: _Panel
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        systems = pick(data, "gom")
+        display = cls(numbered([curve_of(system, "threshold", "mrep") for system in systems]))
+        display.false_rate = _Panel(
+            numbered([curve_of(system, "threshold", "mfr") for system in systems])
+        )
+        return display
+
+    def plot(
+        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    ) -> Self:
+        """Draw the curves. See :func:`gom`."""
+        above = look.axes_for(ax, _SIZE)
+        below = _half(above)
+        normalized = agreed(self.systems, "normalised_span") != "1.0"
+        x = "Threshold τ" + (", distances scaled to 0 ... 1" if normalized else "")
+        y = "Mean re-ID precision, mReP"
+        self._draw(above, name, style)
+        for curve in self.defined:
+            dataset, colour = curve.system.dataset, self.lines_[curve.name].get_color()
+            top = scalar(dataset, "tau_max"), scalar(dataset, "max_mrep")
+            above.plot(*top, "o", markersize=4, color=colour, zorder=4)
+        self._finish(Captions("mReP and mFR", "", y, details=_details(self), at=0.9))
+        above.tick_params(labelbottom=False)
+        self.false_rate._draw(below, name, style)
+        self.false_rate._finish(Captions("", x, "Mean false rate, mFR", at=0.5))
+        return self
+
+
+def _half(ax: Axes) -> Axes:
+    """Return axes for the lower half of the place of `ax`, which keeps the upper one."""
+    figure, place = ax.figure, ax.get_subplotspec()
+    if place is None:
+        left, low, wide, high = ax.get_position().bounds
+        ax.set_position((left, low + 0.53 * high, wide, 0.47 * high))
+        return look.axes_for(figure.add_axes((left, low, wide, 0.47 * high), sharex=ax))
+    halves = place.subgridspec(2, 1)
+    ax.set_subplotspec(halves[0])
+    return look.axes_for(figure.add_subplot(halves[1], sharex=ax))
+
+
+def _details(display: GomDisplay) -> list[str]:
+    """Return the convention and the numbers of queries, as far as all systems agree."""
+    said = [
+        agreed(display.systems, "convention"),
+        agreed(display.systems, "budget", "B = {}"),
+        "" if agreed(display.systems, "variant") != "reference" else "as the authors' program",
+    ]
+    queries = {
+        (int(s.dataset["queries"]), int(s.dataset["open_queries"]))
+        for s in display.systems
+        if "open_queries" in s.dataset
+    }
+    if len(queries) == 1:
+        ranked, absent = queries.pop()
+        said.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
+    return ["; ".join(filter(None, said)), "dots: largest mReP, at tau_max"]
+
+
+def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
+    """Draw mReP and mFR against the threshold: the figure of GOM.
+
+    Parameters
+    ----------
+    data : Dataset, DataTree, or mapping of str to either
+        A result of :func:`bioeval.gom`, :func:`bioeval.gom_from_curves`, or
+        :func:`bioeval.evaluate` under a card with ``[gom]``; or several by name.
+    ax : matplotlib Axes, optional
+        Whose place is divided into two; that of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    GomDisplay
+        With ``curves`` (of mReP) and ``false_rate.curves`` (of mFR), ``ax_`` and
+        ``false_rate.ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    A good system has a high mReP over a wide range of thresholds, at which mFR is still low. The
+    dot is the largest mReP, at ``tau_max``. Bands are the intervals at each threshold by itself,
+    where the result has them. Figure 3 of Wang and others (arXiv:2011.11506, 2020).
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> a = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> b = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.7, 0.5], mfr=[0, 0.1, 1])
+    >>> list(be.plot.gom({"old": a, "new": b}).curves)
+    ['old', 'new']
+    """
+    return GomDisplay.from_results(data).plot(ax, **style)

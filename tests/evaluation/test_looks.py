@@ -1,0 +1,48 @@
+"""How often scores are looked at: where they are computed, each look is a matrix product."""
+
+from collections import Counter
+
+import pytest
+
+import bioeval as be
+from bioeval.scores.embeddings import EmbeddingSource
+
+BOOTSTRAP = {"interval": "subject-bootstrap", "replicates": 100}
+
+# Looks at each system, and what looks.
+LOOKS = {
+    "verification": (2, lambda a, b: be.verification(a)),
+    "interval": (3, lambda a, b: be.verification(a, **BOOTSTRAP)),
+    "comparison": (3, lambda a, b: be.compare(a, b, replicates=100)),
+    "folds": (2, lambda a, b: be.cross_evaluate(a, be.partition.RepeatedSubjectKFold(5))),
+    "fused folds": (
+        1,
+        lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), templates="multi"),
+    ),
+    "pooled": (3, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **BOOTSTRAP)),
+    "study": (3, lambda a, b: be.study_threshold(a, ("far", 0.01), replicates=100)),
+}
+
+
+@pytest.mark.parametrize("people", [30, 80])
+@pytest.mark.parametrize("name", LOOKS)
+def test_no_more_looks_than_needed(name, people, monkeypatch):
+    computed: Counter = Counter()
+    rows_of = EmbeddingSource.__getitem__
+
+    def counting(self, rows):
+        found = rows_of(self, rows)
+        computed[self.metric] += len(found)
+        return found
+
+    crowd = be.simulate_embeddings(people, 4, random_state=1)
+    systems = [
+        be.Scores.from_embeddings(crowd.embeddings, crowd.labels, metric=metric, memory_limit=1)
+        for metric in ("l2", "cosine")
+    ]
+    monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
+    most, look = LOOKS[name]
+    look(*systems)
+    assert computed
+    for rows in computed.values():  # a sample that places cells is less than half a look
+        assert rows < (most + 0.5) * len(crowd.labels)

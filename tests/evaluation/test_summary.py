@@ -1,0 +1,151 @@
+"""The scalars of a summary are those of the datasets, to the last bit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.spatial.distance import cdist
+
+import bioeval as be
+from bioeval import protocol
+from bioeval.scores import blocks
+from bioeval.tallies import point_search as search
+
+CARDS = [name for name in protocol.available() if not protocol.load(name).has_folds]
+
+
+def layouts(kind: str = "distance") -> dict[str, be.Scores]:
+    """Scores of each layout, with cameras and with probes that are not enrolled."""
+    random = np.random.default_rng(5)
+    subjects, cameras = np.repeat(np.arange(12), 4), np.tile([1, 1, 2, 3], 12)
+    points = random.normal(size=(48, 4)) + random.normal(size=(12, 4))[subjects]
+    values = np.round(cdist(points, points), 1) * (-1 if kind == "similarity" else 1)  # with ties
+    probes, gallery = np.arange(0, 48, 2), np.arange(1, 44)
+    sides = {
+        f"{side}_meta": {"camera": cameras[rows], "vehicle": subjects[rows]}
+        for side, rows in (("probe", probes), ("gallery", gallery))
+    }
+    some = values[np.ix_(probes, gallery)]
+    return {
+        "all-against-all": be.Scores(values, subjects, kind=kind),
+        "probe-against-gallery": be.Scores(
+            some, subjects[probes], subjects[gallery], kind=kind, **sides
+        ),
+        "pairs": be.Scores.from_pairs(values[0], subjects == 0, kind=kind),
+    }
+
+
+def expected(ds, ranks: list[int]) -> dict:
+    """The scalars of a dataset, picked one by one."""
+    found = {}
+    for name, values in ds.data_vars.items():
+        if name in ("cost_prior", "cost_miss", "cost_false_accept") or "threshold" in values.dims:
+            continue
+        if values.dims == ("rank",):
+            there = [r for r in ranks or (1, 5, 10) if r in ds["rank"]]
+            found[name] = {r: float(values.sel(rank=r)) for r in there}
+        elif "far_target" in values.dims:
+            first = values.isel(rank=0) if "rank" in values.dims else values
+            found[name] = {float(t): float(first.sel(far_target=t)) for t in ds.far_target}
+        elif values.dims == ("cost",):
+            found[name] = {float(p): float(values[i]) for i, p in enumerate(ds.cost_prior)}
+        else:
+            assert not values.dims, name
+            found[name] = float(values)
+    return found
+
+
+def check(found: dict, tree, ranks: list[int]) -> None:
+    assert set(found) == {node.path.strip("/") for node in tree.leaves}
+    for node, scalars in found.items():
+        wanted = expected(tree[node], ranks)
+        assert list(scalars) == list(wanted)
+        for name, value in scalars.items():
+            pairs = [(value, wanted[name])]
+            if isinstance(value, dict):
+                assert list(value) == list(wanted[name]), name
+                pairs = list(zip(value.values(), wanted[name].values(), strict=True))
+            for a, b in pairs:
+                assert type(a) in (int, float), name
+                assert a == b or (math.isnan(a) and math.isnan(b)), (node, name)
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
+    card = protocol.load(name)
+    scores = layouts()[card.layout]
+    check(be.summary(scores, card), be.evaluate(scores, card), list(card.report.ranks))
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery", "pairs"])
+def test_the_summary_of_a_layout_has_the_scalars_of_its_datasets(layout, kind):
+    scores = layouts(kind)[layout]
+    check(be.summary(scores), be.evaluate(scores), [])
+    options = {"far_targets": [0.2, 0.0], "auc": False}
+    check(be.summary(scores, **options), be.evaluate(scores, **options), [])
+
+
+def test_of_galleries_drawn_at_random_it_has_the_expected_numbers():
+    scores = layouts()["all-against-all"]
+    card = protocol.load("course-all-vs-all")
+    drawn = {"gallery": "single", "rank_unit": "subject"}
+    card = replace(
+        card,
+        open_set=replace(card.open_set, **drawn),
+        closed_set=replace(card.closed_set, **drawn),
+    )
+    found = be.summary(scores, card)
+    check(found, be.evaluate(scores, card), list(card.report.ranks))
+    assert "eer_at_least" in found["open_set"]
+
+
+def test_of_lists_it_has_the_scalars_of_re_identification():
+    lists = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+    check(be.summary(lists, "vehicleid"), be.evaluate(lists, "vehicleid"), [1, 5])
+
+
+def test_several_systems_have_a_summary_each():
+    systems = {"a": layouts()["pairs"], "b": layouts("similarity")["pairs"]}
+    assert be.summary(systems) == {name: be.summary(scores) for name, scores in systems.items()}
+    with pytest.raises(be.DataError, match="no systems"):
+        be.summary({})
+
+
+def test_without_impostors_rates_are_not_defined():
+    found = be.summary(be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"]))
+    assert math.isnan(found["verification/single"]["eer"])
+    assert found["verification/single"]["genuine_attempts"] == 2
+
+
+def test_of_a_card_with_folds_it_refers_to_evaluate():
+    with pytest.raises(be.ProtocolError, match=r"has folds.*be\.evaluate"):
+        be.summary(layouts()["all-against-all"], "course-kfold")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_of_small_matrices_every_number_is_that_of_large_ones(kind, dtype, monkeypatch):
+    for scores in layouts(kind).values():
+        values = np.asarray(scores.values)
+        values = ((values - values.min()) * 20).astype(dtype)
+        if dtype != np.uint8:
+            values.flat[1:4] = np.inf, -np.inf, np.nan
+        given = {"kind": kind, "nan": "exclude"}
+        if scores.layout == "pairs":
+            scores = be.Scores.from_pairs(values, scores.genuine, **given)
+        else:
+            sides = [scores.probe_labels, scores.gallery_labels]
+            square = scores.layout == "all-against-all"
+            scores = be.Scores(values, *sides[: 1 if square else 2], **given)
+        large = be.evaluate(scores)
+        with monkeypatch.context() as patch:
+            patch.setattr(blocks, "SMALL_CELLS", 1 << 16)
+            patch.setattr(search, "FEW", 1 << 16)
+            small, found = be.evaluate(scores), be.summary(scores)
+        xr.testing.assert_identical(small, large)
+        check(found, large, [])

@@ -1,0 +1,87 @@
+"""Loops in parts side by side."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+from bioeval.base.progress import shown_by
+from bioeval.kernels.side_by_side import side_by_side
+
+
+class Rows(NamedTuple):
+    values: np.ndarray
+
+
+@side_by_side("rows.values")
+def count_visits(begin, end, rows, visits, part):
+    for i in range(begin, end):
+        visits[i] += 1 + rows.values[i]
+        part[i] = begin
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("steps", [0, 1, 2, 7])
+def test_each_step_is_made_once(steps, threads):
+    threads = min(threads, numba.config.NUMBA_NUM_THREADS)
+    visits, part = (np.zeros(steps, dtype=np.int64) for _ in range(2))
+    before = numba.get_num_threads()
+    numba.set_num_threads(threads)
+    try:
+        count_visits(Rows(np.arange(steps)), visits, part)
+    finally:
+        numba.set_num_threads(before)
+    assert visits.tolist() == list(range(1, steps + 1))
+    assert len(set(part.tolist())) == min(threads, steps)
+
+
+PROGRAM = """
+import os
+import numpy as np
+from bioeval.kernels.fuse import fuse_nearest
+
+def run():
+    out = np.empty((2, 1))
+    fuse_nearest(np.ones((2, 1)), np.array([0, 1]), np.array([-1, -1]), out)
+    return out.sum()
+
+assert run() == 2
+child = os.fork()
+if child == 0:
+    os._exit(int(run() != 2))
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_has_threads_of_its_own():
+    """Waiting for those of its parent, it would hang."""
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "2"}
+    arguments = [sys.executable, "-W", "ignore", "-c", PROGRAM]
+    assert subprocess.run(arguments, env=environment, timeout=60).returncode == 0
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled in this run")
+def test_what_is_compiled_is_reported_once():
+    """With the functions that it calls, whose compilation is part of it."""
+
+    @numba.njit
+    def inner(x):
+        return x[0]
+
+    @numba.njit
+    def outer(x):
+        return inner(x)
+
+    found = []
+    with shown_by(lambda *what: found.append(what)):
+        outer(np.ones(1, dtype=np.float32))
+        outer(np.ones(1, dtype=np.float32))
+        outer(np.ones(1))
+    assert found == [("compiling for float32 (once)", 0, 0), ("compiling for float64 (once)", 0, 0)]

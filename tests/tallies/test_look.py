@@ -1,0 +1,191 @@
+"""One look finds what a second look finds, to the last bit, wherever the pilot says to look."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.tallies import pilot as piloting
+from bioeval.tallies import point_search as search
+from bioeval.tallies import sweep as sweeping
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.look import Look, PointsWanted
+from bioeval.tallies.pilot import expected_windows
+
+TARGETS = (0.0, 0.3, 0.1, 0.01, 0.0001, 1.0)
+COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0))
+
+
+def scores_of(dtype="float32", kind="distance", shuffled=False, decimals=9) -> be.Scores:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(40), rng.integers(1, 9, 40))
+    x = rng.normal(size=(40, 6))[labels] + 0.8 * rng.normal(size=(len(labels), 6))
+    d = np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1)).round(decimals).astype(dtype)
+    order = rng.permutation(len(labels)) if shuffled else np.arange(len(labels))
+    values = np.ascontiguousarray(d[:, order])
+    return be.Scores(-values if kind == "similarity" else values, labels, labels[order], kind=kind)
+
+
+def points(scores, **options):
+    return [
+        be.verification(scores, templates=x, far_targets=TARGETS, costs=COSTS, **options)
+        for x in ("single", "multi")
+    ]
+
+
+@pytest.fixture
+def second_looks(monkeypatch) -> list[Look]:
+    """Every further look of a finder, which is what the points have without the first."""
+    seen = []
+    next_look = search.PointFinder.next_look
+
+    def counted(self):
+        look = next_look(self)
+        seen.extend([] if look is None else [look])
+        return look
+
+    monkeypatch.setattr(search.PointFinder, "next_look", counted)
+    return seen
+
+
+@pytest.fixture(autouse=True, params=[6000, 1 << 24], ids=["many calls", "one call"])
+def _small(monkeypatch, request):
+    """A pilot and several calls even of small scores."""
+    monkeypatch.setattr(sweeping, "KEEP_ALL", 0)
+    monkeypatch.setattr(sweeping, "SWEEP_VALUES", request.param)
+
+
+def without_looks(monkeypatch, scores, **options):
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping._Sweep, "_look", lambda self: None)
+        return points(scores, **options)
+
+
+def check_same(found, expected) -> None:
+    for a, b in zip(found, expected, strict=True):
+        assert a.identical(b)
+
+
+CASES = {
+    "float32": {},
+    "float64": {"dtype": "float64"},
+    "similarity": {"kind": "similarity"},
+    "no order": {"shuffled": True},
+    "ties": {"decimals": 1},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("auc", [True, False])
+def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_looks):
+    scores = scores_of(**CASES[name])
+    found = points(scores, auc=auc)
+    assert not second_looks
+    expected = without_looks(monkeypatch, scores, auc=auc)
+    assert second_looks
+    check_same(found, expected)
+
+
+def test_few_scores_are_all_kept(monkeypatch, second_looks):
+    monkeypatch.setattr(sweeping, "KEEP_ALL", 1 << 16)
+    found = points(scores_of())
+    assert not second_looks
+    check_same(found, without_looks(monkeypatch, scores_of()))
+
+
+WINDOWS = {
+    "none": [],
+    "far off": [(-9.0, -8.0), (1e6, 2e6)],
+    "narrow": [(2.0, 2.25)],
+    "most": [(-np.inf, 4.0)],
+    "all": [(-np.inf, np.inf)],
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("case", ["float32", "similarity", "ties"])
+def test_windows_change_no_result(name, case, monkeypatch, second_looks):
+    scores = scores_of(**CASES[case])
+    windows = [(a, b) for a, b in WINDOWS[name]]
+    monkeypatch.setattr(sweeping, "expected_windows", lambda *_: (windows, 1.0))
+    found = points(scores)
+    assert bool(second_looks) == (name != "all")
+    check_same(found, without_looks(monkeypatch, scores))
+
+
+def test_more_scores_than_expected_in_the_windows(monkeypatch, second_looks):
+    scores = scores_of()
+    monkeypatch.setattr(sweeping, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
+    found = points(scores)
+    assert second_looks
+    check_same(found, without_looks(monkeypatch, scores))
+
+
+@pytest.mark.parametrize("thresholds", [None, 20, np.linspace(1, 5, 9)])
+def test_thresholds_and_threads(thresholds, monkeypatch):
+    scores = scores_of()
+    expected = without_looks(monkeypatch, scores, thresholds=thresholds)
+    before = numba.get_num_threads()
+    for threads in {1, before}:
+        numba.set_num_threads(threads)
+        monkeypatch.setattr("bioeval.scores.blocks.SERIAL_CELLS", 0)
+        try:
+            check_same(points(scores, thresholds=thresholds), expected)
+        finally:
+            numba.set_num_threads(before)
+
+
+def test_scores_that_later_rows_reach_farther(monkeypatch):
+    d = np.asarray(scores_of().values)
+    labels = scores_of().probe_labels
+    grown = be.Scores(
+        np.ascontiguousarray(d * np.linspace(0.1, 8, len(d), dtype="float32")[:, None]), labels
+    )
+    check_same(points(grown), without_looks(monkeypatch, grown))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("metric", ["cosine", "l2", "l1"])
+@pytest.mark.parametrize("off", [0, 8, 80], ids=["as computed", "last digits", "others"])
+def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_looks):
+    """Genuine scores are computed apart: at most some digits differ, or all is looked at."""
+    rng = np.random.default_rng(1)
+    labels = rng.permutation(np.repeat(np.arange(30), 5))
+    x = rng.normal(size=(30, 16))[labels] + rng.normal(size=(150, 16))
+    scores = be.Scores.from_embeddings(x, labels, metric=metric, dtype=dtype, memory_limit=1 << 16)
+    assert scores.streams
+    among = EmbeddingSource.among
+
+    def shifted(self, rows, columns):
+        found = among(self, rows, columns)
+        return found + found.dtype.type(off) * np.spacing(found)
+
+    monkeypatch.setattr(EmbeddingSource, "among", shifted)
+    found = points(scores)
+    assert any(look.genuine is not None for look in second_looks) == (off > 16)
+    check_same(found, without_looks(monkeypatch, scores))
+
+
+def test_windows_hold_the_points_of_the_whole():
+    """Of scores that are drawn alike in every row, as far as the margin says."""
+    rng = np.random.default_rng(2)
+    grid = CellGrid(-7, 1, 128)
+    genuine = np.sort(rng.beta(2, 6, 2000))
+    impostor = rng.beta(6, 2, (800, 500))
+    pilot = np.array([np.histogram(x, grid.boundaries)[0] for x in impostor[::50]])
+    wanted = PointsWanted(np.array([0.1, 0.01]), np.array([[0.5, 1.0, 1.0]]), True)
+    windows, share = expected_windows(grid, pilot, genuine, wanted, 1.0)
+    every = np.sort(impostor.ravel())
+    far = np.searchsorted(every, genuine, side="right") / len(every)
+    equal = genuine[np.argmax(far >= 1 - np.arange(1, 2001) / 2000)]
+    for point in (every[0], every[int(0.01 * len(every))], every[len(every) // 10], equal):
+        assert any(low < point <= high for low, high in windows)
+    inside = sum(((every > low) & (every <= high)).mean() for low, high in windows)
+    assert share == pytest.approx(inside, abs=0.01)
+    less, kept = expected_windows(grid, pilot, genuine, wanted, share / 2)
+    assert kept <= share / 2
+    assert all(any(a <= low and high <= b for a, b in windows) for low, high in less)
+    assert piloting.ERRORS >= 3
