@@ -374,10 +374,11 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 # ------------------------------------------------------------------------- options
 
 #: A command that works, for each command, to which odd options are added.
-_COMMANDS = {
+WORKING = {
     "run": ["s.npz"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
+    "gom": ["s.npz", "--protocol", "viper"],
     "gallery-size": ["s.npz"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
@@ -393,7 +394,7 @@ def working_commands(valid: list[Input]) -> dict[str, Input]:
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
     return {
-        name: Input(f"options of {name}", files, [name, *args]) for name, args in _COMMANDS.items()
+        name: Input(f"options of {name}", files, [name, *args]) for name, args in WORKING.items()
     }
 
 

@@ -8,11 +8,13 @@ import signal
 import sys
 from pathlib import Path
 
+import fuzz_inputs
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.cli.lazy_group import COMMANDS
 from bioeval.scores.formats import csv, files
 
 
@@ -35,6 +37,10 @@ def error_of(capsys, *args: str) -> str:
     text = capsys.readouterr().err
     assert text.startswith("bioeval: error: ") and text.count("\n") == 1, text
     return text
+
+
+def test_every_command_is_tried_with_odd_options():
+    assert set(fuzz_inputs.WORKING) == set(COMMANDS)
 
 
 # ------------------------------------------------------------------------- bounds
