@@ -20,11 +20,11 @@ _OPTIONS = (
     click.option(
         "--train",
         type=SIZE,
-        help="Divide by subject: proportion or number of subjects on whom the threshold is chosen; "
+        help="Divide by subject: proportion or number of subjects for choosing the threshold; "
         "the others are tested. Options not given are those of course-experiment.",
     ),
     click.option(
-        "--validation", type=SIZE, help="Subjects on whom the threshold is chosen, beside --train."
+        "--validation", type=SIZE, help="Subjects for choosing the threshold, beside --train."
     ),
     click.option(
         "--gallery-templates",

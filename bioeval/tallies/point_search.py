@@ -98,7 +98,7 @@ class PointFinder:
     def next_look(self) -> Look | None:
         """Return the look that is to be taken next, at all impostor scores; None if all is known.
 
-        It is expected to have been taken when the next one is asked for.
+        The caller takes it before the next call.
         """
         attempts = self._attempts
         if not attempts.defined:
