@@ -51,7 +51,7 @@ def _metadata(text: str) -> tuple[str, str]:
 
 def _size(text: str) -> float | int:
     size = float(text) if set(text) & set(".eEn") else int(text)
-    if not (0 <= size < 1 or (size >= 1 and size == int(size))):
+    if not (0 <= size < 1 or (1 <= size <= 2**53 and size == int(size))):  # nor NaN, infinity
         raise ValueError
     return size if 0 < size < 1 else int(size)
 

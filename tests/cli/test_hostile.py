@@ -43,6 +43,13 @@ def test_every_command_is_tried_with_odd_options():
     assert set(fuzz_inputs.WORKING) == set(COMMANDS)
 
 
+@pytest.mark.parametrize("size", ["inf", "-inf", "nan", "1e300", "1.5", "-1"])
+def test_a_size_that_is_none(scores, capsys, size):
+    assert "a proportion (0.3), or a whole n" in error_of(
+        capsys, "run", scores, "--unenrolled", size
+    )
+
+
 # ------------------------------------------------------------------------- bounds
 
 TEXTS = {
