@@ -95,7 +95,7 @@ reading_options = _group(
     click.option(
         "--kind",
         type=click.Choice(["distance", "similarity", "order"]),
-        help="What the scores are.  [what the file says, else distance]",
+        help="What the scores are.  [what the file says, else distance; a text must say it]",
     ),
     click.option(
         "--nan",
@@ -158,11 +158,33 @@ reading_options = _group(
     click.option(
         "--missing-pairs",
         type=click.Choice(["raise", "skip"]),
-        help="What to do with pairs of a list of which an image is missing.  [raise]",
+        help="What to do with pairs of a list of which an image or a score is missing.  [raise]",
+    ),
+    click.option(
+        "--trials",
+        metavar="TXT",
+        help="Trials of a text of scores: names of both sides, and whether the pair is genuine.",
+    ),
+    click.option(
+        "--impostor", metavar="TXT", help="Impostor scores, where DATA has genuine scores, one a line."
+    ),
+    click.option(
+        "--subject-from",
+        metavar="REGEX",
+        help="The part of a template's name in a text that is its subject, as 'id(\\d+)/'.",
+    ),
+    click.option(
+        "--as",
+        "as_",
+        type=click.Choice(["pairs", "matrix"]),
+        help="What a list of pairs is read as; a matrix has identification.  [pairs]",
     ),
 )
 
-_WORDS = ("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude")
+_WORDS = (
+    *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
+    *("trials", "impostor", "subject_from", "as_"),
+)
 _KEYS = ("scores", "genuine", "embeddings", "indices", "mask")
 _KEYS_OR_FILES = ("gallery_embeddings", "pairs", "labels", "probe_labels", "gallery_labels")
 

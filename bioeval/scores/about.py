@@ -41,7 +41,7 @@ def describe(scores: Scores) -> About:
 
 def _notes(scores: Scores) -> list[str]:
     """Return remarks on what is valid but often a mistake."""
-    notes: list[str] = []
+    notes = list(scores.remarks)
     if isinstance(scores, PairScores):
         if scores.missing:
             listed = scores.missing + scores.shape[0]

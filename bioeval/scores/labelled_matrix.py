@@ -35,6 +35,8 @@ class LabelledMatrix:
     memory_limit = MEMORY_LIMIT
     labelled = True
     exclude: tuple[str, ...] = ()
+    #: What was left out or found when a file was read, a sentence each.
+    remarks: tuple[str, ...] = ()
     _mask: Any = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None

@@ -147,12 +147,12 @@ def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
     return b"".join(pieces)
 
 
-def decode(raw: bytes, path: Path) -> str:
-    """Return the text of the bytes of a file in UTF-8."""
+def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
+    """Return the text of bytes of a file in UTF-8, which begin with its line `first_line`."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line, byte = raw.count(b"\n", 0, error.start) + 1, raw[error.start]
+        line, byte = raw.count(b"\n", 0, error.start) + first_line, raw[error.start]
         raise DataError(
             f"{path}: line {line}: the byte {byte:#04x} is not UTF-8 text; save it as UTF-8"
         ) from None

@@ -21,9 +21,9 @@ from bioeval.scores.matrix import Scores
 FORMATS: tuple[Format, ...] = (
     npz.FORMAT,
     npy.FORMAT,
-    pair_lists.FORMAT,
     mat.FORMAT,
     top_k.FORMAT,
+    pair_lists.FORMAT,
 )
 
 #: Every suffix that promises a format, in the order of the registry.
