@@ -134,7 +134,11 @@ reading_options = _group(
         help="The labels are names of images: market1501, dukemtmc-reid, msmt17, veri776, "
         "vehicleid; or label-xml lists.",
     ),
-    click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine."),
+    click.option(
+        "--mask",
+        metavar="KEY|FILE",
+        help="Array of 0 ignore, 1 impostor, 2 genuine; or the .mask file of a .mtx matrix.",
+    ),
     click.option(
         "--meta",
         type=METADATA,
@@ -185,8 +189,10 @@ _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
     *("trials", "impostor", "subject_from", "as_"),
 )
-_KEYS = ("scores", "genuine", "embeddings", "indices", "mask")
-_KEYS_OR_FILES = ("gallery_embeddings", "pairs", "labels", "probe_labels", "gallery_labels")
+_KEYS = ("scores", "genuine", "embeddings", "indices")
+_KEYS_OR_FILES = (
+    *("gallery_embeddings", "pairs", "mask", "labels", "probe_labels", "gallery_labels"),
+)
 
 
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -214,8 +220,8 @@ def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
 
 def _is_key(value: str, data: str) -> bool:
     """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
-    in_file = Path(data).suffix.lower() not in (".npy", ".csv", ".txt")
-    return in_file and not value.lower().endswith((".csv", ".txt", ".xml"))
+    in_file = Path(data).suffix.lower() in (".npz", ".mat", "")
+    return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask"))
 
 
 def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:

@@ -38,6 +38,7 @@ def load(
     pairs_key: str | None = None,
     pairs: str | os.PathLike[str] | None = None,
     missing_pairs: str | None = None,
+    mask: str | os.PathLike[str] | None = None,
     trials: str | os.PathLike[str] | None = None,
     impostor: str | os.PathLike[str] | None = None,
     subject_from: str | None = None,
@@ -93,6 +94,8 @@ def load(
     missing_pairs : {"raise", "skip"}, optional
         What to do with pairs of that list of which an image is not in the file: an error, or
         leave them out and report their number.
+    mask
+        The mask of a BEE matrix (``.mtx``): which cells are genuine, impostor, or ignored.
     trials
         A text with the trials of a list of scores: the names of both sides, and whether the pair is
         genuine; a list of names alone lists the genuine pairs. Names are looked up in any order.

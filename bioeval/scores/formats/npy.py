@@ -60,7 +60,7 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
     m, n = values.shape
     with guarded(sibling(path, "json")):
         said = _sidecar(path)
-    probe, gallery = _matrix_labels(path, options, said, m, n)
+    probe, gallery = matrix_labels(path, options, said, m, n)
     mask = sibling(path, "mask.npy")
     masked = "mask" in said.get("files", []) if said else mask.exists()
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
@@ -110,7 +110,7 @@ def sibling(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.stem}.{ending}")
 
 
-def _matrix_labels(
+def matrix_labels(
     path: Path, options: ReadOptions, said: dict[str, Any], m: int, n: int
 ) -> tuple[Labels | None, Labels | None]:
     """Find the labels of both sides: as given, or beside the matrix."""

@@ -21,7 +21,7 @@ READ_AS = ("pairs", "matrix")
 
 _FILES = (
     *("gallery_embeddings", "labels", "probe_labels", "gallery_labels", "pairs"),
-    *("trials", "impostor"),
+    *("mask", "trials", "impostor"),
 )
 
 
@@ -47,6 +47,7 @@ class ReadOptions:
     pairs_key: str | None = None
     pairs: Path | None = None
     missing_pairs: str | None = None
+    mask: Path | None = None
     trials: Path | None = None
     impostor: Path | None = None
     subject_from: str | None = None

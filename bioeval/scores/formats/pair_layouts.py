@@ -112,9 +112,9 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list whose first line names its columns."""
     cells = shape.cells[0]
     folded = {_folded(cell): i for i, cell in reversed([*enumerate(cells)])}
-    known = (*SCORE_NAMES, *_TRUTH_NAMES, *_SUBJECT_NAMES[0], *_TEMPLATE_NAMES[0])
-    given = (options.scores_key, options.genuine_key)
-    if any(map(is_number, cells)) or not (set(known) & set(folded) or set(given) & set(cells)):
+    known = {*SCORE_NAMES, *_TRUTH_NAMES, *_SUBJECT_NAMES[0], *_TEMPLATE_NAMES[0]}
+    named = not known.isdisjoint(folded) and not any(map(is_number, cells))
+    if not named and {options.scores_key, options.genuine_key}.isdisjoint(cells):
         return None
     for number, name in enumerate(cells, 1):
         if not name:
@@ -132,7 +132,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         return None if a is None or b is None else (a, b)
 
     score = column(options.scores_key, tuple(SCORE_NAMES))
-    named = sides(_TEMPLATE_NAMES) or sides(_SUBJECT_NAMES)
+    first = sides(_TEMPLATE_NAMES) or sides(_SUBJECT_NAMES)
     return PairLayout(
         names=cells,
         score=score,
@@ -140,7 +140,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         fold=column(None, ("fold",)),
         subjects=sides(_SUBJECT_NAMES),
         templates=sides(_TEMPLATE_NAMES),
-        probe=0 if named and _folded(cells[named[0]]) in _NUMBERED else 1,
+        probe=0 if first and _folded(cells[first[0]]) in _NUMBERED else 1,
         kind=None if score is None else SCORE_NAMES.get(_folded(cells[score])),
         header=True,
     )
@@ -217,34 +217,29 @@ def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:
     return PairLayout(names=["score"], score=0)
 
 
-LAYOUTS = {
-    "columns": with_header,
-    "bob": bob,
-    "labelled": labelled,
-    "keyed": keyed,
-    "scores": only_scores,
-}
+#: The layouts in the order in which they are tried.
+LAYOUTS = (with_header, bob, labelled, keyed, only_scores)
 
 
-def find_layout(shape: Shape, options: ReadOptions) -> PairLayout:
-    """Return the layout of a list of pairs, by its first lines."""
-    for find in LAYOUTS.values():
-        layout = find(shape, options)
-        if layout is not None:
-            return layout
+def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
+    """Return the layout of a list of pairs, by its first lines; None for any other text."""
+    found = (find(shape, options) for find in LAYOUTS)
+    return next((layout for layout in found if layout is not None), None)
+
+
+def unknown_layout(shape: Shape) -> DataError:
+    """Return the error of a text that is no known list."""
+    rows = [row for row in shape.cells if len(row) == shape.columns]
+    for i in range(shape.columns):
+        if {"2"} < {row[i] for row in rows} <= {"1", "2"}:
+            return DataError(
+                f"{shape.path}: column {i + 1} holds 1 and 2, which do not say which is genuine; "
+                "write 1 and 0, or genuine and impostor"
+            )
     first = " ".join(shape.cells[0])[:80]
-    twos = [
-        i
-        for i in range(shape.columns)
-        if {"2"} < {row[i] for row in shape.cells if len(row) == shape.columns} <= {"1", "2"}
-    ]
-    if twos:
-        raise DataError(
-            f"{shape.path}: column {twos[0] + 1} holds 1 and 2, which do not say which is genuine; "
-            "write 1 and 0, or genuine and impostor"
-        )
-    raise DataError(
-        f"{shape.path}: its first line is {first!r}, which is no known list of scores; expected a "
-        "first line with the names of the columns, such as 'score,genuine' or "
-        f"'distance,subject_a,subject_b' (others by {say('scores_key')} and {say('genuine_key')})"
+    return DataError(
+        f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known list; "
+        "expected a first line with the names of the columns, such as 'distance,genuine' or "
+        f"'similarity,subject_a,subject_b' (others by {say('scores_key')} and "
+        f"{say('genuine_key')}). A matrix of scores is read from .npy or .npz"
     )

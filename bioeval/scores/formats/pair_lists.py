@@ -16,12 +16,12 @@ from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format, Found, text_losses
 from bioeval.scores.formats.listed_matrix import Side, as_matrix
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import PairLayout, find_layout
+from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, unknown_layout
 from bioeval.scores.formats.text_table import (
+    COMPRESSED,
     Columns,
     Shape,
     TextColumn,
-    is_text,
     read_columns,
     shape_of,
 )
@@ -30,18 +30,27 @@ from bioeval.scores.matrix import PairScores, Scores
 
 _BLOCK_CELLS = 1 << 20
 
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
 
 def _recognise(found: Found) -> bool:
     options = found.options
-    recognised = is_text(found.content) and not (options.probe_labels or options.gallery_labels)
-    if recognised and options.scores_key is None and (advice := matrix_advice(found.path)):
+    if options.probe_labels or options.gallery_labels:
+        return False
+    if found.content != "text" and (found.content not in COMPRESSED or found.suffix not in _SUFFIXES):
+        return False
+    advice = "" if options.scores_key else matrix_advice(found.path)
+    named = found.suffix == ".csv"
+    if advice and named:
         raise DataError(f"{found.path}: {advice}")
-    return recognised
+    return named or not advice and find_layout(shape_of(found.path), options) is not None
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
     shape = shape_of(path)
     layout = find_layout(shape, options)
+    if layout is None:
+        raise unknown_layout(shape)
     if layout.score is None:
         raise _no_score(shape, layout, options)
     how = {"kind": _kind(path, layout, options), "nan": options.nan or "raise", "name": _name(path)}

@@ -49,6 +49,11 @@ class _Watched(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def close(self) -> None:
+        self._file.close()
+        self._place.close()
+        super().close()
+
     def readinto(self, buffer: Any) -> int:
         piece = self._file.read(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
@@ -88,11 +93,6 @@ def _decompressed(place: IO[bytes], path: Path, found: str) -> IO[bytes]:
             "python -m pip install 'bioeval[formats]'"
         ) from None
     return module.open(place, "rb")  # type: ignore[no-any-return]
-
-
-def is_text(found: str) -> bool:
-    """Whether the content of a file is text, or compressed."""
-    return found == "text" or found in COMPRESSED
 
 
 @dataclass(frozen=True)

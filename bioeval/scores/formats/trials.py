@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import TRUTH, PairLayout, find_layout, with_header
+from bioeval.scores.formats.pair_layouts import TRUTH, PairLayout, find_layout, unknown_layout
 from bioeval.scores.formats.text_table import (
     Columns,
     Shape,
@@ -84,13 +84,12 @@ def join(table: Columns, keys: tuple[int, ...], path: Path, options: ReadOptions
 
 
 def _trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
-    found = with_header(shape, options)
-    if found is None and shape.columns == len(shape.cells[0]) == 2:
-        from bioeval.scores.formats.pair_layouts import is_number, is_truth
-
-        if not any(is_truth(row[0]) or is_number(row[0]) for row in shape.cells):
-            return PairLayout(names=["a", "b"])  # the genuine pairs alone
-    return found or find_layout(shape, options)
+    layout = find_layout(shape, options)
+    if layout is not None:
+        return layout
+    if shape.columns != 2:
+        raise unknown_layout(shape)
+    return PairLayout(names=["a", "b"])  # the genuine pairs alone
 
 
 def _columns_of_keys(
@@ -179,7 +178,7 @@ def impostor_scores(path: Path, options: ReadOptions) -> np.ndarray:
     """Return the scores of a file with one impostor score a line."""
     shape = shape_of(path)
     layout = find_layout(shape, options)
-    if layout.score is None or shape.columns != 1:
+    if layout is None or layout.score is None or shape.columns != 1:
         raise DataError(
             f"{path}: has {shape.columns} columns; expected the impostor scores, one a line"
         )
