@@ -38,7 +38,7 @@ class MatArchive(Arrays):
         with open(path, "rb") as file:
             head = file.read(128)
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
-        self._file: _Mat5 | _Mat73 = _Mat73(path) if is_hdf5 else _Mat5(path)
+        self._file: _Mat5 | Mat73 = Mat73(path) if is_hdf5 else _Mat5(path)
         for name, header in self._file.headers.items():
             self.headers[name] = Header(_as_list(header.shape), header.dtype)
         if not self.headers:
@@ -103,7 +103,7 @@ def _header(variable: mat5.Variable) -> Header:
     return Header(variable.shape, np.dtype(plain or object))
 
 
-class _Mat73:
+class Mat73:
     """A MATLAB 7.3 file, which is HDF5; also plain HDF5, whose dimensions are as they are."""
 
     def __init__(self, path: Path):

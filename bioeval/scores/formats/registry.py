@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bioeval.base.errors import DataError, nearest_name, printable
-from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, top_k
+from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, stores, top_k
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
@@ -22,6 +22,7 @@ FORMATS: tuple[Format, ...] = (
     npz.FORMAT,
     npy.FORMAT,
     mat.FORMAT,
+    *stores.FORMATS,
     bee.FORMAT,
     top_k.FORMAT,
     pair_lists.FORMAT,

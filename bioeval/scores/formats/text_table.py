@@ -15,7 +15,13 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.memory import physical_memory
 from bioeval.base.progress import report
-from bioeval.scores.formats.files import content, decode, existing_file, guarded
+from bioeval.scores.formats.files import (
+    content,
+    decode,
+    existing_file,
+    guarded,
+    optional,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,16 +88,7 @@ def open_text(path: Path) -> IO[bytes]:
 
 
 def _decompressed(place: IO[bytes], path: Path, found: str) -> IO[bytes]:
-    import importlib
-
-    name = COMPRESSED[found]
-    try:
-        module: Any = importlib.import_module(name)
-    except ImportError:
-        raise DataError(
-            f"{path}: is {found}, for which {name} is not installed: "
-            "python -m pip install 'bioeval[formats]'"
-        ) from None
+    module = optional(COMPRESSED[found], path, found)
     return module.open(place, "rb")  # type: ignore[no-any-return]
 
 
