@@ -170,7 +170,9 @@ reading_options = _group(
         help="Trials of a text of scores: names of both sides, and whether the pair is genuine.",
     ),
     click.option(
-        "--impostor", metavar="TXT", help="Impostor scores, where DATA has genuine scores, one a line."
+        "--impostor",
+        metavar="TXT",
+        help="Impostor scores, where DATA has genuine scores, one a line.",
     ),
     click.option(
         "--subject-from",
@@ -196,7 +198,20 @@ _KEYS_OR_FILES = (
 
 
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Take these options out of a command's, as arguments of :func:`bioeval.load`."""
+    """Take these options out of a command's, as arguments of :func:`bioeval.load`.
+
+    A second file is the mask, the impostor scores or the trials of the first, as it shows itself.
+    """
+    second = options.pop("second", None)
+    if second is not None:
+        from bioeval.scores.formats.registry import role_of_second_file
+
+        role = role_of_second_file(Path(data))
+        if options[role] is not None:
+            raise click.UsageError(
+                f"{second!r} is a second file, beside --{role} {options[role]!r}"
+            )
+        options[role] = second
     arguments = {name: options.pop(name) for name in _WORDS}
     arguments |= {f"{name}_key": options.pop(name) for name in _KEYS}
     for name in _KEYS_OR_FILES:

@@ -29,6 +29,7 @@ from bioeval.cli.options import (
 
 @click.command("run", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @click.option(
     "--protocol",
     default="auto",

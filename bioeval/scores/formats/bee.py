@@ -27,7 +27,9 @@ _CELLS = {b"MF": "f4", b"MB": "u1"}
 _MAGIC = {b"\x78\x56\x34\x12": "<", b"\x12\x34\x56\x78": ">"}
 _MASK = {255: GENUINE, 127: IMPOSTOR, 0: IGNORE}
 _HEAD = 1 << 13
-_LAYOUT = re.compile(rb"(S2|D2)\r?\n([^\n]*)\n([^\n]*)\n(MF|MB) +(\d{1,12}) +(\d{1,12}) (.{4})", re.S)
+_LAYOUT = re.compile(
+    rb"(S2|D2)\r?\n([^\n]*)\n([^\n]*)\n(MF|MB) +(\d{1,12}) +(\d{1,12}) (.{4})", re.S
+)
 
 
 def is_bee(path: Path) -> bool:
@@ -46,7 +48,9 @@ def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str]:
     head = _head(path)
     found = _LAYOUT.match(head)
     if found is None or found[7] not in _MAGIC:
-        raise DataError(f"{path}: expected {what}, which begins with S2 or D2, two names and MF or MB")
+        raise DataError(
+            f"{path}: expected {what}, which begins with S2 or D2, two names and MF or MB"
+        )
     if found[4] != cells:
         raise DataError(f"{path}: holds {found[4].decode()} cells; expected {what}")
     rows, columns = int(found[5]), int(found[6])
@@ -85,7 +89,9 @@ def _read(path: Path, options: ReadOptions) -> Scores:
             f"{path}: does not say who is who; give {say('mask')}, a file that says which cells are "
             f"genuine, or {say('probe_labels')} and {say('gallery_labels')}"
         )
-    probe, gallery = matrix_labels(path, options, {}, *values.shape) if any(labels) else (None, None)
+    probe, gallery = (
+        matrix_labels(path, options, {}, *values.shape) if any(labels) else (None, None)
+    )
     return Scores(
         values,
         probe.label if probe else None,
@@ -121,7 +127,9 @@ def _write(scores: Scores, path: Path) -> None:
     """Write the matrix as float32, and beside it the mask that says which cells are genuine."""
     scores.require_matrix()
     if isinstance(scores, PairScores | TopKScores) or scores.kind == "order":
-        raise DataError(f"{path}: a BEE matrix holds distances or similarities of probes and gallery")
+        raise DataError(
+            f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
+        )
     first = next(key for key, kind in _KINDS.items() if kind == scores.kind)
     shape = "{} {} ".format(*scores.shape).encode()
     lists = b"gallery\nprobes\n"
@@ -159,7 +167,9 @@ def _losses(scores: Scores) -> list[str]:
     if scores.dtype != np.float32:
         lost.append(f"{scores.dtype} scores are rounded to float32")
     if scores.nan != "raise":
-        lost.append(f'what a failed comparison means is not said: read it with `nan="{scores.nan}"`')
+        lost.append(
+            f'what a failed comparison means is not said: read it with `nan="{scores.nan}"`'
+        )
     return lost
 
 

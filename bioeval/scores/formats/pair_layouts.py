@@ -41,10 +41,10 @@ _SUBJECT_NAMES = (
     ("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
 )
 _TEMPLATE_NAMES = (
-    ("template_a", "template_1", "a", "model", "model_label", "gallery", "bio_ref_template_id"),
-    ("template_b", "template_2", "b", "probe", "probe_label", "probe_template_id", "probe_key"),
+    ("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
+    ("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
 )
-_NUMBERED = ("subject_a", "subject_1", "template_a", "template_1", "a")
+_NUMBERED = ("subject_a", "subject_1", "template_a", "template_1")
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ def _folded(cell: str) -> str:
 
 
 def _kept(shape: Shape, test: Callable[[str], bool]) -> list[int]:
-    """Return the columns of which all cells of the first lines pass a test."""
+    """Return the columns of which most cells of the first lines pass a test."""
     rows = [row for row in shape.cells if len(row) == shape.columns]
-    return [i for i in range(shape.columns) if all(test(row[i]) for row in rows)]
+    return [i for i in range(shape.columns) if 2 * sum(test(row[i]) for row in rows) > len(rows)]
 
 
 # ------------------------------------------------------------------------- layouts
@@ -112,8 +112,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list whose first line names its columns."""
     cells = shape.cells[0]
     folded = {_folded(cell): i for i, cell in reversed([*enumerate(cells)])}
-    known = {*SCORE_NAMES, *_TRUTH_NAMES, *_SUBJECT_NAMES[0], *_TEMPLATE_NAMES[0]}
-    named = not known.isdisjoint(folded) and not any(map(is_number, cells))
+    named = _names_columns(shape, folded)
     if not named and {options.scores_key, options.genuine_key}.isdisjoint(cells):
         return None
     for number, name in enumerate(cells, 1):
@@ -143,6 +142,22 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         probe=0 if first and _folded(cells[first[0]]) in _NUMBERED else 1,
         kind=None if score is None else SCORE_NAMES.get(_folded(cells[score])),
         header=True,
+    )
+
+
+def _names_columns(shape: Shape, folded: dict[str, int]) -> bool:
+    """Whether the first line names columns, as far as the names are known."""
+    if any(map(is_number, shape.cells[0])):
+        return False
+    if not folded.keys().isdisjoint(SCORE_NAMES):
+        return True
+    for name in folded.keys() & set(_TRUTH_NAMES):
+        # "target" is a name above 1 and 0, and a word above other words.
+        below = [row[folded[name]] for row in shape.cells[1:] if len(row) == shape.columns]
+        return not is_truth(name) or any(map(is_number, below))
+    return any(
+        all(not folded.keys().isdisjoint(side) for side in sides)
+        for sides in (_SUBJECT_NAMES, _TEMPLATE_NAMES)
     )
 
 
@@ -224,18 +239,19 @@ LAYOUTS = (with_header, bob, labelled, keyed, only_scores)
 def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list of pairs, by its first lines; None for any other text."""
     found = (find(shape, options) for find in LAYOUTS)
-    return next((layout for layout in found if layout is not None), None)
+    layout = next((layout for layout in found if layout is not None), None)
+    if layout is None and shape.columns == 2:
+        for i in range(2):
+            if {"2"} < {row[i] for row in shape.cells if len(row) == 2} <= {"1", "2"}:
+                raise DataError(
+                    f"{shape.path}: column {i + 1} holds 1 and 2, which do not say which is "
+                    "genuine; write 1 and 0, or genuine and impostor"
+                )
+    return layout
 
 
 def unknown_layout(shape: Shape) -> DataError:
     """Return the error of a text that is no known list."""
-    rows = [row for row in shape.cells if len(row) == shape.columns]
-    for i in range(shape.columns):
-        if {"2"} < {row[i] for row in rows} <= {"1", "2"}:
-            return DataError(
-                f"{shape.path}: column {i + 1} holds 1 and 2, which do not say which is genuine; "
-                "write 1 and 0, or genuine and impostor"
-            )
     first = " ".join(shape.cells[0])[:80]
     return DataError(
         f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known list; "

@@ -16,7 +16,7 @@ from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format, Found, text_losses
 from bioeval.scores.formats.listed_matrix import Side, as_matrix
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, unknown_layout
+from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, is_number, unknown_layout
 from bioeval.scores.formats.text_table import (
     COMPRESSED,
     Columns,
@@ -26,6 +26,7 @@ from bioeval.scores.formats.text_table import (
     shape_of,
 )
 from bioeval.scores.formats.trials import impostor_scores, join, truth_of
+from bioeval.scores.formats.wide_tables import is_wide, wide_scores
 from bioeval.scores.matrix import PairScores, Scores
 
 _BLOCK_CELLS = 1 << 20
@@ -37,35 +38,57 @@ def _recognise(found: Found) -> bool:
     options = found.options
     if options.probe_labels or options.gallery_labels:
         return False
-    if found.content != "text" and (found.content not in COMPRESSED or found.suffix not in _SUFFIXES):
+    if found.content != "text" and (
+        found.content not in COMPRESSED or found.suffix not in _SUFFIXES
+    ):
         return False
     advice = "" if options.scores_key else matrix_advice(found.path)
     named = found.suffix == ".csv"
     if advice and named:
         raise DataError(f"{found.path}: {advice}")
-    return named or not advice and find_layout(shape_of(found.path), options) is not None
+    if named:
+        return True
+    shape = shape_of(found.path)
+    return not advice and (
+        is_wide(shape.cells[0], options) or find_layout(shape, options) is not None
+    )
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
     shape = shape_of(path)
+    if is_wide(shape.cells[0], options) and all(map(is_number, shape.cells[-1][1:])):
+        columns = shape.cells[0]
+        table = read_columns(shape, True, {0: columns[0]}, dict(enumerate(columns[1:], 1)))
+        matrix = np.column_stack([*table.numbers.values()])
+        return wide_scores(path, table.text[0].objects(), columns[1:], matrix, options)
     layout = find_layout(shape, options)
     if layout is None:
         raise unknown_layout(shape)
     if layout.score is None:
         raise _no_score(shape, layout, options)
-    how = {"kind": _kind(path, layout, options), "nan": options.nan or "raise", "name": _name(path)}
+    how = how_read(path, layout, options)
     if layout.genuine is None and shape.columns == 1:
         return _two_files(shape, options, how)
     sides = {*(layout.subjects or ()), *(layout.templates or ())}
     others = {i for i in (layout.genuine, layout.fold) if i is not None}
     text = {i: layout.names[i] for i in sides | others}
     table = read_columns(shape, layout.header, text, {layout.score: layout.names[layout.score]})
-    values, notes = table.numbers[layout.score], []
+    return pairs_of_columns(table, layout, options, how)
+
+
+def pairs_of_columns(
+    table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, str]
+) -> Scores:
+    """Return the pairs of a table whose columns are known, or their matrix."""
+    path = table.path
+    values, notes = table.numbers[layout.score or 0], []
     rows = slice(None)
     genuine = None
     if options.trials is not None:
         if layout.templates is None:
-            raise DataError(f"{path}: has no names of templates, by which {say('trials')} are found")
+            raise DataError(
+                f"{path}: has no names of templates, by which {say('trials')} are found"
+            )
         joined = join(table, layout.templates, options.trials, options)
         rows, genuine, notes = joined.rows, joined.genuine, joined.notes
     elif layout.genuine is not None:
@@ -81,7 +104,9 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         genuine = _same(*subjects)
     values = values[rows]
     if options.as_ == "matrix":
-        return _matrix(path, layout, table, rows, values, genuine, subjects, how)
+        scores = _matrix(path, layout, table, rows, values, genuine, subjects, how)
+        scores.remarks += tuple(notes)
+        return scores
     who = None
     if subjects is not None:
         who = np.column_stack([side.objects()[rows] for side in subjects])
@@ -93,8 +118,10 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     return scores
 
 
-def _name(path: Path) -> str:
-    return path.name.split(".")[0] or path.stem
+def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, str]:
+    """Return kind, policy for NaN and name of the scores of a list."""
+    name = path.name.split(".")[0] or path.stem
+    return {"kind": _kind(path, layout, options), "nan": options.nan or "raise", "name": name}
 
 
 def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
@@ -112,6 +139,11 @@ def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
             f"{say('kind', options.kind)} contradicts"
         )
     return options.kind or layout.kind or ""
+
+
+def holds_numbers_alone(path: Path) -> bool:
+    """Whether a text has one number a line."""
+    return shape_of(path).columns == 1
 
 
 def _two_files(shape: Shape, options: ReadOptions, how: dict[str, str]) -> PairScores:
@@ -256,7 +288,10 @@ def _check(scores: Scores, path: Path) -> None:
 
 
 def _pair_lines(scores: PairScores) -> Iterator[Sequence[object]]:
-    table = {_column(scores): scores.values.tolist(), "genuine": scores.genuine.astype(int).tolist()}
+    table = {
+        _column(scores): scores.values.tolist(),
+        "genuine": scores.genuine.astype(int).tolist(),
+    }
     if scores.pair_subjects is not None:
         for i, side in enumerate("ab"):
             table[f"subject_{side}"] = scores.pair_subjects[:, i].tolist()
@@ -313,9 +348,7 @@ def _losses(scores: Scores) -> list[str]:
         if names:
             lost.append(f"the metadata {', '.join(names)} are left out")
     if scores.kind == "order":
-        lost.append(
-            'a CSV file does not say that these are orders: read it with `kind="order"`'
-        )
+        lost.append('a CSV file does not say that these are orders: read it with `kind="order"`')
     if scores.nan != "raise":
         lost.append(
             "what a failed comparison means is not said in a CSV file: read it with "

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bioeval.base.errors import DataError, nearest_name, printable
-from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, stores, top_k
+from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, stores, tables, top_k
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
@@ -23,6 +23,7 @@ FORMATS: tuple[Format, ...] = (
     npy.FORMAT,
     mat.FORMAT,
     *stores.FORMATS,
+    *tables.FORMATS,
     bee.FORMAT,
     top_k.FORMAT,
     pair_lists.FORMAT,
@@ -68,6 +69,13 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     raise DataError(
         f"{path}: is named {path.suffix} but holds {looks}; expected {promised[0].looks}; {advice}"
     )
+
+
+def role_of_second_file(path: Path) -> str:
+    """Return the option that a second file is of: a mask, impostor scores or trials."""
+    if bee.is_bee(existing_file(path)):
+        return "mask"
+    return "impostor" if pair_lists.holds_numbers_alone(path) else "trials"
 
 
 def written_formats() -> list[Format]:

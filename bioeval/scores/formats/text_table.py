@@ -31,7 +31,7 @@ COMPRESSED = {
     "a gzip file": "gzip",
     "a bzip2 file": "bz2",
     "an xz file": "lzma",
-    "a zstandard file": "zstandard",
+    "a zstandard file": "pyarrow",
 }
 
 #: The most columns of a list, and bytes of a line.
@@ -89,6 +89,8 @@ def open_text(path: Path) -> IO[bytes]:
 
 def _decompressed(place: IO[bytes], path: Path, found: str) -> IO[bytes]:
     module = optional(COMPRESSED[found], path, found)
+    if found == "a zstandard file":
+        return module.CompressedInputStream(module.PythonFile(place), "zstd")  # type: ignore[no-any-return]
     return module.open(place, "rb")  # type: ignore[no-any-return]
 
 
@@ -158,7 +160,7 @@ class TextColumn:
         """Append cells."""
         import pandas as pd
 
-        codes, distinct = pd.factorize(cells)
+        codes, distinct = pd.factorize(np.asarray(cells, dtype=object))
         known = len(self.values)
         numbers = np.empty(len(distinct), dtype=np.int32)
         for i, value in enumerate(distinct):
@@ -291,9 +293,7 @@ def _pieces(shape: Shape, first: int, numbers: list[int]) -> Iterator[pd.DataFra
         )
 
 
-def _checked(
-    shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str]
-) -> pd.DataFrame:
+def _checked(shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str]) -> pd.DataFrame:
     """Return a piece of text without its blank lines; raise where a line has other cells."""
     blank = (piece == "").to_numpy()
     piece, blank = piece[~blank.all(axis=1)], blank[~blank.all(axis=1)]
