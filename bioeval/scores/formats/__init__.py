@@ -49,7 +49,7 @@ def load(
     nan: str | None = None,
     exclude: Sequence[str] = (),
 ) -> Scores:
-    """Read scores, or embeddings, with their labels.
+    r"""Read scores, or embeddings, with their labels.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def load(
         A text with one impostor score a line, where `path` has the genuine scores.
     subject_from : str, optional
         A regular expression whose one group is the subject within the name of a template, as
-        ``r"id(\\d+)/"``.
+        ``r"id(\d+)/"``.
     as_ : {"pairs", "matrix"}, optional
         What a list of pairs is read as. A matrix has the probes as rows and the gallery templates
         as columns; pairs that are not listed are excluded.

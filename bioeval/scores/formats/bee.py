@@ -1,9 +1,9 @@
 """Matrices of scores and of masks as the Biometric Evaluation Environment and OpenBR have them.
 
-Four lines of text, then the cells row by row: ``S2`` (similarities) or ``D2`` (distances), the names
-of the lists of the gallery and of the probes, and ``MF 100 20`` (rows, columns) followed by the 4 bytes
-of 0x12345678 in the order of bytes in which the cells are. ``MF`` are float32 scores, ``MB`` the bytes
-of a mask: 255 genuine, 127 impostor, 0 ignored.
+Four lines of text, then the cells row by row: ``S2`` (similarities) or ``D2`` (distances), the
+names of the lists of the gallery and of the probes, and ``MF 100 20`` (rows, columns) followed by
+the 4 bytes of 0x12345678 in the order of bytes that the cells have. ``MF`` are float32 scores,
+``MB`` the bytes of a mask: 255 genuine, 127 impostor, 0 ignored.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str]:
     start = found.end() + (size == needed + 1 and head[found.end() : found.end() + 1] == b"\n")
     if not rows * columns or size != needed + start - found.end():
         raise DataError(
-            f"{path}: has {size:,} bytes; expected {needed:,}, of {rows:,} x {columns:,} cells; write "
-            "the file again"
+            f"{path}: has {size:,} bytes; expected {needed:,}, of {rows:,} x {columns:,} cells; "
+            "write the file again"
         )
     values = np.memmap(path, dtype, mode="r", offset=start, shape=(rows, columns))
     return values, _KINDS[found[1]]
@@ -86,7 +86,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     labels = (options.labels, options.probe_labels, options.gallery_labels)
     if mask is None and not any(labels):
         raise DataError(
-            f"{path}: does not say who is who; give {say('mask')}, a file that says which cells are "
+            f"{path}: has no labels; give {say('mask')}, a file that says which cells are "
             f"genuine, or {say('probe_labels')} and {say('gallery_labels')}"
         )
     probe, gallery = (
@@ -133,13 +133,17 @@ def _write(scores: Scores, path: Path) -> None:
     first = next(key for key, kind in _KINDS.items() if kind == scores.kind)
     shape = "{} {} ".format(*scores.shape).encode()
     lists = b"gallery\nprobes\n"
-    with replacing(path) as part, replacing(_mask_of(path)) as mask_part:
-        with open(part, "wb") as matrix, open(mask_part, "wb") as mask:
-            for file, cells in ((matrix, b"MF "), (mask, b"MB ")):
-                file.write(first + b"\n" + lists + cells + shape + b"\x78\x56\x34\x12")
-            for row in range(scores.shape[0]):
-                matrix.write(scores.read_rows(row, row + 1).astype("<f4").tobytes())
-                mask.write(_mask_row(scores, row).tobytes())
+    with (
+        replacing(path) as part,
+        replacing(_mask_of(path)) as mask_part,
+        open(part, "wb") as matrix,
+        open(mask_part, "wb") as mask,
+    ):
+        for file, cells in ((matrix, b"MF "), (mask, b"MB ")):
+            file.write(first + b"\n" + lists + cells + shape + b"\x78\x56\x34\x12")
+        for row in range(scores.shape[0]):
+            matrix.write(scores.read_rows(row, row + 1).astype("<f4").tobytes())
+            mask.write(_mask_row(scores, row).tobytes())
 
 
 def _mask_row(scores: Scores, row: int) -> np.ndarray:

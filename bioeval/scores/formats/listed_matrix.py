@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Side:
 
 
 def as_matrix(
-    path: Path, values: np.ndarray, genuine: np.ndarray | None, sides: Sequence[Side], **how: str
+    path: Path, values: np.ndarray, genuine: np.ndarray | None, sides: Sequence[Side], **how: Any
 ) -> Scores:
     """Return the scores of listed pairs as a matrix, whose other cells are excluded comparisons.
 
@@ -68,7 +69,7 @@ def as_matrix(
     holes = matrix.size - written - (shape[0] if square else 0)
     if holes:
         notes.append(f"{holes:,} of {matrix.size:,} comparisons are not listed, and excluded")
-    labels = {}
+    labels: dict[str, Any] = {}
     meta = [{"template": np.array(side.names, dtype=object)} for side in (probe, gallery)]
     if probe.subjects is not None and gallery.subjects is not None:
         labels["probe_labels"] = probe.subjects

@@ -145,6 +145,7 @@ class Mat73:
         self.headers[name] = Header(shape, np.dtype(object))
 
     def read(self, key: str) -> np.ndarray:
+        """Read one array."""
         if key in self._refused:
             raise DataError(f"{self.path}: {key!r} {self._refused[key]}")
         header = self.headers[key]

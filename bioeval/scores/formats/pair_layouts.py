@@ -1,4 +1,4 @@
-"""Layouts of lists of pairs in text: which column is what, from a header or from the first lines."""
+"""Layouts of lists of pairs in text: which column is what, by its name or by the first lines."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 
 def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
-    """Return the layout of lines with a word for genuine or impostor, names, and a score or none."""
+    """Return the layout of lines with a word for genuine or impostor, and names or a score."""
     truths, numbers = _kept(shape, is_truth), _kept(shape, is_number)
     words = [i for i in truths if i not in numbers]
     if not truths or len(words) > 1 or shape.columns > 6:

@@ -82,7 +82,7 @@ def pairs_of_columns(
     """Return the pairs of a table whose columns are known, or their matrix."""
     path = table.path
     values, notes = table.numbers[layout.score or 0], []
-    rows = slice(None)
+    rows: np.ndarray | slice = slice(None)
     genuine = None
     if options.trials is not None:
         if layout.templates is None:

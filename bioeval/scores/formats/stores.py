@@ -6,6 +6,7 @@ matrix stays in the store, and its rows are read as they are counted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,8 @@ class SafetensorsArrays(_Store):
         with guarded(path, expected="a safetensors file"):
             self._file = numpy.safe_open(str(path), framework="numpy")
             super().__init__(path, self._file.metadata() or {})
-            for name in self._file.keys():
+            names = self._file.keys()
+            for name in names:
                 part = self._file.get_slice(name)
                 dtype = _SAFETENSORS.get(part.get_dtype())
                 self.headers[name] = Header(tuple(part.get_shape()), np.dtype(dtype or object))
@@ -131,7 +133,7 @@ _SAFETENSORS = {
 }
 
 
-def _reader(arrays: type[_Store]) -> Any:
+def _reader(arrays: Callable[[Path], _Store]) -> Callable[[Path, ReadOptions], Scores]:
     def read(path: Path, options: ReadOptions) -> Scores:
         found = arrays(path)
         return read_arrays(found, reid_layout(found, options))

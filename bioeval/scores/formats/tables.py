@@ -1,10 +1,11 @@
-"""Tables with named columns: Parquet, Arrow (Feather) and JSON lines, as lists of pairs or matrices."""
+"""Tables with named columns, as lists of pairs or matrices: Parquet, Arrow, JSON lines."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> di
             f"{path}: line {number}: expected one JSON object a line, as {{'score': 1}}"
         )
     for name in names or ():
-        if name not in record or isinstance(record[name], dict | list | None.__class__):
+        if name not in record or isinstance(record[name], dict | list | NoneType):
             raise DataError(f"{path}: line {number}: {name!r} has no value")
     return record
 

@@ -78,7 +78,7 @@ def open_text(path: Path) -> IO[bytes]:
     """Open a text, decompressed where it is compressed."""
     existing_file(path)
     found = content(path)
-    place = open(path, "rb")
+    place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
     if found in COMPRESSED:
         return io.BufferedReader(_Watched(_decompressed(place, path, found), path, place))
     if found != "text":
@@ -90,8 +90,8 @@ def open_text(path: Path) -> IO[bytes]:
 def _decompressed(place: IO[bytes], path: Path, found: str) -> IO[bytes]:
     module = optional(COMPRESSED[found], path, found)
     if found == "a zstandard file":
-        return module.CompressedInputStream(module.PythonFile(place), "zstd")  # type: ignore[no-any-return]
-    return module.open(place, "rb")  # type: ignore[no-any-return]
+        return module.CompressedInputStream(module.PythonFile(place), "zstd")
+    return module.open(place, "rb")
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ def shape_of(path: Path) -> Shape:
     lines = raw.splitlines()
     if not whole and len(lines) > 1:
         lines.pop()  # cut off
-    lines = [decode(line, path) for line in lines]
-    skipped = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    kept = [line for line in lines if line.strip()]
+    texts = [decode(line, path, number) for number, line in enumerate(lines, 1)]
+    skipped = next((i for i, line in enumerate(texts) if line.strip()), 0)
+    kept = [line for line in texts if line.strip()]
     if not kept:
         raise DataError(f"{path}: holds nothing but blank lines")
     mark = next((mark for mark in ",;\t" if mark in kept[0]), " ")
@@ -156,7 +156,7 @@ class TextColumn:
     _codes: list[np.ndarray] = field(default_factory=list)
     _number: dict[str, int] = field(default_factory=dict)
 
-    def append(self, cells: Sequence[str]) -> None:
+    def append(self, cells: Sequence[str] | np.ndarray) -> None:
         """Append cells."""
         import pandas as pd
 
@@ -249,7 +249,7 @@ def _read(
         for i, name in numbers.items():
             cells = piece[i]
             values[i].append(
-                np.array([_number(shape, first, *item, name) for item in cells.items()])
+                _numbers(shape.path, first, cells, name)
                 if exact
                 else cells.to_numpy(dtype=np.float64)
             )
@@ -313,7 +313,13 @@ def _checked(shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str
     return piece
 
 
-def _number(shape: Shape, first: int, index: int, cell: str, name: str) -> float:
+def _numbers(path: Path, first: int, cells: pd.Series, name: str) -> np.ndarray:
+    found = (_number(x, f"{path}: line {first + i}", name) for i, x in cells.items())
+    return np.fromiter(found, np.float64, len(cells))
+
+
+def _number(cell: str, where: str, name: str) -> float:
+    """Return the number of a cell; raise where it is none, with what to do."""
     text = cell.strip()
     try:
         if "_" not in text and text.isascii():
@@ -325,5 +331,4 @@ def _number(shape: Shape, first: int, index: int, cell: str, name: str) -> float
         hint = " (write per cent as fractions)"
     elif "," in text:
         hint = " (decimals have a point, not a comma)"
-    where = f"{shape.path}: line {first + index}"
     raise DataError(f"{where}: {name} is {cell!r}; expected a number{hint}")

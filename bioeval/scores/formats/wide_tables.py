@@ -28,7 +28,7 @@ def is_wide(names: Sequence[str], options: ReadOptions) -> bool:
 def wide_scores(
     path: Path, labels: np.ndarray, names: Sequence[str], values: np.ndarray, options: ReadOptions
 ) -> Scores:
-    """Return the matrix of a table; all against all where rows and columns have one list of names."""
+    """Return the matrix of a table: all against all where rows and columns have the same names."""
     if options.kind is None:
         raise DataError(
             f"{path}: is a matrix, and does not say whether its scores are distances or "
