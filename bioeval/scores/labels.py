@@ -152,10 +152,13 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
     """Return metadata columns as arrays of the right length."""
     if meta is None:
         return {}
-    if not isinstance(meta, Mapping):
-        raise DataError(f"{what} is {type(meta).__name__}; expected a mapping of name to column")
+    named = columns_of(meta)
+    if named is None:
+        raise DataError(
+            f"{what} is {type(meta).__name__}; expected a mapping of name to column, or a table"
+        )
     columns = {}
-    for name, column in meta.items():
+    for name, column in named.items():
         array = _one_dimensional(column, f"{what}[{name!r}]")
         if len(array) != length:
             raise DataError(
@@ -163,6 +166,18 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
             )
         columns[str(name)] = array
     return columns
+
+
+def columns_of(table: Any) -> Mapping[str, Any] | None:
+    """Return the columns of a mapping or of a table (pandas, polars, Arrow); None for others."""
+    if isinstance(table, Mapping):
+        return table
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None or not hasattr(table, "__getitem__") or not len(names):
+        return None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    return {name: np.asarray(table[name]) for name in names}
 
 
 def digest(*arrays: np.ndarray) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats import registry
@@ -18,7 +19,7 @@ __all__ = ["load", "losses", "save"]
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     scores_key: str | None = None,
     genuine_key: str | None = None,
@@ -62,6 +63,9 @@ def load(
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``,
         ``query_label``, ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``.
         Text with `probe_labels` and `gallery_labels`: top-K lists, one query a line.
+        HDF5, zarr and safetensors stores, Parquet, Arrow, JSON lines and BEE matrices:
+        ``docs/formats.md``. A table of pandas, polars or Arrow: a list of pairs by the names of its
+        columns, or a matrix.
     scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
         Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
     gallery_embeddings

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable
 from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, stores, tables, top_k
@@ -33,8 +34,10 @@ FORMATS: tuple[Format, ...] = (
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 
 
-def read(path: str | os.PathLike[str], options: ReadOptions) -> Scores:
-    """Read a file by the format that its content shows; every error names the file."""
+def read(path: Any, options: ReadOptions) -> Scores:
+    """Read a file by the format that its content shows, or a table; every error names the file."""
+    if not isinstance(path, str | os.PathLike):
+        return tables.read_table_object(path, options)
     place = existing_file(path)
     form = recognise(place, options)
     try:

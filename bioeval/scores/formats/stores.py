@@ -67,8 +67,17 @@ class Hdf5Arrays(_Store):
             self._file = h5py.File(path, "r")
             super().__init__(path, self._file.attrs)
         for name, header in self._plain.headers.items():
-            text = h5py.check_string_dtype(self._file[name].dtype) if name in self._file else None
-            self.headers[name] = Header(header.shape, np.dtype("U1")) if text else header
+            here = isinstance(self._file.get(name, getlink=True), h5py.HardLink)
+            item = self._file[name] if here else None
+            if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
+                header = Header(item.shape, np.dtype("U1"))
+            self.headers[name] = header
+
+    def require(self, option: str, key: str) -> None:
+        """Raise unless the array that `option` names is in the file, and can be read."""
+        super().require(option, key)
+        if self.headers[key].is_pickled:
+            self._plain.read(key)  # raises, with the reason
 
     def _read(self, key: str) -> np.ndarray:
         if self.headers[key].dtype.kind == "U":

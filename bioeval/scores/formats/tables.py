@@ -15,11 +15,17 @@ from bioeval.base.progress import report
 from bioeval.scores.formats.files import guarded, optional
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.options import ReadOptions
-from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
+from bioeval.scores.formats.pair_layouts import (
+    SCORE_NAMES,
+    PairLayout,
+    unknown_layout,
+    with_header,
+)
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT
 from bioeval.scores.formats.pair_lists import how_read, pairs_of_columns
 from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, open_text
 from bioeval.scores.formats.wide_tables import is_wide, wide_scores
+from bioeval.scores.labels import columns_of, missing_values
 from bioeval.scores.matrix import Scores
 
 _PIECE = 1 << 17  # rows
@@ -80,6 +86,23 @@ def _words(values: Any) -> np.ndarray:
     if array.dtype.kind == "O":
         array = np.array([str(value) for value in array], dtype=object)
     return array if array.dtype.kind == "O" else array.astype(str).astype(object)
+
+
+def read_table_object(table: Any, options: ReadOptions) -> Scores:
+    """Return the scores of a table in memory (pandas, polars or Arrow): pairs, or a matrix."""
+    columns = columns_of(table)
+    if columns is None:
+        raise DataError(
+            f"load was given {type(table).__name__}; expected the path of a file, or a table of "
+            "pandas, polars or Arrow whose columns have names"
+        )
+    options.allow("a table", TEXT.options)
+    columns = {str(name): np.asarray(column) for name, column in columns.items()}
+    for name, column in columns.items():
+        gap = missing_values(column)
+        if gap.any() and name.casefold() not in SCORE_NAMES:
+            raise DataError(f"row {int(np.argmax(gap))} of the table: {name} has no value")
+    return _read_pieces(Path("the table"), list(columns), [columns], options)
 
 
 # ------------------------------------------------------------------------- Arrow
