@@ -150,7 +150,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["a.npz", "b.mat"], "suffix '.mat'; expected one of .npz, .npy, .csv"),
+        (["a.npz", "b.mat"], "suffix '.mat'; expected one of .npz, .npy, .h5, .mtx, .csv"),
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),

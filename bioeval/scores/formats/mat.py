@@ -20,7 +20,7 @@ from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, requir
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import HDF5, guarded
 from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import Scores
 
@@ -248,5 +248,5 @@ FORMAT = Format(
     expected="a MATLAB file",
     recognise=_recognise,
     read=_read,
-    options=tuple(name for name in FLAGS if name != "exclude"),
+    options=ARRAYS,
 )

@@ -13,7 +13,7 @@ from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format
 from bioeval.scores.formats.npz_layout import RESERVED, SCHEMA, is_square
-from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
@@ -110,7 +110,7 @@ FORMAT = Format(
     expected="a .npz file",
     recognise=lambda found: found.content == "zip",
     read=_read,
-    options=tuple(name for name in FLAGS if name != "exclude"),
+    options=ARRAYS,
     written="everything in one file",
     write=_write,
 )

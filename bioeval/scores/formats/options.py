@@ -143,6 +143,13 @@ FLAGS = {
     for f in fields(ReadOptions)
 }
 
+#: The options of files with named arrays.
+ARRAYS = tuple(
+    name
+    for name in FLAGS
+    if name not in ("exclude", "mask", "trials", "impostor", "subject_from", "as_")
+)
+
 _CHOICES = {
     "kind": KINDS,
     "nan": NAN_POLICIES,

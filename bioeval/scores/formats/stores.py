@@ -20,7 +20,7 @@ from bioeval.scores.formats.files import HDF5, guarded, optional, replacing
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.mat import Mat73
 from bioeval.scores.formats.npz import write_arrays
-from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import Scores
 
@@ -188,10 +188,6 @@ def _write_hdf5(scores: Scores, path: Path) -> None:
         write_arrays(scores, out, path)
 
 
-_ALL = tuple(name for name in FLAGS if name not in ("exclude", "mask", "trials", "impostor"))
-_ALL = tuple(name for name in _ALL if name not in ("subject_from", "as_"))
-
-
 def _is_hdf5(found: Found) -> bool:
     return found.content == HDF5 and found.suffix != ".mat"
 
@@ -205,7 +201,7 @@ FORMATS = (
         expected="an HDF5 file",
         recognise=_is_hdf5,
         read=_reader(Hdf5Arrays),
-        options=_ALL,
+        options=ARRAYS,
         written="everything in one file",
         write=_write_hdf5,
     ),
@@ -217,7 +213,7 @@ FORMATS = (
         expected="a zarr store",
         recognise=lambda found: found.content == "a zarr store",
         read=_reader(ZarrArrays),
-        options=_ALL,
+        options=ARRAYS,
     ),
     Format(
         name="`.safetensors`",
@@ -227,6 +223,6 @@ FORMATS = (
         expected="a safetensors file",
         recognise=lambda found: found.suffix == ".safetensors",
         read=_reader(SafetensorsArrays),
-        options=_ALL,
+        options=ARRAYS,
     ),
 )

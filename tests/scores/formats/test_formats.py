@@ -666,7 +666,11 @@ BROKEN[5000] ^= 255  # in the scores, so that the checksum does not fit
         ("x.npy", npy(np.zeros((2, 2, 2))), r"\(2, 2, 2\); expected a matrix"),
         ("x.npy", b"", "is empty"),
         ("x.npz", pickle.dumps([1, 2], protocol=4), "pickle, which bioeval never unpickles"),
-        ("x.npz", b"\x89HDF\r\n\x1a\n rest", "an HDF5 file.*expected .npz, .npy, .mat or .csv"),
+        (
+            "x.npz",
+            b"\x89HDF\r\n\x1a\n rest",
+            "holds an HDF5 file; expected a zip file; .* name it x.h5",
+        ),
         ("x.mat", b"MATLAB 5.0 MAT-file", "header is not whole.*expected a MATLAB file"),
         ("x.npz", b"MATLAB 5.0 MAT-file", "named .npz but holds a MATLAB file.*name it x.mat"),
         ("x.npz", b"\x1f\x8b\x08 rest", "a gzip file"),
@@ -725,7 +729,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("scores", "name", "message"),
     [
-        (rectangle(), "x.mat", "suffix '.mat'; expected one of .npz, .npy, .csv"),
+        (rectangle(), "x.mat", "suffix '.mat'; expected one of .npz, .npy, .h5, .mtx, .csv"),
         (rectangle(), "x.npx", "Did you mean '.npz'"),
         (rectangle(), "nowhere/x.npz", "there is no folder"),
         ("scores", "x.npz", "save was given str; expected Scores"),
