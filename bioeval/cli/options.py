@@ -180,6 +180,12 @@ reading_options = _group(
         help="The part of a template's name in a text that is its subject, as 'id(\\d+)/'.",
     ),
     click.option(
+        "--format",
+        "format_",
+        metavar="FORMAT",
+        help="Format of DATA; bioeval convert --list has all.  [what its content shows]",
+    ),
+    click.option(
         "--as",
         "as_",
         type=click.Choice(["pairs", "matrix"]),
@@ -189,7 +195,7 @@ reading_options = _group(
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    *("trials", "impostor", "subject_from", "as_"),
+    *("trials", "impostor", "subject_from", "as_", "format_"),
 )
 _KEYS = ("scores", "genuine", "embeddings", "indices")
 _KEYS_OR_FILES = (

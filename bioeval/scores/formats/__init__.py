@@ -49,6 +49,7 @@ def load(
     kind: str | None = None,
     nan: str | None = None,
     exclude: Sequence[str] = (),
+    format_: str | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
 
@@ -123,6 +124,9 @@ def load(
         What a comparison that failed means. What the file says, else raise.
     exclude : sequence of str
         Metadata columns: pairs of one subject with the same value in any of them are left out.
+    format_ : str, optional
+        The format of the file, as ``"npz"``, where it is not what its content shows:
+        ``bioeval convert --list`` has all.
 
     Returns
     -------

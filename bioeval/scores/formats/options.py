@@ -57,6 +57,7 @@ class ReadOptions:
     kind: str | None = None
     nan: str | None = None
     exclude: tuple[str, ...] = ()
+    format_: str | None = None
 
     @classmethod
     def parse(cls, **given: Any) -> ReadOptions:
@@ -100,8 +101,8 @@ class ReadOptions:
             )
 
     def given(self) -> dict[str, object]:
-        """Return the options given about the file; `exclude` holds for every format."""
-        values = {name: getattr(self, name) for name in FLAGS if name != "exclude"}
+        """Return the options given about the file, but those that hold for every format."""
+        values = {name: getattr(self, name) for name in FLAGS if name not in EVERY_FORMAT}
         return {name: value for name, value in values.items() if value is not None and value != {}}
 
     @property
@@ -143,11 +144,14 @@ FLAGS = {
     for f in fields(ReadOptions)
 }
 
+#: The options that hold for every format.
+EVERY_FORMAT = ("exclude", "format_")
+
 #: The options of files with named arrays.
 ARRAYS = tuple(
     name
     for name in FLAGS
-    if name not in ("exclude", "mask", "trials", "impostor", "subject_from", "as_")
+    if name not in (*EVERY_FORMAT, "mask", "trials", "impostor", "subject_from", "as_")
 )
 
 _CHOICES = {

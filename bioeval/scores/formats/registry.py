@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.errors import DataError, nearest_name, printable
+from bioeval.base.errors import DataError, nearest_name, printable, require_choice
 from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, stores, tables, top_k
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
@@ -39,7 +39,7 @@ def read(path: Any, options: ReadOptions) -> Scores:
     if not isinstance(path, str | os.PathLike):
         return tables.read_table_object(path, options)
     place = existing_file(path)
-    form = recognise(place, options)
+    form = _by_word(options.format_) if options.format_ else recognise(place, options)
     try:
         options.allow(form.expected, form.options)
         with guarded(place, expected=form.expected):
@@ -72,6 +72,11 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     raise DataError(
         f"{path}: is named {path.suffix} but holds {looks}; expected {promised[0].looks}; {advice}"
     )
+
+
+def _by_word(word: str) -> Format:
+    require_choice("format_", word, [form.word for form in FORMATS])
+    return next(form for form in FORMATS if form.word == word)
 
 
 def role_of_second_file(path: Path) -> str:

@@ -14,7 +14,7 @@ from bioeval.cli.convert import command
 from bioeval.scores.formats import losses, registry
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format
-from bioeval.scores.formats.options import ARRAYS, FLAGS, ReadOptions
+from bioeval.scores.formats.options import ARRAYS, EVERY_FORMAT, FLAGS, ReadOptions
 
 PAIRS = be.Scores.from_pairs([0.1, 0.2], [1, 0])
 SQUARE = be.Scores(np.arange(4.0).reshape(2, 2), ["a", "b"])
@@ -61,7 +61,7 @@ def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
 @pytest.mark.parametrize("form", registry.FORMATS, ids=lambda form: form.name)
 def test_options_that_a_format_does_not_have(tmp_path, form):
     """An option outside the registered ones is refused, before the file is read."""
-    for name in set(FLAGS) - set(form.options) - {"exclude"}:
+    for name in set(FLAGS) - set(form.options) - set(EVERY_FORMAT):
         with pytest.raises(be.DataError, match=f"{name} has no meaning for"):
             ReadOptions(**{name: 1}).allow(form.expected, form.options)
 
