@@ -380,7 +380,7 @@ def test_npy_with_labels_under_another_name(tmp_path, capsys):
 
 
 def test_csv_pairs(tmp_path, capsys):
-    (tmp_path / "p.csv").write_text("score,genuine\n0.1,1\n0.2,1\n0.9,0\n")
+    (tmp_path / "p.csv").write_text("distance,genuine\n0.1,1\n0.2,1\n0.9,0\n")
     assert run("run", "p.csv", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert list(document["tasks"]) == ["verification/single"]
