@@ -98,6 +98,14 @@ VERIFICATION: dict[str, Name] = {
     "eer_at_most": Name("upper bound of the EER, from counts alone"),
     "auc_at_least": Name("lower bound of the AUC, from counts alone"),
     "auc_at_most": Name("upper bound of the AUC, from counts alone"),
+    "zero_far_at_least": Name("lower bound of the smallest FRR without any false accept"),
+    "zero_far_at_most": Name("upper bound of the smallest FRR without any false accept"),
+    "zero_frr_at_least": Name("lower bound of the smallest FAR without any false reject"),
+    "zero_frr_at_most": Name("upper bound of the smallest FAR without any false reject"),
+    "frr_at_far_at_least": Name("lower bound of the smallest FRR with FAR at most the target"),
+    "frr_at_far_at_most": Name("upper bound of the smallest FRR with FAR at most the target"),
+    "min_cost_at_least": Name("lower bound of the smallest expected cost", "cost"),
+    "min_cost_at_most": Name("upper bound of the smallest expected cost", "cost"),
 }
 
 OPEN_SET: dict[str, Name] = {

@@ -25,12 +25,15 @@ from bioeval.tallies.counts import (
     ThresholdCounts,
     VerificationTally,
 )
+from bioeval.tallies.kept_scores import KeptScores
 from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
+from bioeval.tallies.threshold_search import Attempts
 
-# Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names.
-SCHEMA = 2
+# Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
+# layout 3 the scores that were kept around operating points (`kept` of verification).
+SCHEMA = 3
 
 _CLASSES = {
     c.__name__: c
@@ -43,6 +46,7 @@ _CLASSES = {
         GalleryTally,
         GomTally,
         IdentificationTally,
+        KeptScores,
         MatchLists,
         ReidTally,
         ThresholdCounts,
@@ -250,10 +254,36 @@ def _verification(tally: VerificationTally) -> str:
         return "the numbers of its subjects are damaged"
     if tally.points is not None and type(tally.points) is not VerificationPoints:
         return "the operating points are damaged"
+    if tally.kept is not None and not _kept(tally.kept, cells):
+        return "the scores that were kept are damaged"
     words = (tally.templates, tally.fusion, tally.claims)
     if not all(isinstance(x, str) for x in words) or not _whole(tally.skipped_claims):
         return "the options it was counted with are damaged"
     return ""
+
+
+def _kept(kept: Any, cells: CellCounts) -> bool:
+    """Check kept scores: all in their windows, and no more than the cells hold."""
+    if type(kept) is not KeptScores or not isinstance(kept.rare, bool):
+        return False
+    lows, highs, scores, targets, costs = (
+        getattr(kept, name) for name in ("lows", "highs", "scores", "targets", "costs")
+    )
+    if not all(_array(x, "f") for x in (lows, highs, scores, targets)) or not _counts(kept.below):
+        return False
+    if not len(lows) == len(highs) == len(kept.below) or not (lows < highs).all():
+        return False
+    if not _rises(np.stack([lows, highs], axis=1).ravel(), strictly=False):
+        return False
+    if not np.isfinite(scores).all() or not _rises(scores, strictly=False):
+        return False
+    if int(kept.inside.sum()) != len(scores) or not ((targets >= 0) & (targets <= 1)).all():
+        return False
+    if not isinstance(costs, np.ndarray) or costs.dtype.kind != "f" or costs.shape[1:] != (3,):
+        return False
+    bins = Attempts.of_cells(np.empty(0), cells)
+    counts = kept.divide(bins.edges, bins.counts)[1]
+    return bool((costs >= 0).all() and (costs[:, 0] <= 1).all() and (counts >= 0).all())
 
 
 def _identification(tally: IdentificationTally) -> str:

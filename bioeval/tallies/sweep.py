@@ -21,6 +21,7 @@ from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
+from bioeval.tallies.kept_windows import closest_windows
 from bioeval.tallies.look import Look, PointsWanted, Windows, scratch_of
 from bioeval.tallies.marked_cells import MarkedCells
 from bioeval.tallies.pilot import expected_windows
@@ -240,9 +241,11 @@ class _Sweep:
             if expected is not None and len(counts.counts):
                 every = counts.total / number * self.scores.shape[0]
                 most = min(max(MOST_KEPT, KEPT_ANYWAY / every), MOST_SCORES_KEPT / every)
-                self.windows[i], self.room[i] = expected_windows(
-                    grid, by_group, *expected[::-1], most
-                )
+                place: Any = expected_windows
+                if keep := min(expected[0].keep, MOST_SCORES_KEPT):
+                    place, most = closest_windows, keep / every * counts.total
+                    by_group = by_group.sum(axis=0)
+                self.windows[i], self.room[i] = place(grid, by_group, *expected[::-1], most)
 
     def _scratch(self, chunks: int) -> kernel.Scratch:
         """Return room for one row of each chunk."""
