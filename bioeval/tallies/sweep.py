@@ -240,11 +240,15 @@ class _Sweep:
             self.pilot.append(counts if len(counts.counts) else UNUSED)
             if expected is not None and len(counts.counts):
                 every = counts.total / number * self.scores.shape[0]
-                most = min(max(MOST_KEPT, KEPT_ANYWAY / every), MOST_SCORES_KEPT / every)
+                anyway = max(expected[0].keep, KEPT_ANYWAY)
+                most = min(max(MOST_KEPT, anyway / every), MOST_SCORES_KEPT / every)
                 place: Any = expected_windows
-                if keep := min(expected[0].keep, MOST_SCORES_KEPT):
-                    place, most = closest_windows, keep / every * counts.total
-                    by_group = by_group.sum(axis=0)
+                if expected[0].keep:
+                    place, by_group, most = (
+                        closest_windows,
+                        by_group.sum(axis=0),
+                        most * counts.total,
+                    )
                 self.windows[i], self.room[i] = place(grid, by_group, *expected[::-1], most)
 
     def _scratch(self, chunks: int) -> kernel.Scratch:

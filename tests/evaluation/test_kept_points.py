@@ -146,7 +146,7 @@ def test_points_are_those_of_the_definition(kind):
 def many(kind="distance", dtype="float32") -> be.Scores:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(40), rng.integers(2, 9, 40))
-    x = rng.normal(size=(40, 6))[labels] + 0.8 * rng.normal(size=(len(labels), 6))
+    x = rng.normal(size=(40, 6))[labels] + 0.5 * rng.normal(size=(len(labels), 6))
     d = np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1)).astype(dtype)
     return be.Scores(-d if kind == "similarity" else d, labels, kind=kind)
 
@@ -154,16 +154,17 @@ def many(kind="distance", dtype="float32") -> be.Scores:
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("sweeps", [True, False])
 def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
-    """A tenth of them; in the sweep that counts, where a pilot finds the windows, or afterwards."""
+    """A fifth of them; in the sweep that counts, where a pilot finds the windows, or afterwards."""
     looks = []
-    look = planning.Plan._look
-    monkeypatch.setattr(planning.Plan, "_look", lambda *x: looks.append(x) or look(*x))
+    look = planning.look_near_points
+    monkeypatch.setattr(planning, "look_near_points", lambda *x: looks.append(x) or look(*x))
     monkeypatch.setattr(blocks, "SMALL_CELLS", 0 if sweeps else 1 << 18)
     if sweeps:
         monkeypatch.setattr(sweeping, "KEEP_ALL", 0)
+        monkeypatch.setattr(sweeping, "PILOT_GROUPS", 4)
         monkeypatch.setattr(sweeping, "SWEEP_VALUES", 6000)
     scores = many(kind)
-    most = scores.shape[0] ** 2 // 15
+    most = scores.shape[0] ** 2 // 10
     found = counted(scores, most, 4, 2, far_targets=(0.1, 0.01, 0.001))
     assert bool(looks) != sweeps
     whole = be.evaluate(scores, far_targets=(0.1, 0.01, 0.001))
@@ -221,10 +222,10 @@ def test_forced_misses_have_bounds():
         ds = found.dataset(node)
         bounded = check(ds, whole[node].to_dataset())
         assert bounded >= {"eer", "auc", "frr_at_far", "min_cost"}
-        assert ds.eer_at_least < ds.eer_at_most < ds.eer_at_least + 0.02
+        assert ds.eer_at_least <= ds.eer_at_most < ds.eer_at_least + 0.02
         assert "d_prime" not in ds and "be.refine_tally" in ds.warnings
     summary = found.parts[SINGLE].scalars(SINGLE).plain(())
-    assert summary["eer_at_least"] < summary["eer_at_most"]
+    assert summary["eer_at_least"] <= summary["eer_at_most"] and "eer" not in summary
 
 
 def test_a_merged_tally_keeps_no_more_than_its_bound(monkeypatch):

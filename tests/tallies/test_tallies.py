@@ -565,7 +565,7 @@ def without(key: str):
         lambda h: 3,
         *(without(key) for key in ("bioeval_tally", "tallies", "nodes", "protocol")),
         without("far_targets"),
-        lambda h: {**h, "bioeval_tally": 3},
+        lambda h: {**h, "bioeval_tally": 4},
         lambda h: {**h, "bioeval_tally": 0},
         lambda h: {**h, "bioeval_tally": "2"},
         without("counted"),
