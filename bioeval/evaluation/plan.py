@@ -22,7 +22,7 @@ from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.kept_points import points_of_kept
+from bioeval.tallies.kept_points import holds_points
 from bioeval.tallies.kept_windows import at_most_kept, kept_of, look_near_points
 from bioeval.tallies.look import Look, PointsWanted
 from bioeval.tallies.point_search import PointFinder, points_of_few
@@ -203,7 +203,7 @@ class Plan:
             look = job.look
             if look is not None:
                 found.kept = kept_of(look, found, wanted, rare=self._rare)
-            if look is None or not {"eer", "frr_at_far"}.isdisjoint(points_of_kept(found)[1]):
+            if look is None or not holds_points(found):
                 looks.append((job, look_near_points(found, wanted)))
         if looks:
             self._look(looks)

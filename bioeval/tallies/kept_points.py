@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,21 @@ Bounds = dict[str, Ends]
 
 def bounds_of_counts(tally: VerificationTally) -> Bounds:
     """Return bounds of EER and AUC from a tally alone, from its counts at cell edges."""
-    bins = _Bins(tally)
+    bins = _Bins(replace(tally, kept=None))
     if not bins.attempts.defined:
         return dict.fromkeys(("eer", "auc"), (math.nan, math.nan))
+    bins.look_into(np.empty(0))
     return {"eer": bins.equal_error(), "auc": bins.auc()}
+
+
+def holds_points(tally: VerificationTally) -> bool:
+    """Say whether the scores that a tally kept hold its points at the EER and at FAR targets."""
+    bins, targets = _Bins(tally), [] if tally.kept is None else tally.kept.targets.tolist()
+    if not bins.attempts.defined:
+        return True
+    attempts = bins.attempts
+    each = [attempts.crossing_bin(), *map(attempts.bin_past, targets)]
+    return all(bins.knows(attempts.up_to(b)) for b in each)
 
 
 def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds]:
@@ -56,6 +68,7 @@ def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds
     points = undefined_points(wanted, symmetric=None if square else False)
     if not bins.attempts.defined:
         return points, {}
+    bins.look_into(kept.scores)
     bounds = dict(bins.add_points(points))
     bounds |= bins.add_optima(points)
     if kept.is_all:
@@ -66,27 +79,30 @@ def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds
 
 
 class _Bins:
-    """The attempts of a tally in bins, with the impostor scores of those that are known."""
+    """The attempts of a tally in bins, and which of these it knows the impostor scores of."""
 
     def __init__(self, tally: VerificationTally):
         genuine, kept = tally.genuine.astype(np.float64), tally.kept
         attempts = Attempts.of_cells(genuine, tally.impostor)
-        scores, held = np.empty(0), np.zeros(len(attempts.edges), dtype=bool)
+        held = np.zeros(len(attempts.edges), dtype=bool)
         if kept is not None:
             attempts = Attempts(genuine, *kept.divide(attempts.edges, attempts.counts))
-            scores, held = kept.scores.astype(np.float64), kept.holds(attempts.edges)
-        edges, counts = attempts.edges, attempts.counts
-        single = attempts.single_valued()
-        alone = single & ~held & (counts > 0)
-        places = np.searchsorted(scores, edges[alone])
-        attempts.look_into(
-            np.insert(scores, places, edges[alone]),
-            np.insert(np.ones(len(scores), dtype=np.int64), places, counts[alone]),
-        )
-        self.attempts, self.known = attempts, single | held | (counts == 0)
-        self.false_rejects = attempts.false_rejects(edges)
+            held = kept.holds(attempts.edges)
+        self.attempts, self._held = attempts, held
+        self.known = held | attempts.single_valued() | (attempts.counts == 0)
+        self.false_rejects = attempts.false_rejects(attempts.edges)
 
-    def _knows(self, wanted: np.ndarray) -> bool:
+    def look_into(self, scores: np.ndarray) -> None:
+        """Take the kept scores; other bins that are known have one value."""
+        attempts = self.attempts
+        scores = scores.astype(np.float64)
+        alone = self.known & ~self._held & (attempts.counts > 0)
+        values, counts = attempts.edges[alone], attempts.counts[alone]
+        places = np.searchsorted(scores, values)
+        weights = np.insert(np.ones(len(scores), dtype=np.int64), places, counts)
+        attempts.look_into(np.insert(scores, places, values), weights)
+
+    def knows(self, wanted: np.ndarray) -> bool:
         return bool(self.known[wanted].all())
 
     def add_points(self, points: VerificationPoints) -> Iterator[tuple[str, Ends]]:
@@ -95,7 +111,7 @@ class _Bins:
         Bounds of those that are not exact are yielded, by name.
         """
         attempts = self.attempts
-        if self._knows(attempts.up_to(attempts.crossing_bin())):
+        if self.knows(attempts.up_to(attempts.crossing_bin())):
             points.equal_error = attempts.equal_error()
         else:
             yield "eer", self.equal_error()
@@ -132,7 +148,7 @@ class _Bins:
         b = attempts.bin_past(target)
         if self.known[b]:
             frr, threshold = attempts.at_far(target)
-            exact = self._knows(attempts.up_to(b))
+            exact = self.knows(attempts.up_to(b))
             return frr, threshold if exact else math.nan, frr, frr, exact
         high, low = self.false_rejects[b - 1 : b + 1] / attempts.genuine_attempts
         return low if low == high else math.nan, math.nan, low, high, False
@@ -163,7 +179,7 @@ class _Bins:
         else:
             yield "auc", (low, high)
         wanted = optimal_bins(attempts, points.costs)
-        if self._knows(wanted):
+        if self.knows(wanted):
             corners = self._corners(wanted)
             points.optima = optima_of(corners)
             points.eer_hull = hull_equal_error(corners.fars, corners.frrs)

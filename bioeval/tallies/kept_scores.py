@@ -76,13 +76,14 @@ class KeptScores:
 
     def merge(self, other: KeptScores) -> KeptScores:
         """Return what both have kept, of all their scores."""
-        for name in ("targets", "costs", "rare"):
+        for name in ("targets", "costs"):
             if not np.array_equal(getattr(self, name), getattr(other, name)):
                 raise MergeError(f"scores were kept for different {name}; count both with the same")
         windows = self.common(other.lows, other.highs)
         mine, theirs = self.within(*windows), other.within(*windows)
         scores = np.sort(np.concatenate([mine.scores, theirs.scores]), kind="stable")
-        return replace(mine, below=mine.below + theirs.below, scores=scores)
+        below, rare = mine.below + theirs.below, self.rare and other.rare
+        return replace(mine, below=below, scores=scores, rare=rare)
 
     def divide(self, edges: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the upper edges, and the counts, of bins that end at the windows as well."""
