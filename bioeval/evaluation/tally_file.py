@@ -281,6 +281,12 @@ def _kept(kept: Any, cells: CellCounts) -> bool:
         return False
     if not isinstance(costs, np.ndarray) or costs.dtype.kind != "f" or costs.shape[1:] != (3,):
         return False
+    # What windows without an end leave out is infinite.
+    inside = cells.total - cells.positive_infinite
+    if (kept.below[lows == -np.inf] != cells.negative_infinite).any():
+        return False
+    if ((kept.below + kept.inside)[highs == np.inf] != inside).any():
+        return False
     bins = Attempts.of_cells(np.empty(0), cells)
     counts = kept.divide(bins.edges, bins.counts)[1]
     return bool((costs >= 0).all() and (costs[:, 0] <= 1).all() and (counts >= 0).all())

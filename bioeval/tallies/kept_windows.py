@@ -108,31 +108,21 @@ def kept_of(
     """Return what a look at the scores of a tally kept, in windows between cells of the tally."""
     cells = tally.impostor
     ends = cells.grid.boundaries
-    before = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
-    windows, places = [], []
-    for low, high in look.windows:
-        first = int(np.searchsorted(ends, low))
-        last = int(np.searchsorted(ends, high, side="right")) - 1
-        if first < last or not len(cells.counts):
-            # The tally counted nothing outside of its cells.
-            windows.append(
-                (ends[first] if first else -np.inf, ends[last] if last < len(ends) - 1 else np.inf)
-            )
-            places.append((first, last))
-    lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
-    scores = look.within(windows)
-    scores = scores[np.isfinite(scores)]
+    below = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
+    places = [
+        (np.searchsorted(ends, low), np.searchsorted(ends, high, side="right") - 1)
+        for low, high in look.windows
+    ]
+    if len(cells.counts):
+        places = [(a, b) for a, b in places if a < b]
     first, last = np.array(places, dtype=np.int64).reshape(-1, 2).T
-    require_same(len(scores), int((before[last] - before[first]).sum()))
-    return KeptScores(
-        np.ascontiguousarray(lows),
-        np.ascontiguousarray(highs),
-        before[first],
-        scores,
-        wanted.targets,
-        wanted.costs,
-        rare,
-    )
+    # The tally counted nothing finite outside of its cells.
+    lows = np.where(first == 0, -np.inf, ends[first])
+    highs = np.where(last == len(ends) - 1, np.inf, ends[last])
+    scores = look.within(list(zip(lows.tolist(), highs.tolist(), strict=True)))
+    scores = scores[np.isfinite(scores)]
+    require_same(len(scores), int((below[last] - below[first]).sum()))
+    return KeptScores(lows, highs, below[first], scores, wanted.targets, wanted.costs, rare)
 
 
 def at_most_kept(tally: VerificationTally, most: int) -> VerificationTally:
