@@ -87,9 +87,10 @@ class Tally:
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
-                merged[key] = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
-                if isinstance(merged[key], VerificationTally):
-                    merged[key] = at_most_kept(merged[key], KEPT_MERGED)
+                joined: Counts = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
+                if isinstance(joined, VerificationTally):
+                    joined = at_most_kept(joined, KEPT_MERGED)
+                merged[key] = joined
             parts[node] = TaskCounts(merged[key], part.options)
         if self.counted is None or other.counted is None:
             raise MergeError(
