@@ -20,7 +20,7 @@ from bioeval.scores import blocks
 from bioeval.tallies import sweep as sweeping
 
 RELAXED = settings(
-    max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=10, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 INF = np.inf
 SINGLE, MULTI = NODES = ("verification/single", "verification/multi")
@@ -85,12 +85,11 @@ def check(found, whole) -> set[str]:
         assert name in found.warnings
     np.testing.assert_array_equal(found.zero_frr_threshold, whole.zero_frr_threshold)
     np.testing.assert_array_equal(found.far_target, whole.far_target)
-    for name, other in (("frr_at_far", "threshold_at_far"), ("threshold_at_far", "frr_at_far")):
+    for name in ("frr_at_far", "threshold_at_far"):
         unlike = found[name].values != whole[name].values
         unlike &= ~(np.isnan(found[name].values) & np.isnan(whole[name].values))
         assert np.isnan(found[name].values[unlike]).all(), name
-        if unlike.any():
-            assert "frr_at_far" in bounded, other
+        assert not unlike.any() or "frr_at_far" in bounded
     if "d_prime" in found:
         np.testing.assert_allclose(found.d_prime, whole.d_prime, rtol=1e-9)
     return bounded
@@ -176,7 +175,7 @@ def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
     assert "auc" in check(found.dataset(SINGLE), whole[SINGLE].to_dataset())
 
 
-def test_what_is_kept_are_the_windows_of_all_parts(monkeypatch):
+def test_what_is_kept_are_the_windows_of_all_parts():
     """Each part places its own; the numbers at their ends are those of all scores."""
     scores = many()
     parts = [be.tally(x, points=900) for x in split(scores, 1, 4)]
