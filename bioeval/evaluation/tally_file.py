@@ -263,33 +263,13 @@ def _verification(tally: VerificationTally) -> str:
 
 
 def _kept(kept: Any, cells: CellCounts) -> bool:
-    """Check kept scores: all in their windows, and no more than the cells hold."""
     if type(kept) is not KeptScores or not isinstance(kept.rare, bool):
         return False
-    lows, highs, scores, targets, costs = (
-        getattr(kept, name) for name in ("lows", "highs", "scores", "targets", "costs")
-    )
-    if not all(_array(x, "f") for x in (lows, highs, scores, targets)) or not _counts(kept.below):
-        return False
-    if not len(lows) == len(highs) == len(kept.below) or not (lows < highs).all():
-        return False
-    if not _rises(np.stack([lows, highs], axis=1).ravel(), strictly=False):
-        return False
-    if not np.isfinite(scores).all() or not _rises(scores, strictly=False):
-        return False
-    if int(kept.inside.sum()) != len(scores) or not ((targets >= 0) & (targets <= 1)).all():
-        return False
-    if not isinstance(costs, np.ndarray) or costs.dtype.kind != "f" or costs.shape[1:] != (3,):
-        return False
-    # What windows without an end leave out is infinite.
-    inside = cells.total - cells.positive_infinite
-    if (kept.below[lows == -np.inf] != cells.negative_infinite).any():
-        return False
-    if ((kept.below + kept.inside)[highs == np.inf] != inside).any():
-        return False
+    lists, costs = (kept.lows, kept.highs, kept.scores, kept.targets), kept.costs
+    right = all(_array(x, "f") for x in lists) and _counts(kept.below)
+    right = right and isinstance(costs, np.ndarray) and costs.dtype.kind == "f"
     bins = Attempts.of_cells(np.empty(0), cells)
-    counts = kept.divide(bins.edges, bins.counts)[1]
-    return bool((costs >= 0).all() and (costs[:, 0] <= 1).all() and (counts >= 0).all())
+    return right and kept.agrees(bins.edges, bins.counts)
 
 
 def _identification(tally: IdentificationTally) -> str:

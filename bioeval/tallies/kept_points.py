@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,8 @@ Bounds = dict[str, Ends]
 
 
 def bounds_of_counts(tally: VerificationTally) -> Bounds:
-    """Return bounds of EER and AUC from a tally alone, from its counts at cell edges."""
-    bins = _Bins(replace(tally, kept=None))
+    """Return bounds of EER and AUC from the counts of a tally at cell edges."""
+    bins = _Bins(tally)
     if not bins.attempts.defined:
         return dict.fromkeys(("eer", "auc"), (math.nan, math.nan))
     bins.look_into(np.empty(0))
@@ -103,6 +102,7 @@ class _Bins:
         attempts.look_into(np.insert(scores, places, values), weights)
 
     def knows(self, wanted: np.ndarray) -> bool:
+        """Say whether the scores of all the wanted bins are known."""
         return bool(self.known[wanted].all())
 
     def add_points(self, points: VerificationPoints) -> Iterator[tuple[str, Ends]]:

@@ -97,6 +97,29 @@ class KeptScores:
         held = np.searchsorted(self.lows, edges) > np.searchsorted(self.highs, edges)
         return held & np.isfinite(edges)
 
+    def agrees(self, edges: np.ndarray, counts: np.ndarray) -> bool:
+        """Say whether windows, scores and options are in order, as many as bins of counts hold.
+
+        The first bin holds -inf, and the last one inf.
+        """
+        lows, highs, scores, targets, costs = (
+            self.lows, self.highs, self.scores, self.targets, self.costs
+        )  # fmt: skip
+        right = bool(((targets >= 0) & (targets <= 1)).all()) and costs.shape[1:] == (3,)
+        if not right or not ((costs >= 0).all() and (costs[:, 0] <= 1).all()):
+            return False
+        if not len(lows) == len(highs) == len(self.below) or not (lows < highs).all():
+            return False
+        if not ((lows[1:] >= highs[:-1]).all() and (scores[1:] >= scores[:-1]).all()):
+            return False
+        if not np.isfinite(scores).all() or int(self.inside.sum()) != len(scores):
+            return False
+        # Windows without an end leave out what is infinite.
+        above = counts.sum() - counts[-1]
+        right = bool((self.below[lows == -np.inf] == counts[0]).all())
+        right = right and bool(((self.below + self.inside)[highs == np.inf] == above).all())
+        return right and bool((self.divide(edges, counts)[1] >= 0).all())
+
     def _places(self, ends: np.ndarray) -> np.ndarray:
         """Return how many kept scores are at most each of the ends."""
         return np.searchsorted(self.scores, rounded_down(ends, self.scores.dtype), side="right")

@@ -240,16 +240,17 @@ class _Sweep:
             self.pilot.append(counts if len(counts.counts) else UNUSED)
             if expected is not None and len(counts.counts):
                 every = counts.total / number * self.scores.shape[0]
-                anyway = max(expected[0].keep, KEPT_ANYWAY)
-                most = min(max(MOST_KEPT, anyway / every), MOST_SCORES_KEPT / every)
-                place: Any = expected_windows
-                if expected[0].keep:
-                    place, by_group, most = (
-                        closest_windows,
-                        by_group.sum(axis=0),
-                        most * counts.total,
+                keep = expected[0].keep
+                anyway = max(keep, KEPT_ANYWAY) / every
+                most = min(max(MOST_KEPT, anyway), MOST_SCORES_KEPT / every)
+                if keep:  # wider windows, of which the closest are kept
+                    self.windows[i], self.room[i] = closest_windows(
+                        grid, by_group.sum(axis=0), *expected[::-1], most * counts.total
                     )
-                self.windows[i], self.room[i] = place(grid, by_group, *expected[::-1], most)
+                else:
+                    self.windows[i], self.room[i] = expected_windows(
+                        grid, by_group, *expected[::-1], most
+                    )
 
     def _scratch(self, chunks: int) -> kernel.Scratch:
         """Return room for one row of each chunk."""

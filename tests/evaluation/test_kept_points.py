@@ -262,12 +262,15 @@ def test_streamed_embeddings_are_kept():
         check(found.dataset(node), refined.dataset(node))
 
 
-def test_pairs_and_rare_targets():
+def test_pairs_and_rare_targets(monkeypatch):
+    """A target that the whole supports, and no part."""
+    monkeypatch.setattr("bioeval.tallies.points.RARE_TARGETS", (2e-4,))
     rng = np.random.default_rng(0)
     genuine = np.arange(200_000) < 500
     scores = be.Scores.from_pairs(rng.normal(3, 1, 200_000) - 3 * genuine, genuine)
     found, whole = counted(scores, 20_000, 0, 2), be.evaluate(scores)[SINGLE].to_dataset()
     assert not check(found.dataset(SINGLE), whole) & {"eer", "frr_at_far"}
+    assert found.dataset(SINGLE).far_target[-1] == 2e-4
 
 
 def test_a_part_without_kept_scores_leaves_the_bounds_of_counts():
