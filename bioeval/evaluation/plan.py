@@ -16,7 +16,7 @@ from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.partition import ClaimSampler
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.pairs import with_pairs
+from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.matrix import PairScores, Scores
@@ -85,6 +85,7 @@ class Plan:
         self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ):
         refuse_unused(card, options)
+        scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
         self.retrieval: RetrievalJob | None = None
         self.gom: GomJob | None = None
@@ -292,7 +293,8 @@ def _searches_only(card: Protocol) -> bool:
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without the comparisons that the card's verification leaves out."""
+    """Return the scores without the comparisons that the card and its verification leave out."""
+    scores = with_exclusions(scores, card)
     return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
 
 

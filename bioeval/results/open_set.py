@@ -44,10 +44,13 @@ def impostor_role(tally: IdentificationTally, impostors: str) -> str:
 
 
 def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
-    """Return which probes are impostors, by name: ``"auto"`` resolved by layout and enrolment."""
+    """Return which probes are impostors, by name: ``"auto"`` resolved by layout and enrolment.
+
+    All-against-all, each probe is one, enrolled when it is seen or not.
+    """
     require_choice("impostors", impostors, IMPOSTORS)
     if layout == "all-against-all":
-        return "leave-subject-out"
+        return "leave-subject-out" if all_enrolled else "both"
     if impostors != "auto":
         return impostors
     return "leave-subject-out" if all_enrolled else "unenrolled"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numba
 import numpy as np
@@ -21,6 +22,7 @@ from bioeval.base.progress import report
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.sentinels import SentinelWatch, notes_of_pairs
@@ -268,15 +270,34 @@ class BlockReader:
         """Codes of probes, and of the gallery in its order, for each column that excludes."""
         scores, order = self.scores, self.gallery.order
         found = []
-        for name in scores.exclude:
+        for name in scores.exclude_columns:
             codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
             found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
         return found
 
-    def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return rows of the block and positions of what `exclude` leaves out, if anything."""
+    @cached_property
+    def enrolled(self) -> np.ndarray:
+        """Which probes are of a subject that is enrolled when they are seen."""
+        return self.scores.enrolled_probes()
+
+    @cached_property
+    def _times(self) -> EnrolmentTimes | None:
+        return self.scores.enrolment_times
+
+    def _excluded_cells(self, low: int, high: int) -> Any:
+        """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
         if not self.scores.exclude:
             return None
+        same = self._same_cells(low, high)
+        if self._times is None:
+            return same
+        columns = slice(None) if self.gallery.order is None else self.gallery.order
+        outside = self._times.not_enrolled(np.arange(low, high)[:, None], columns)
+        outside[same] = True
+        return outside
+
+    def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and positions of pairs of one subject that agree in a column."""
         start, stop = self.gallery.own_start[low:high], self.gallery.own_stop[low:high]
         size = stop - start
         row = np.repeat(np.arange(high - low), size)

@@ -18,6 +18,7 @@ from bioeval.base.errors import Argument, DataError, nearest_name, require_choic
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
 from bioeval.scores.checksum import Verification
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.enrolment_times import NOT_ENROLLED, EnrolmentTimes
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
@@ -92,12 +93,14 @@ class LabelledMatrix:
         names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
         known = [name for name in self.probe_meta if name in self.gallery_meta]
         for name in names:
-            if name not in known:
+            if name == NOT_ENROLLED:
+                EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
+            elif name not in known:
                 side = "gallery" if name in self.probe_meta else "probe"
                 raise DataError(
                     f"exclude names {name!r}, which is not in the {side} metadata; "
                     f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
-                    f"{nearest_name(str(name), known)}"
+                    f"{nearest_name(str(name), [*known, NOT_ENROLLED])}"
                 )
         if names and not self.labelled:
             raise DataError("exclude needs labels: a mask alone does not say who is who")
@@ -196,6 +199,8 @@ class LabelledMatrix:
     def excluding(self, *columns: str) -> Self:
         """Leave out pairs of one subject with the same value in any of these metadata columns.
 
+        ``"not-enrolled"`` leaves out templates that are not enrolled when a probe is seen.
+
         Parameters
         ----------
         *columns : str
@@ -220,13 +225,59 @@ class LabelledMatrix:
         view.exclude = self._as_columns(columns)
         return view
 
+    @cached_property
+    def enrolment_times(self) -> EnrolmentTimes | None:
+        """The times by which templates are left out; None where the gallery is always the same."""
+        if NOT_ENROLLED not in self.exclude:
+            return None
+        return EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
+
+    @property
+    def exclude_columns(self) -> tuple[str, ...]:
+        """The metadata columns whose equal values leave out pairs of one subject."""
+        return tuple(name for name in self.exclude if name != NOT_ENROLLED)
+
     def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Say which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
         found = np.zeros(len(i), dtype=bool)
-        for name in self.exclude:
+        for name in self.exclude_columns:
             codes = Codes(self.probe_meta[name], self.gallery_meta[name])
             found |= codes.probe[i] == codes.gallery[j]
-        return found & (self.codes.probe[i] == self.codes.gallery[j]) if self.exclude else found
+        found &= self.codes.probe[i] == self.codes.gallery[j]
+        times = self.enrolment_times
+        return found if times is None else found | times.not_enrolled(i, j)
+
+    def mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cells of these probes with templates of their subject, but for themselves.
+
+        As places in `probes`, in order, and columns.
+        """
+        gallery = self.codes.gallery
+        order = np.argsort(gallery, kind="stable")
+        first, last = (
+            np.searchsorted(gallery[order], self.codes.probe[probes], side=side)
+            for side in ("left", "right")
+        )
+        size = last - first
+        place = np.repeat(np.arange(len(probes)), size)
+        column = order[np.arange(len(place)) + np.repeat(first - (np.cumsum(size) - size), size)]
+        other = self.probe_ids[probes[place]] != self.gallery_ids[column]
+        return place[other], column[other]
+
+    def enrolled_probes(self) -> np.ndarray:
+        """Return which probes are of an enrolled subject.
+
+        Of a gallery over time: of a subject with a template, not the probe itself, that is enrolled
+        when the probe is seen; a subject without another template is as in a fixed gallery.
+        """
+        known = np.isin(self.codes.probe, self.codes.gallery)
+        times = self.enrolment_times
+        if times is None:
+            return known
+        row, column = self.mate_cells(np.arange(self.shape[0]))
+        then = row[~times.not_enrolled(row, column)]
+        alone = np.bincount(row, minlength=len(known)) == 0
+        return known & (alone | (np.bincount(then, minlength=len(known)) > 0))
 
     def select(self, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.
@@ -254,7 +305,7 @@ class LabelledMatrix:
         (2, 3)
         """
         view = copy(self)
-        for found in ("fingerprint", "layout"):  # cached, of the whole
+        for found in ("fingerprint", "layout", "enrolment_times"):  # cached, of the whole
             view.__dict__.pop(found, None)
         view.codes = copy(self.codes)
         if probes is not None:

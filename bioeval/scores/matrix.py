@@ -53,7 +53,9 @@ class Scores(LabelledMatrix):
     exclude : sequence of str
         Metadata columns. Two templates of one subject with the same value in any of them are
         not compared: ``exclude=("session",)`` leaves out genuine pairs of one session, which
-        flatter the system. Impostor pairs stay.
+        flatter the system. Impostor pairs stay. ``"not-enrolled"`` compares each probe with the
+        templates enrolled when it is seen: ``enrolled_at <= seen_at < withdrawn_at``, numbers or
+        dates, where a missing value or column means always.
 
     Raises
     ------
@@ -234,7 +236,7 @@ class Scores(LabelledMatrix):
         rows, columns = self.base_rows(i), self.base_columns(j)
         if self._mask is not None:
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
-        refuse(self.excluded(i, j), f"are excluded for their {' or '.join(self.exclude)}")
+        refuse(self.excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
         self.verify()
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]
