@@ -25,6 +25,7 @@ __all__ = [
     "Tally",
     "TopKScores",
     "__version__",
+    "ageing",
     "apply_convention",
     "closed_set",
     "compare",
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "make_scorer",
     "open_set",
+    "over_time",
     "parse_names",
     "partition",
     "plot",
@@ -82,6 +84,8 @@ _HOMES = {
     "top_k": "bioeval.results.top_k",
     "compare": "bioeval.evaluation.compare",
     "gallery_size": "bioeval.evaluation.gallery_size",
+    "over_time": "bioeval.evaluation.over_time",
+    "ageing": "bioeval.evaluation.over_time",
     "reid": "bioeval.evaluation.reid",
     "gom": "bioeval.evaluation.reid",
     "gom_from_curves": "bioeval.results.gom",
@@ -125,6 +129,7 @@ if TYPE_CHECKING:
     )
     from bioeval.evaluation.evaluate import evaluate, summary
     from bioeval.evaluation.gallery_size import gallery_size
+    from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification

@@ -54,6 +54,8 @@ COORDINATES = {
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
     "repeat": Name("repeat of the partition"),
+    "time": Name("time at which probes were seen: start of the bin", ""),
+    "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "fold": Name("fold of a repeat, in the order of the splitter"),
 }
 
@@ -187,6 +189,42 @@ GALLERY_SIZE = {
     "far_extrapolated": Name("whether FAR is extrapolated by a model (1) or exact (0)"),
     "validation_cms_error": Name("error of CMS predicted from a part of the gallery, the largest"),
     "validation_far_error": Name("error of FAR predicted from a part of the gallery, the largest"),
+}
+
+_AT = {name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")}
+
+OVER_TIME = {
+    "time_end": Name("end of the bin, which is not in it", ""),
+    "probes": Name("probes seen in the bin", "probes"),
+    "probes_outside": Name("probes in no bin, or without a time", "probes"),
+    **_AT,
+    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
+    "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
+    "threshold": COORDINATES["threshold"],
+    "dir": scalars.DIR,
+    "dir_count": Name("mated searches identified within threshold and rank", "probes"),
+    "cms": CLOSED_SET["cms"],
+    "cms_count": CLOSED_SET["cms_count"],
+    "mated_searches": OPEN_SET["genuine_attempts"],
+    "open_set_far": OPEN_SET["far"],
+    "open_set_fa": OPEN_SET["fa"],
+    "non_mated_searches": OPEN_SET["impostor_attempts"],
+}
+
+AGEING = {
+    "age_end": Name("end of the bin, which is not in it", ""),
+    **_AT,
+    "genuine_mean": Name("mean of the finite genuine scores", "score"),
+    "genuine_sd": Name("standard deviation (ddof 0) of the finite genuine scores", "score"),
+    "threshold": COORDINATES["threshold"],
+    "non_finite": Name("genuine scores that are not finite, left out of means", "attempts"),
+    "slope": Name("change of the genuine score with a unit of age, over all pairs", "score"),
+    "intercept": Name("genuine score at age 0, by the same least squares", "score"),
+    "slope_within": Name(
+        "change of the genuine score with a unit of age, within subjects (fixed effects)", "score"
+    ),
+    "subjects": Name("subjects with a genuine score: independent trials", "subjects"),
 }
 
 _HOTA = {
@@ -463,6 +501,8 @@ VERIFICATION |= _ends(
 )
 OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))
+OVER_TIME |= _ends(OVER_TIME, ("frr", "dir", "cms"))
+AGEING |= _ends(AGEING, ("frr", "slope", "slope_within"))
 REID |= _ends(REID, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
 TOP_K |= _ends(TOP_K, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
 GOM |= _ends(

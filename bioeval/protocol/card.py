@@ -362,9 +362,9 @@ class Protocol:
         choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
     )
     exclude: tuple[str, ...] = card_field(
-        "what is not compared, beside what the scores leave out: pairs of one subject that agree in "
-        "a metadata column, as session; not-enrolled, templates that are not enrolled when the probe "
-        "is seen",
+        "what is not compared, beside what the scores leave out: pairs of one subject that agree "
+        "in a metadata column, as session; not-enrolled, templates that are not enrolled when the "
+        "probe is seen",
         distinct=True,
         may_be_empty=True,
         layouts=SEARCHABLE,

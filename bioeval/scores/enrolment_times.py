@@ -1,7 +1,7 @@
 """Galleries over time: which templates are enrolled when a probe is seen.
 
-A template is enrolled from ``enrolled_at`` on and until before ``withdrawn_at``, both columns of the
-gallery's metadata; a probe is seen at ``seen_at``. Times are numbers or dates.
+A template is enrolled from ``enrolled_at`` on and until before ``withdrawn_at``, both columns of
+the gallery's metadata; a probe is seen at ``seen_at``. Times are numbers or dates.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.labels import plain
 
 #: The columns of times, of which the last one is of the probes.
 COLUMNS = ("enrolled_at", "withdrawn_at", "seen_at")
@@ -21,8 +22,8 @@ COLUMNS = ("enrolled_at", "withdrawn_at", "seen_at")
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
 NOT_ENROLLED = "not-enrolled"
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.IGNORECASE | re.ASCII)
 _MISSING = ("", "nan", "nat", "none")
 _EXPECTED = (
     "expected a number, or a date such as 2024-03-31 or 2024-03-31T12:30, without a time zone; "
@@ -46,31 +47,23 @@ def as_times(column: np.ndarray, what: str) -> np.ndarray:
     if column.dtype.kind not in "UO":
         raise DataError(f"{what} has dtype {column.dtype}; {_EXPECTED}")
     read = [_read(value) for value in column.tolist()]
+    there = [value == value for value in read]  # neither NaN nor NaT
+    dates = [isinstance(value, np.datetime64) for value in read]
+    dated = any(d and t for d, t in zip(dates, there, strict=True))
     for row, value in enumerate(read):
         if value is None:
             _refuse(column, row, what)
-    dates = [isinstance(value, np.datetime64) for value in read]
-    known = [is_missing(value) for value in read]
-    some = [date for date, missing in zip(dates, known, strict=True) if not missing]
-    if any(some) and not all(some):
-        row = next(i for i, x in enumerate(dates) if not x and not known[i])
-        raise DataError(
-            f"{what}: row {row} is {column[row]!r}, a number beside dates; expected one or the other"
-        )
-    if any(some):
-        plain = [np.datetime64("NaT") if known[i] else x for i, x in enumerate(read)]
-        return np.array(plain, dtype="datetime64[us]")
-    if read and all(isinstance(value, int) for value in read):
+        if dated and there[row] and not dates[row]:
+            _refuse(column, row, what, "a number beside dates")
+    if dated:
+        plain_dates = [x if t else np.datetime64("NaT") for x, t in zip(read, there, strict=True)]
+        return np.array(plain_dates, dtype="datetime64[us]")
+    if all(isinstance(value, int) for value in read):
         return np.array(read, dtype=np.int64)
     for row, value in enumerate(read):
         if isinstance(value, int) and float(value) != value:  # beside a fraction or none at all
-            _refuse(column, row, what)
-    return np.array([float(value) for value in read])  # type: ignore[arg-type]
-
-
-def is_missing(value: Any) -> bool:
-    """Say whether a time that was read is NaN or NaT."""
-    return bool(value != value)
+            _refuse(column, row, what, "which cannot be held exactly beside fractions")
+    return np.array(read, dtype=np.float64)
 
 
 def _read(value: Any) -> int | float | np.datetime64 | None:
@@ -78,23 +71,18 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return np.nan
     if isinstance(value, str):
-        text = value.strip()
-        if text.casefold() in _MISSING:
+        value = value.strip()
+        if value.casefold() in _MISSING:
             return np.nan
-        if _NUMBER.fullmatch(text):
-            number = float(text)
-            whole = text.lstrip("+-").isdigit() and abs(int(text)) <= np.iinfo(np.int64).max
-            return int(text) if whole else number
-        if not _DATE.fullmatch(text):
+        if len(value) < 40 and _NUMBER.fullmatch(value):
+            value = int(value) if value.lstrip("+-").isdecimal() else float(value)
+        elif not _DATE.fullmatch(value):
             return None
-        value = text
-    elif isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return None
-    elif isinstance(value, bool):
-        return None
-    elif isinstance(value, int | float):
+    if isinstance(value, float) or isinstance(value, int) and not isinstance(value, bool):
         return value if isinstance(value, float) or abs(value) < 1 << 63 else None
-    elif not isinstance(value, datetime.date | np.datetime64):
+    if not isinstance(value, str | datetime.date | np.datetime64):
+        return None
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return None
     try:
         return np.datetime64(value, "us")
@@ -113,10 +101,9 @@ def _microseconds(column: np.ndarray, what: str) -> np.ndarray:
     return found
 
 
-def _refuse(column: np.ndarray, row: int, what: str) -> None:
-    value = column[row]
-    value = value.item() if isinstance(value, np.generic) else value
-    raise DataError(f"{what}: row {row} is {value!r}; {_EXPECTED}")
+def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> NoReturn:
+    """Raise :class:`DataError` with the row of a time and its value."""
+    raise DataError(f"{what}: row {row} is {plain(column[row])!r}; {why}")
 
 
 def missing(times: np.ndarray) -> np.ndarray:
@@ -190,6 +177,22 @@ class EnrolmentTimes:
         sizes = np.searchsorted(np.sort(self.enrolled), self.seen, side="right")
         sizes -= np.searchsorted(np.sort(self.withdrawn), self.seen, side="right")
         return np.where(self.known, sizes, len(self.enrolled))
+
+    def subject_sizes(self, subject: np.ndarray) -> np.ndarray:
+        """Return the number of subjects enrolled when each probe is seen, by code of templates."""
+        order = np.lexsort((self.enrolled, subject))
+        who, start, stop = (
+            x[order].astype(np.int64) for x in (subject, self.enrolled, self.withdrawn)
+        )
+        # The times of a subject are joined where they meet: each is then enrolled once at a time.
+        step = int(self.withdrawn.max()) + 3
+        reached = np.maximum.accumulate(who * step + stop)
+        new = np.append(True, who[1:] * step + start[1:] > reached[:-1])
+        starts = np.sort(start[new])
+        stops = np.sort((reached - who * step)[np.append(new[1:], True)])
+        sizes = np.searchsorted(starts, self.seen, side="right")
+        sizes -= np.searchsorted(stops, self.seen, side="right")
+        return np.where(self.known, sizes, len(np.unique(subject)))
 
     def note(self) -> str:
         """Return the sizes of the galleries in words."""

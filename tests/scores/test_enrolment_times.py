@@ -80,12 +80,14 @@ def over_time(draw, **options: Any) -> tuple[dict[str, Any], be.Scores]:
     return {**case.naive(), "times": times}, scores
 
 
+@settings(max_examples=40)
 @given(over_time())
 def test_every_task_is_that_of_the_twin(given_):
     case, scores = given_
     assert_all_tasks(scores, [-1.0, 0.0, 0.25, 1.0, 50.0], **case)
 
 
+@settings(max_examples=30)
 @given(over_time(layouts=("rectangular",)), st.sampled_from(strategies.IMPOSTORS))
 def test_the_roles_of_open_set_follow_the_gallery_of_the_time(given_, impostors):
     case, scores = given_
@@ -98,7 +100,7 @@ def test_the_roles_of_open_set_follow_the_gallery_of_the_time(given_, impostors)
         np.testing.assert_allclose(found[name], floats(getattr(expected, name)), atol=1e-12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(over_time(nans=("exclude",)))
 def test_galleries_of_one_template(given_):
     case, scores = given_
@@ -111,6 +113,7 @@ def test_galleries_of_one_template(given_):
         np.testing.assert_allclose(found[name], floats(getattr(expected, name)), atol=1e-9)
 
 
+@settings(max_examples=30)
 @given(over_time(nans=("exclude", "raise"), kinds=("distance",), allow_inf=False))
 def test_reid_and_gom(given_):
     case, scores = given_
@@ -135,6 +138,7 @@ def test_reid_and_gom(given_):
         np.testing.assert_allclose(ds.mean_ap, float(listed.mean_ap), atol=1e-12)
 
 
+@settings(max_examples=30)
 @given(over_time(nans=("exclude",), kinds=("distance",)), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_templates_changes_nothing(given_, seed):
     _, scores = given_
@@ -153,6 +157,7 @@ def test_the_order_of_the_templates_changes_nothing(given_, seed):
             np.testing.assert_array_equal(a[name], b[name], err_msg=str(name))
 
 
+@settings(max_examples=30)
 @given(strategies.matrices(dtypes=DTYPES, orders=("C",), nans=("exclude",)))
 def test_a_gallery_that_never_changes_is_the_plain_one(case):
     m, n = case.values.shape
@@ -258,11 +263,11 @@ def test_the_command_line_and_a_card(tmp_path, capsys):
         ({"enrolled_at": ["2020-01-01", "01.02.2020"]}, r"enrolled_at'\]: row 1 is '01.02.2020'"),
         ({"enrolled_at": ["2020-01-01", "2020-02-30"]}, r"row 1 is '2020-02-30'"),
         ({"enrolled_at": ["2020-01-01T10:00Z", "2020-02-03"]}, r"row 0 is .*without a time zone"),
-        ({"enrolled_at": ["2020-01-01", "7"]}, r"row 1 is .*'7'.*, a number beside dates"),
+        ({"enrolled_at": ["2020-01-01", "7"]}, r"row 1 is '7'; a number beside dates"),
         ({"enrolled_at": [1, True]}, r"row 1 is True"),
         ({"enrolled_at": [False, True]}, r"has dtype bool"),
         ({"enrolled_at": [1, 2], "seen_at": ["2020-01-01"] * 2}, "enrolled_at numbers; expected"),
-        ({"enrolled_at": [5, 6], "withdrawn_at": [5, 5]}, "1 templates are withdrawn before .* row 1"),
+        ({"enrolled_at": [5, 6], "withdrawn_at": [5, 5]}, "1 templates are withdrawn.* row 1"),
         ({"enrolled_at": [2**53 + 1, 1], "seen_at": [0.5, 1]}, r"times beyond 2\*\*53"),
         ({"seen_at": np.array([1, 2], "M8[ns]")}, "row 0 .* whole microseconds"),
         ({"session": [1, 2]}, "needs the metadata enrolled_at or withdrawn_at"),
