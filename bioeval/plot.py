@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from bioeval.views.plots.hota import HotaDisplay as HotaDisplay
     from bioeval.views.plots.hota import hota as hota
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
+    from bioeval.views.plots.over_time import AgeingDisplay as AgeingDisplay
+    from bioeval.views.plots.over_time import OverTimeDisplay as OverTimeDisplay
+    from bioeval.views.plots.over_time import ageing as ageing
+    from bioeval.views.plots.over_time import over_time as over_time
     from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
     from bioeval.views.plots.repeated import repeated as repeated
     from bioeval.views.plots.roc import RocDisplay as RocDisplay
@@ -184,9 +188,9 @@ def save_all(
     -------
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
-        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
-        ``spread``,
-        ``folds``, ``threshold_study``, ``score-distributions`` and ``matrix``, those whose
+        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``over-time``,
+        ``ageing``, ``repeated``, ``spread``, ``folds``, ``threshold_study``,
+        ``score-distributions`` and ``matrix``, those whose
         results are given. The name of a plot of one system ends in the system's.
 
     Examples

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Compare two systems over the same data.",
     "gom": "Compare systems of open-world re-identification by GOM.",
     "gallery-size": "Evaluate identification against the size of the gallery.",
+    "over-time": "Evaluate rates over time, and the ageing of templates.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "protocols": "List, explain and check protocol cards.",
     "convert": "Write what a file holds in another format.",

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError
+from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
 from bioeval.cli.arguments import METADATA, NUMBERS
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bioeval.scores.matrix import Scores
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -324,6 +326,25 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
     ):
         if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} needs --interval METHOD, such as subject-bootstrap")
+
+
+# ------------------------------------------------------------------------- warnings
+
+
+def warnings_of(ds: xr.Dataset) -> list[str]:
+    """Return the warnings of a result, which name options of the command."""
+    return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
+
+
+def warning_lines(ds: xr.Dataset, width: int) -> list[str]:
+    """Return the warnings of a result as the last lines of a text."""
+    import textwrap
+
+    wrapper = textwrap.TextWrapper(
+        width, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    lines = [line for warning in warnings_of(ds) for line in wrapper.wrap(warning)]
+    return ["", "Warnings", *lines] if lines else []
 
 
 # ------------------------------------------------------------------------- output

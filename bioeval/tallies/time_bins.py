@@ -75,12 +75,15 @@ def _calendar(known: np.ndarray, unit: str) -> np.ndarray:
 
 
 def _equal(known: np.ndarray, number: int) -> np.ndarray:
-    """Return edges of equal width, the last one just above the last time."""
+    """Return edges of equal width, of days to a day, the last one just above the last time."""
     low, high = known.min(), known.max()
     if known.dtype.kind == "M":
-        start, width = int(low.astype(np.int64)), int((high - low).astype(np.int64)) + 1
-        ends = [start + width * k // number for k in range(number + 1)]
-        return np.unique(np.array(ends, dtype=np.int64)).view("datetime64[us]")
+        # Of whole days, days.
+        days = known.astype("datetime64[D]")
+        unit = "datetime64[D]" if (days == known).all() else "datetime64[us]"
+        start, stop = (int(x.astype(unit).astype(np.int64)) for x in (low, high))
+        ends = [start + (stop + 1 - start) * k // number for k in range(number + 1)]
+        return np.unique(np.array(ends)).view(unit).astype("datetime64[us]")
     last = np.nextafter(np.float64(high), np.inf)
     edges = np.linspace(float(low), float(high), number + 1)
     edges[-1] = last

@@ -753,11 +753,12 @@ def test_each_option_bears_the_name_of_an_argument():
         "threshold": [be.load, be.study_threshold],
         "gallery-size": [be.load, be.gallery_size],
         "gom": [be.load, be.gom],
+        "over-time": [be.load, be.over_time],
         "simulate": [be.simulate],
         "convert": [be.load],
         "tracking": [be.tracking],
     }
-    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets"}
+    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets", "ages"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
         known = {arg for function in called for arg in signature(function).parameters}

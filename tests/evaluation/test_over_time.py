@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -15,6 +16,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.cli import main
 
 
 def drifting(seed: int = 0, people: int = 12, **options: Any) -> be.Scores:
@@ -99,8 +101,9 @@ def assert_twin(ds: xr.Dataset, case: dict[str, Any], seen: list[Any]) -> None:
         for name, number in expected.items():
             if name in ds:
                 assert one[name].values.reshape(-1)[0] == number, (name, b)
-        for name, key in (("frr", "genuine_attempts"), ("far", "impostor_attempts"),
-                          ("dir", "mated_searches"), ("open_set_far", "non_mated_searches")):  # fmt: skip
+        over = {"frr": "genuine_attempts", "far": "impostor_attempts", "dir": "mated_searches",
+                "open_set_far": "non_mated_searches"}  # fmt: skip
+        for name, key in over.items():
             assert np.isnan(one[name]).all() == (expected[key] == 0)
         for name in ("templates", "subjects"):
             mean = expected[name] / expected["probes"] if expected["probes"] else math.nan
@@ -295,3 +298,68 @@ def test_wrong_input_is_refused():
         be.ageing(lacking)
     with pytest.raises(DataError, match="all are missing"):
         be.over_time(be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [np.nan]}), threshold=1)
+
+
+# ------------------------------------------------------------------------------------- views
+
+
+def dated(**options: Any) -> be.Scores:
+    """Scores of a few years, as dates."""
+    scores = drifting(people=20)
+    start, year = np.datetime64("2015-01-01"), 365.25
+
+    def dates(times: np.ndarray) -> np.ndarray:
+        found = start + np.nan_to_num(times * year).astype(np.int64)
+        return np.where(np.isnan(times), np.datetime64("NaT"), found)
+
+    meta = ({k: dates(v) for k, v in x.items()} for x in (scores.probe_meta, scores.gallery_meta))
+    probe, gallery = meta
+    return be.Scores(scores.values, scores.probe_labels, scores.gallery_labels, **options,
+                     probe_meta=probe, gallery_meta=gallery)  # fmt: skip
+
+
+def test_plots_show_the_bins():
+    ds = be.over_time(dated(), "year", threshold=3, interval="subject-bootstrap", replicates=100)
+    display = be.plot.over_time(ds)
+    assert len(display.axes_) == 4 and len(display.edges) == ds.sizes["time"] + 1
+    for ax, values in zip(display.axes_, (ds.frr, ds.far, ds.dir[:, 0], ds.gallery_subjects),
+                          strict=True):  # fmt: skip
+        np.testing.assert_array_equal(ax.patches[0].get_data().values, values)
+    old = be.ageing(dated(), 4, threshold=3, replicates=100)
+    above, below = be.plot.ageing(old).axes_
+    np.testing.assert_array_equal(above.patches[0].get_data().values, old.genuine_mean)
+    np.testing.assert_array_equal(below.patches[0].get_data().values, old.frr)
+    assert "days" in below.get_xlabel()
+    with pytest.raises(DataError, match="be.plot.ageing draws"):
+        be.plot.ageing(ds)
+    without = be.over_time(dated(), 1, threshold=3, ranks=())
+    assert len(be.plot.over_time(without).axes_) == 3
+
+
+def test_the_command(tmp_path, capsys):
+    be.save(dated(name="drifting"), tmp_path / "x.npz")
+    file, out = str(tmp_path / "x.npz"), tmp_path / "out"
+    given = ["over-time", file, "--bins", "year", "--threshold", "far=0.1", "--ages", "3"]
+    assert main([*given, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    ds = be.over_time(be.load(file), "year", threshold="far=0.1")
+    assert [row["frr"] for row in document["over_time"]["bins"]] == ds.frr.values.tolist()
+    assert document["over_time"]["bins"][0]["time"] == str(ds.time.values[0])[:10]
+    ages = be.ageing(be.load(file), 3, threshold="far=0.1")
+    assert document["ageing"]["slope_within"] == float(ages.slope_within)
+    assert main([*given, "--out", str(out), "--plots", "--interval", "subject-bootstrap"]) == 0
+    text = capsys.readouterr().out
+    assert sorted(x.name for x in out.iterdir()) == [
+        "ageing.csv", "ageing.png", "over-time.csv", "over-time.png", "results.nc",
+        "summary.json", "table.txt",
+    ]  # fmt: skip
+    assert "(far=0.1, chosen on all data)" in text and "within subjects" in text
+    assert "FRR, 95 %" in text and f"{100 * float(ds.frr[0]):.2f} %" in text
+    with xr.open_datatree(out / "results.nc", engine="h5netcdf") as tree:
+        assert tree["over_time"].frr.equals(ds.frr)
+    assert main(["over-time", file, "--bins", "2016-01-01,2030-01-01", "--terms", "iso"]) == 0
+    header, _, table = capsys.readouterr().out.partition("\nfrom")
+    assert "FNMR is FRR" in " ".join(header.split()) and "TPIR 1, no T" in table
+    for wrong in (["--bins", "week"], ["--threshold", "err"], ["--bins", "3,2"], ["--seed", "1"]):
+        assert main(["over-time", file, *wrong]) == 2
+        assert wrong[0] in capsys.readouterr().err

@@ -16,6 +16,8 @@ _ROC: Needs = {"far": ("threshold",), "gar": ("threshold",)}
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _GOM: Needs = {"mrep": ("threshold",), "mfr": ("threshold",)}
 _BY_SIZE: Needs = {"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)}
+_OVER_TIME: Needs = {"frr": ("time",), "far": ("time",), "gallery_subjects": ("time",)}
+_AGEING: Needs = {"genuine_mean": ("age",), "frr": ("age",)}
 _FOLDS: Needs = {"far": ("repeat", "fold"), "frr": ("repeat", "fold"), "train_far_mean": ()}
 _EACH: Needs = {"genuine_attempts": ("repeat", "fold")}
 _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
@@ -61,6 +63,15 @@ PLOTS = {
         Plot("cmc", "be.closed_set", ({"cms": ("rank",)}, {"cmc": ("rank",)}), {"cmc": {}}),
         Plot("gom", "be.gom", (_GOM,), {"gom": {}}),
         Plot("gallery_size", "be.gallery_size", (_BY_SIZE,), {"gallery-size": {}}),
+        Plot("over_time", "be.over_time", (_OVER_TIME,), {"over-time": {}}, True),
+        Plot(
+            "ageing",
+            "be.ageing",
+            (_AGEING,),
+            {"ageing": {}},
+            True,
+            module="bioeval.views.plots.over_time",
+        ),
         Plot(
             "repeated",
             "be.repeat",
