@@ -432,7 +432,7 @@ WORKING = {
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
     "gom": ["s.npz", "--protocol", "viper"],
     "gallery-size": ["s.npz"],
-    "over-time": ["s.npz"],
+    "over-time": ["s.npz", "--meta", "seen_at=camera"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
     "convert": ["s.npz", "out.csv"],

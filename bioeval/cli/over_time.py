@@ -150,10 +150,12 @@ def _text(ds: xr.Dataset) -> str:
     table = {"from": begins}
     for name in (*counts, "genuine_attempts"):
         digits = "" if ds[name].dtype.kind == "i" else ".1f"
-        table[names.get(name, name)] = [f"{x:,{digits}}" for x in ds[name].values.tolist()]
+        table[names.get(name, name)] = [
+            f"{x:,{digits}}" if x == x else "n/a" for x in ds[name].values.tolist()
+        ]
     if over == "age":
         for name in ("mean", "sd"):
-            table[name] = [f"{x:.4g}" for x in ds[f"genuine_{name}"].values]
+            table[name] = [f"{x:.4g}" if x == x else "n/a" for x in ds[f"genuine_{name}"].values]
     table |= _rates(ds, "frr", say("FRR")) | (_rates(ds, "far", say("FAR")) if "far" in ds else {})
     for rank in ds["rank"].values.tolist() if "rank" in ds.dims else ():
         for name, more in (("dir", ""), ("cms", ", no T" if of("CMS") == of("DIR") else "")):

@@ -363,3 +363,11 @@ def test_the_command(tmp_path, capsys):
     for wrong in (["--bins", "week"], ["--threshold", "err"], ["--bins", "3,2"], ["--seed", "1"]):
         assert main(["over-time", file, *wrong]) == 2
         assert wrong[0] in capsys.readouterr().err
+
+
+def test_the_page_on_galleries_over_time_runs(root):
+    import doctest
+
+    with np.printoptions(legacy=False):
+        failed, tried = doctest.testfile(str(root / "docs" / "time.md"), module_relative=False)
+    assert tried > 15 and not failed
