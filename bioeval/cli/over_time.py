@@ -178,7 +178,10 @@ def _rates(ds: xr.Dataset, name: str, label: str) -> dict[str, list[str]]:
     found = {label: [_percent(x) for x in ds[name].values.tolist()]}
     if f"{name}_low" in ds:
         ends = (100 * ds[f"{name}_{side}"].values for side in ("low", "high"))
-        texts = [f"[{low:.1f}, {high:.1f}]" for low, high in zip(*ends, strict=True)]
+        texts = [
+            f"[{low:.1f}, {high:.1f}]" if low == low else "n/a"
+            for low, high in zip(*ends, strict=True)
+        ]
         found[f"{label}, {100 * float(ds.attrs['confidence']):g} %"] = texts
     return found
 

@@ -84,8 +84,9 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
         return None
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return None
+    date: Any = value
     try:
-        return np.datetime64(value, "us")
+        return np.datetime64(date, "us")
     except (ValueError, OverflowError):
         return None
 

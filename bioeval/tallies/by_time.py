@@ -44,7 +44,10 @@ class ProbeAttemptsJob:
 
     def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
         self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
-        self.threshold = None if threshold is None else np.array([threshold])
+        self.threshold: np.ndarray | None = None
+        if threshold is not None:
+            self.threshold = np.array([threshold])
+            self.guide = guide_to(self.threshold)
         self.found: list[tuple[np.ndarray, ...]] = []
         # Impostor attempts of each probe that are accepted, and all others.
         self.impostors = np.zeros((reader.scores.shape[0], 2), dtype=np.int64)
@@ -58,7 +61,7 @@ class ProbeAttemptsJob:
         self.found.append((value.astype(np.float64), row + block.low, column))
         if self.threshold is not None:
             counts = np.zeros((len(block.values), 2), dtype=np.int64)  # a table for each row
-            kernel.count_thresholds(*rows, self.threshold, *guide_to(self.threshold), counts)
+            kernel.count_thresholds(*rows, self.threshold, *self.guide, counts)
             self.impostors[block.low : block.low + len(counts)] = counts
 
     def result(self) -> ProbeAttemptsJob:

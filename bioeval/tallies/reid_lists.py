@@ -53,7 +53,8 @@ class RowReader(BlockReader):
         same = np.zeros((high - low, len(gallery)), dtype=bool)
         for probes, columns in self._excluding:
             same |= probes[low:high, None] == columns
-        return np.nonzero(same & (probe[:, None] == gallery))
+        rows, columns = np.nonzero(same & (probe[:, None] == gallery))
+        return rows, columns
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         codes = self.scores.codes

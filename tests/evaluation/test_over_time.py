@@ -110,7 +110,7 @@ def assert_twin(ds: xr.Dataset, case: dict[str, Any], seen: list[Any]) -> None:
             np.testing.assert_allclose(one[f"gallery_{name}"], mean)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(), st.sampled_from((1, 3, [0, 2, 5], [1, 2, 3, 4])))
 def test_a_given_threshold_is_counted_as_by_the_twin(given_, bins):
     case, scores, seen = given_
