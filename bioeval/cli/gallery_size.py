@@ -195,7 +195,7 @@ def _text(ds: xr.Dataset) -> str:
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
             errors = f"CMS {_difference(cms)}, FAR {_difference(far)}"
             lines.append(f"  from {size:,}: {say(errors)}")
-    lines += [say(line) for line in warning_lines(ds, _WIDTH)]
+    lines += warning_lines(ds, _WIDTH, say)
     return "\n".join(lines) + "\n"
 
 

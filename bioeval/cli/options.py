@@ -336,14 +336,14 @@ def warnings_of(ds: xr.Dataset) -> list[str]:
     return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
-def warning_lines(ds: xr.Dataset, width: int) -> list[str]:
-    """Return the warnings of a result as the last lines of a text."""
+def warning_lines(ds: xr.Dataset, width: int, say: Callable[[str], str]) -> list[str]:
+    """Return the warnings of a result, in the words of `say`, as the last lines of a text."""
     import textwrap
 
     wrapper = textwrap.TextWrapper(
         width, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
     )
-    lines = [line for warning in warnings_of(ds) for line in wrapper.wrap(warning)]
+    lines = [line for warning in warnings_of(ds) for line in wrapper.wrap(say(warning))]
     return ["", "Warnings", *lines] if lines else []
 
 

@@ -170,7 +170,7 @@ def _text(ds: xr.Dataset) -> str:
         lines += _slopes(ds)
     else:
         lines.append("enrolled: subjects enrolled when a probe is seen, mean")
-    return "\n".join([*lines, *map(say, warning_lines(ds, _WIDTH))]) + "\n"
+    return "\n".join([*lines, *warning_lines(ds, _WIDTH, say)]) + "\n"
 
 
 def _rates(ds: xr.Dataset, name: str, label: str) -> dict[str, list[str]]:
