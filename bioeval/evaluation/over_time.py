@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import AGEING, OVER_TIME
 from bioeval.results.dataset import Variables
@@ -267,10 +267,7 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
     scores.require_matrix()
     given = times_of(scores.probe_meta, scores.gallery_meta)
     if "seen_at" not in given:
-        raise DataError(
-            f"the probes have no metadata seen_at; give it by {Argument('probe_meta')}, or name it "
-            f"by {Argument('meta')}"
-        )
+        raise DataError("the probes have no metadata column seen_at, when each of them was seen")
     return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given
 
 

@@ -285,7 +285,7 @@ def test_wrong_bins_are_refused(bins, message):
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(DataError, match="no metadata seen_at"):
+    with pytest.raises(DataError, match="no metadata column seen_at"):
         be.over_time(be.simulate(4, 3))
     with pytest.raises(ProtocolError, match="fixed pairs"):
         be.over_time(be.Scores.from_pairs([0.1], [True]))
