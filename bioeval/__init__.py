@@ -56,6 +56,7 @@ __all__ = [
     "top_k",
     "tracking",
     "verification",
+    "with_failures",
 ]
 
 # Where each public name is defined; "bioeval" is a module of the public surface, such as be.plot.
@@ -82,6 +83,7 @@ _HOMES = {
     "ranks": "bioeval.evaluation.tasks",
     "tracking": "bioeval.mot",
     "top_k": "bioeval.results.top_k",
+    "with_failures": "bioeval.results.failures",
     "compare": "bioeval.evaluation.compare",
     "gallery_size": "bioeval.evaluation.gallery_size",
     "over_time": "bioeval.evaluation.over_time",
@@ -135,6 +137,7 @@ if TYPE_CHECKING:
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol
+    from bioeval.results.failures import with_failures
     from bioeval.results.gom import gom_from_curves
     from bioeval.results.top_k import top_k
     from bioeval.scores.formats import load, save

@@ -344,6 +344,42 @@ def attempts_multi(
     return genuine, impostor
 
 
+def attempts_of_transactions(
+    values: Any,
+    probe_labels: Any,
+    gallery_labels: Any = None,
+    *,
+    column: Sequence[Any],
+    templates: str = "single",
+    fusion: str = "min",
+    mask: Any = None,
+    **options: Any,
+) -> tuple[list[Any], list[Any]]:
+    """All probes of a subject with the same value in `column` are one attempt: the nearest."""
+    probes, m, n = as_list(probe_labels), len(values), len(values[0])
+    gallery = as_list(gallery_labels) or probes
+    assert probes is not None and gallery is not None
+    if mask is None:
+        mask = [[2 if probes[i] == gallery[j] else 1 for j in range(n)] for i in range(m)]
+    tries = [(who, value) for who, value in zip(probes, column, strict=True)]
+    if gallery_labels is None:  # a transaction is not compared with its own templates
+        mask = [[0 if tries[i] == tries[j] else mask[i][j] for j in range(n)] for i in range(m)]
+    data = read(values, probe_labels, gallery_labels, mask=mask, **options)
+    genuine: list[Any] = []
+    impostor: list[Any] = []
+    for transaction in dict.fromkeys(tries):
+        nearest: dict[Any, Candidate] = {}  # by gallery template, or by claimed subject
+        for i in [i for i in range(m) if tries[i] == transaction]:
+            unit = "template" if templates == "single" else "subject"
+            for candidate in candidates(data, i, unit, fusion):
+                claim = candidate.column if templates == "single" else candidate.subject
+                if claim not in nearest or candidate.distance < nearest[claim].distance:
+                    nearest[claim] = candidate
+        for found in nearest.values():
+            (genuine if found.mate else impostor).append(data.user(found.distance))
+    return genuine, impostor
+
+
 def accepted(score: Any, threshold: Any, kind: str) -> bool:
     """Accept iff ``d <= t``, or ``s >= t``; Python compares ints and floats exactly."""
     return score >= threshold if kind == "similarity" else score <= threshold

@@ -239,6 +239,24 @@ FRR_AT_FAR = Scalar(
     results=("task", "comparison"),
 )
 
+#: FRR at a FAR with failures to acquire and to enrol.
+WITH_FAILURES = (
+    Scalar(
+        "smallest FTA + FRR (1 - FTA) with FAR at most the target",
+        iso="FRR at FMR",
+        name="frr_iso_at_far",
+        threshold="threshold_at_far",
+        label="FRR with FTA at FAR <= {target}",
+    ),
+    Scalar(
+        "smallest FTE + (1 - FTE) (FTA + FRR (1 - FTA)) with FAR at most the target",
+        iso="GFRR at FMR",
+        name="gfrr_at_far",
+        threshold="threshold_at_far",
+        label="GFRR at FAR <= {target}",
+    ),
+)
+
 MIN_COST = Scalar(
     "smallest expected cost p c_miss FRR + (1 - p) c_fa FAR",
     "cost",

@@ -64,6 +64,7 @@ class TaskPlanner:
             thresholds=self.thresholds,
             claims=claims,
             unenrolled_claims=task.unenrolled_claims,
+            attempts=task.attempts,
         )
 
     def identification(self, task: OpenSet | ClosedSet, drawn: Drawn | None = None) -> TaskPlan:

@@ -159,6 +159,11 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         )
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    if tally.attempts:
+        attrs["attempts"] = tally.attempts
+    if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
+        failed = np.count_nonzero(tally.genuine == np.inf) + tally.impostor.positive_infinite
+        attrs["failed_attempts"] = int(failed)
     return build(variables, VERIFICATION, coordinates, attrs)
 
 

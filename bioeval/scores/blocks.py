@@ -107,16 +107,20 @@ class Block:
             self.values, self.columns, self.starts, self.self_position,
             rules.get(method, kth), fused, place,
         )  # fmt: skip
+        return self.of_groups(fused, place)
+
+    def of_groups(self, fused: np.ndarray, place: np.ndarray) -> Block:
+        """Return the same rows with a score for each subject."""
         enrolled = self.own >= 0
         return Block(
             low=self.low,
             values=fused,
             columns=place,
-            starts=np.arange(shape[1] + 1, dtype=np.int64),
+            starts=np.arange(fused.shape[1] + 1, dtype=np.int64),
             own=self.own,
             own_start=np.where(enrolled, self.own, 0),
             own_stop=np.where(enrolled, self.own + 1, 0),
-            self_position=np.full(len(self.values), -1, dtype=np.int64),
+            self_position=np.full(len(fused), -1, dtype=np.int64),
         )
 
 
@@ -154,6 +158,8 @@ class Gallery:
 
 class BlockReader:
     """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
+
+    of_rows = True  # whether a row of a block is one row of the scores
 
     def __init__(self, scores: Scores):
         if not isinstance(scores, Scores):

@@ -65,7 +65,7 @@ def run_jobs(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
-    run = run_sweep if sweepable(scores, jobs) else run_blocks
+    run = run_sweep if reader.of_rows and sweepable(scores, jobs) else run_blocks
     with threads_for(scores):
         return run(scores, reader, jobs, progress)
 
