@@ -46,6 +46,7 @@ __all__ = [
     "refine_tally",
     "reid",
     "repeat",
+    "sample_size",
     "save",
     "simulate",
     "simulate_embeddings",
@@ -57,6 +58,7 @@ __all__ = [
     "tracking",
     "verification",
     "with_failures",
+    "workload",
 ]
 
 # Where each public name is defined; "bioeval" is a module of the public surface, such as be.plot.
@@ -84,6 +86,8 @@ _HOMES = {
     "tracking": "bioeval.mot",
     "top_k": "bioeval.results.top_k",
     "with_failures": "bioeval.results.failures",
+    "workload": "bioeval.evaluation.workload",
+    "sample_size": "bioeval.evaluation.sample_size",
     "compare": "bioeval.evaluation.compare",
     "gallery_size": "bioeval.evaluation.gallery_size",
     "over_time": "bioeval.evaluation.over_time",
@@ -135,6 +139,8 @@ if TYPE_CHECKING:
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
+    from bioeval.evaluation.sample_size import sample_size
+    from bioeval.evaluation.workload import workload
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol
     from bioeval.results.failures import with_failures

@@ -57,6 +57,10 @@ COORDINATES = {
     "time": Name("time at which probes were seen: start of the bin", ""),
     "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "fold": Name("fold of a repeat, in the order of the splitter"),
+    "event": Name("error of the system: false-alarm, an impostor accepted or somebody who is not "
+    "on the list found there; rejected, a genuine person rejected or a listed one missed"),
+    "days": Name("length of the period", "days"),
+    "templates": Name("templates of each subject", "templates"),
 }
 
 _RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
@@ -274,6 +278,52 @@ TRACKING = {
     "idfp": Name("other boxes of the result", "boxes"),
     "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
     "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
+}
+
+WORKLOAD = {
+    "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
+    "rate_low": Name("lower end of the interval of the rate; NaN where unknown"),
+    "rate_high": Name("upper end of the interval of the rate; NaN where unknown"),
+    "people_per_day": Name("people a day who can cause the event, on average", "people/day"),
+    "per_day": Name("expected events a day", "events/day"),
+    "expected": Name("expected events in the period", "events"),
+    "count_low": Name("lower end of the events in the period, if the rate is exact", "events"),
+    "count_high": Name("upper end of the events in the period, if the rate is exact", "events"),
+    "predicted_low": Name(
+        "lower end of the events in the period, the rate as uncertain as its interval; NaN without "
+        "one", "events",
+    ),
+    "predicted_high": Name(
+        "upper end of the events in the period, the rate as uncertain as its interval; NaN without "
+        "one", "events",
+    ),
+    "none_at_all": Name("probability of no event in the period, if the rate is exact"),
+}
+
+SAMPLE_SIZE = {
+    "subjects": Name("subjects for the width of the interval", "subjects"),
+    "sessions": Name("sessions of each subject, at least two", "sessions"),
+    "all_templates": Name("templates of all these subjects", "templates"),
+    "value": Name("FRR, or EER, that is expected"),
+    "subject_sd": Name("standard deviation of a subject's rate"),
+    "design_effect": Name(
+        "variance of the rate over that of as many independent genuine pairs"
+    ),
+    "icc": Name("correlation of two genuine errors of a subject that share no template"),
+    "template_icc": Name("the same of two that share a template, less icc"),
+    "trials_rule_of_3": Name("independent trials without a false accept to show the FAR", "trials"),
+    "trials_rule_of_30": Name(
+        "independent trials with 30 false accepts expected at the FAR", "trials"
+    ),
+    **{
+        f"subjects_{rule}{units}": Name(f"subjects who make as many trials, {what}", "subjects")
+        for rule in ("rule_of_3", "rule_of_30")
+        for units, what in (
+            ("", "each pair of subjects disjoint from all others: independent trials"),
+            ("_all_pairs", "all pairs of subjects taken as independent, which share subjects"),
+        )
+    },
+    "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
 }
 
 TRACKING_TARGETS = {

@@ -21,6 +21,8 @@ COMMANDS = {
     "gom": "Compare systems of open-world re-identification by GOM.",
     "gallery-size": "Evaluate identification against the size of the gallery.",
     "over-time": "Evaluate rates over time, and the ageing of templates.",
+    "workload": "False alarms and rejected people a day.",
+    "sample-size": "How many subjects and templates a test needs.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "protocols": "List, explain and check protocol cards.",
     "convert": "Write what a file holds in another format.",

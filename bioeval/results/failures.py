@@ -1,4 +1,4 @@
-"""Failures to acquire and to enrol: rates of verification over all people who present themselves."""
+"""Failures to acquire and to enrol: rates of verification over all who present themselves."""
 
 from __future__ import annotations
 
