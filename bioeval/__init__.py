@@ -137,9 +137,9 @@ if TYPE_CHECKING:
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.reid import apply_convention, gom, reid
+    from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
-    from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.workload import workload
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol

@@ -57,8 +57,10 @@ COORDINATES = {
     "time": Name("time at which probes were seen: start of the bin", ""),
     "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "fold": Name("fold of a repeat, in the order of the splitter"),
-    "event": Name("error of the system: false-alarm, an impostor accepted or somebody who is not "
-    "on the list found there; rejected, a genuine person rejected or a listed one missed"),
+    "event": Name(
+        "error of the system: false-alarm, an impostor accepted or somebody who is not "
+        "on the list found there; rejected, a genuine person rejected or a listed one missed"
+    ),
     "days": Name("length of the period", "days"),
     "templates": Name("templates of each subject", "templates"),
 }
@@ -291,11 +293,13 @@ WORKLOAD = {
     "count_high": Name("upper end of the events in the period, if the rate is exact", "events"),
     "predicted_low": Name(
         "lower end of the events in the period, the rate as uncertain as its interval; NaN without "
-        "one", "events",
+        "one",
+        "events",
     ),
     "predicted_high": Name(
         "upper end of the events in the period, the rate as uncertain as its interval; NaN without "
-        "one", "events",
+        "one",
+        "events",
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
 }
@@ -306,9 +310,7 @@ SAMPLE_SIZE = {
     "all_templates": Name("templates of all these subjects", "templates"),
     "value": Name("FRR, or EER, that is expected"),
     "subject_sd": Name("standard deviation of a subject's rate"),
-    "design_effect": Name(
-        "variance of the rate over that of as many independent genuine pairs"
-    ),
+    "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
     "icc": Name("correlation of two genuine errors of a subject that share no template"),
     "template_icc": Name("the same of two that share a template, less icc"),
     "trials_rule_of_3": Name("independent trials without a false accept to show the FAR", "trials"),

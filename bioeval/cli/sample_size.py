@@ -144,7 +144,7 @@ def _text(ds: xr.Dataset) -> str:
         f"{one['icc']:.3g}, and {one['icc'] + one['template_icc']:.3g} with a shared template"
         + (f" (pilot of {one['pilot_subjects']:,.0f} subjects)" if "pilot_subjects" in one else ""),
         "",
-        f"{'templates':>9}{'subjects':>12}{'sessions':>10}{'all templates':>16}{'design effect':>16}",
+        "templates    subjects  sessions   all templates   design effect",
     ]
     for i, size in enumerate(ds["templates"].values.tolist()):
         row = {x: ds[x].values[i].item() for x in ("subjects", "sessions", "all_templates")}

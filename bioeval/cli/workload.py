@@ -36,7 +36,12 @@ def _by_name(text: str) -> dict[str, float]:
 @click.command("workload", cls=Command)
 @click.argument("data", required=False)
 @click.option(
-    "--people", "people_per_day", type=int, required=True, metavar="N", help="People who come a day."
+    "--people",
+    "people_per_day",
+    type=int,
+    required=True,
+    metavar="N",
+    help="People who come a day.",
 )
 @click.option(
     "--impostors",
@@ -59,9 +64,7 @@ def _by_name(text: str) -> dict[str, float]:
     type=Typed("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
     help="Rates in place of DATA; each may have _low and _high.",
 )
-@click.option(
-    "--days", type=WHOLE_NUMBERS, help="Periods in which events are counted.  [1,30,365]"
-)
+@click.option("--days", type=WHOLE_NUMBERS, help="Periods in which events are counted.  [1,30,365]")
 @click.option(
     "--task", type=click.Choice(TASKS), default=TASKS[0], help="Task of DATA whose rates are taken."
 )
@@ -90,7 +93,9 @@ def command(data: str | None, **options: Any) -> None:
     """
     output = Output.take(options)
     reading = take_reading(data or "", options)
-    of_scores = {k: options.pop(k) for k in ("interval", "confidence", "replicates", "random_state")}
+    of_scores = {
+        k: options.pop(k) for k in ("interval", "confidence", "replicates", "random_state")
+    }
     task, rates = options.pop("task"), options.pop("rates")
     if (data is None) == (rates is None):
         raise click.UsageError("give DATA or --rates, one of the two")
@@ -230,8 +235,9 @@ def _text(ds: xr.Dataset) -> str:
         lines += [
             "",
             title,
-            f"  {name} {100 * rate:.4g} %{between}; {_number(float(one['people_per_day']))} people a "
-            f"day; expected {_number(each)} a day{every}",
+            f"  {name} {100 * rate:.4g} %{between}",
+            f"  {_number(float(one['people_per_day']))} people a day; "
+            f"expected {_number(each)} a day{every}",
             f"  {'days':>6}{'expected':>12}{'rate exact':>20}{'rate uncertain':>20}"
             f"{'none at all':>14}",
         ]
@@ -243,8 +249,8 @@ def _text(ds: xr.Dataset) -> str:
                 else "unknown"
                 for x in ("count", "predicted")
             ]
-            none = at["none_at_all"]
-            none = "< 0.01 %" if none < 1e-4 else f"{100 * none:.2f} %"
+            chance = at["none_at_all"]
+            none = "< 0.01 %" if chance < 1e-4 else f"{100 * chance:.2f} %"
             lines.append(
                 f"  {days:>6,}{_number(at['expected']):>12}{ends[0]:>20}{ends[1]:>20}{none:>14}"
             )

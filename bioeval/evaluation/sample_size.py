@@ -19,6 +19,7 @@ from bioeval.evaluation.tasks import verification
 from bioeval.results.dataset import Variables, build
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.matrix import Scores
+from bioeval.stats.binomial import rule_of_30
 from bioeval.stats.options import CONFIDENCE
 from bioeval.stats.planning import (
     MOST,
@@ -26,9 +27,9 @@ from bioeval.stats.planning import (
     assumed,
     components_of,
     kurtosis,
-    rule_of_3,
     subjects_for_width,
     subjects_of_pairs,
+    trials_without_error,
 )
 from bioeval.tallies.counters import gather
 from bioeval.tallies.thresholds import to_internal
@@ -108,10 +109,10 @@ def sample_size(
 
     Notes
     -----
-    Rule of 3: no false accept in ``ln(1 - confidence) / ln(1 - far)`` independent trials shows the
-    FAR. Rule of 30: with 30 errors the true rate is, at 90 %, within 30 % of the observed one
-    (ISO/IEC 19795-1; Mansfield and Wayman 2002). Widths are those of intervals by subject; model,
-    components and simulation: ``docs/planning.md``.
+    Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
+    confidence) / far`` at another confidence). Rule of 30: with 30 errors the true rate is, at
+    90 %, within 30 % of the observed one (ISO/IEC 19795-1; Mansfield and Wayman 2002). Widths are
+    those of intervals by subject; model, components and simulation: ``docs/planning.md``.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def sample_size(
     >>> plan.templates.values, plan.subjects.values
     (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
     >>> int(plan.trials_rule_of_3), int(plan.subjects_rule_of_3)
-    (2995, 5990)
+    (3000, 6000)
     """
     far = require_number("far", far, above=0.0, high=0.5)
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
@@ -175,7 +176,7 @@ def sample_size(
     rows = []
     for size in sizes:
         variance = components.subject_variance(size) if fixed is None else fixed
-        tails = kurtosis(components.rate, components.subject_variance(size))
+        tails = kurtosis(value, variance)
         subjects = subjects_for_width(variance, tails, width, confidence, assurance, found)
         if subjects >= MOST:
             raise DataError(
@@ -195,7 +196,8 @@ def sample_size(
         "icc": ((), components.between / components.total),
         "template_icc": ((), components.template / components.total),
     }
-    for rule, trials in (("3", rule_of_3(far, confidence)), ("30", math.ceil(30 / far - 1e-9))):
+    rules = trials_without_error(far, confidence), math.ceil(float(rule_of_30(far)) - 1e-9)
+    for rule, trials in zip(("3", "30"), rules, strict=True):
         variables |= {
             f"trials_rule_of_{rule}": ((), np.int64(trials)),
             f"subjects_rule_of_{rule}": ((), np.int64(2 * trials)),

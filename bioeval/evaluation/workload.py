@@ -132,9 +132,8 @@ def workload(
     """
     people = require_integer("people_per_day", people_per_day, low=1)
     share = require_number("impostor_share", impostor_share, low=0.0, high=1.0)
-    periods = [
-        require_integer("days", x, low=1) for x in ([days] if np.ndim(days) == 0 else list(days))
-    ]
+    given = [days] if isinstance(days, int | np.integer) else list(days)
+    periods = [require_integer("days", x, low=1) for x in given]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(f"{Argument('days')} is {days!r}; expected different numbers of days")
     if confidence is not None:
@@ -188,7 +187,8 @@ def _variables(
     for i, part in enumerate((share, 1 - share)):
         values = np.array([np.nan])
         if not np.isnan(known[i]).any():
-            values = found.in_use(i, values_of_rate(*known[i], confidence))
+            one, least, most = known[i].tolist()
+            values = found.in_use(i, values_of_rate(one, least, most, confidence))
             if rate[i] == 0:  # which is possible, though no value of the rate is 0
                 values[: len(values) // 2] = 0
         for j, period in enumerate(periods):
@@ -251,7 +251,11 @@ def _given(rates: Mapping[str, float]) -> _Rates:
 def _of_result(ds: xr.Dataset, threshold: float | None, far_target: float | None) -> _Rates:
     """Return the rates of a result at one of its operating points."""
     open_set = "dir" in ds and "frr" in ds
-    if "far" not in ds or ds["far"].dims != ("threshold",) or not ("templates" in ds.attrs or open_set):
+    if (
+        "far" not in ds
+        or ds["far"].dims != ("threshold",)
+        or not ("templates" in ds.attrs or open_set)
+    ):
         raise DataError(
             "rates is no result of be.verification or be.open_set; expected their far and frr over "
             "threshold"
@@ -285,7 +289,9 @@ def _of_result(ds: xr.Dataset, threshold: float | None, far_target: float | None
         where = f"FAR <= {far_target:g}"
     for what, (rate, *_) in zip(("far", "frr"), values, strict=True):
         if math.isnan(rate):
-            raise DataError(f"the {what.upper()} at {where} is not defined: no attempt of its class")
+            raise DataError(
+                f"the {what.upper()} at {where} is not defined: no attempt of its class"
+            )
     return _Rates(names, tuple(values), where, None if known is None else float(known))  # type: ignore[arg-type]
 
 
@@ -303,7 +309,9 @@ def _at_target(
     assert target is not None
     far = target * (1 - float(ds.attrs["fta"])) if iso else target
     if open_set:
-        found, low, high = (1 - _value(ds, f"dir_at_far{end}", **at) for end in ("", "_high", "_low"))
+        found, low, high = (
+            1 - _value(ds, f"dir_at_far{end}", **at) for end in ("", "_high", "_low")
+        )
         rejected = found, low, high
     else:
         rejected = tuple(_value(ds, f"frr{iso}_at_far{end}", **at) for end in _ENDS)  # type: ignore[assignment]

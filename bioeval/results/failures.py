@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import overload
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
@@ -110,7 +111,7 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
     return ds.assign(added).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
 
 
-def _rates(of: str, rate: float, fta: float, fte: float) -> Iterator[tuple[str, float]]:
+def _rates(of: str, rate: np.ndarray, fta: float, fte: float) -> Iterator[tuple[str, np.ndarray]]:
     """Return the rates with failures of a variable, by name; none where it is no FAR or FRR."""
     what, ending = of[:3], of[3:]
     if what not in ("far", "frr") or f"{what}_iso{ending}" not in FAILURES:
