@@ -763,7 +763,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "tracking": [be.tracking],
     }
     own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets", "ages"}
-    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets", "task"}
+    own |= {"task", "listed", "dry_run"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
         known = {arg for function in called for arg in signature(function).parameters}
