@@ -27,10 +27,13 @@ __all__ = [
     "__version__",
     "ageing",
     "apply_convention",
+    "by_group",
     "closed_set",
     "compare",
     "cross_evaluate",
     "eer_scorer",
+    "epc",
+    "error_discard",
     "evaluate",
     "gallery_size",
     "gom",
@@ -83,6 +86,9 @@ _HOMES = {
     "open_set": "bioeval.evaluation.tasks",
     "closed_set": "bioeval.evaluation.tasks",
     "ranks": "bioeval.evaluation.tasks",
+    "by_group": "bioeval.evaluation.groups",
+    "epc": "bioeval.evaluation.expected_performance",
+    "error_discard": "bioeval.evaluation.discard",
     "tracking": "bioeval.mot",
     "top_k": "bioeval.results.top_k",
     "with_failures": "bioeval.results.failures",
@@ -133,8 +139,11 @@ if TYPE_CHECKING:
         repeat,
         study_threshold,
     )
+    from bioeval.evaluation.discard import error_discard
     from bioeval.evaluation.evaluate import evaluate, summary
+    from bioeval.evaluation.expected_performance import epc
     from bioeval.evaluation.gallery_size import gallery_size
+    from bioeval.evaluation.groups import by_group
     from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.sample_size import sample_size
