@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from bioeval.views.plots.over_time import OverTimeDisplay as OverTimeDisplay
     from bioeval.views.plots.over_time import ageing as ageing
     from bioeval.views.plots.over_time import over_time as over_time
+    from bioeval.views.plots.precision_recall import (
+        PrecisionRecallDisplay as PrecisionRecallDisplay,
+    )
+    from bioeval.views.plots.precision_recall import precision_recall as precision_recall
     from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
     from bioeval.views.plots.repeated import repeated as repeated
     from bioeval.views.plots.roc import RocDisplay as RocDisplay
@@ -194,13 +198,11 @@ def save_all(
     -------
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
-        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``over-time``,
-        ``ageing``, ``repeated``, ``spread``, ``folds``, ``threshold_study``,
-        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
-        ``spread``,
-        ``folds``, ``threshold_study``, ``groups``, ``epc``, ``error-discard``,
-        ``score-distributions`` and ``matrix``, those whose
-        results are given. The name of a plot of one system ends in the system's.
+        ``dir-far-log``, ``dir-surface``, ``cmc``, ``precision-recall``, ``gom``,
+        ``gallery-size``, ``over-time``, ``ageing``, ``repeated``, ``spread``, ``folds``,
+        ``threshold_study``, ``groups``, ``epc``, ``error-discard``, ``score-distributions`` and
+        ``matrix``, those whose results are given. The name of a plot of one system ends in the
+        system's.
 
     Examples
     --------

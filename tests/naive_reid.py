@@ -149,6 +149,19 @@ def inverse_negative_penalty(entries: Sequence[Entry]) -> Fraction:
     return Fraction(len(ranks), ranks[-1])
 
 
+def precision_at(entries: Sequence[Entry], k: int) -> Fraction:
+    return Fraction(sum(e.match for e in entries[:k]), k)
+
+
+def recall_at(entries: Sequence[Entry], k: int) -> Fraction:
+    return Fraction(sum(e.match for e in entries[:k]), sum(e.match for e in entries))
+
+
+def interpolated_precision(entries: Sequence[Entry], level: Fraction) -> Fraction:
+    ranks = range(1, len(entries) + 1)
+    return max(precision_at(entries, k) for k in ranks if recall_at(entries, k) >= level)
+
+
 # --- the CMC ---------------------------------------------------------------------------------
 
 
@@ -205,6 +218,9 @@ class Reid:
     not_in_gallery: int
     average_precision: list[Any]
     inp: list[Any]
+    precision_at_k: list[Any]
+    recall_at_k: list[Any]
+    interpolated_precision: list[Any]
 
 
 def reid(
@@ -233,6 +249,20 @@ def reid(
         naive.rate(sum((w for r, w in at.items() if r <= k), Fraction(0)), number)
         for k in range(1, max_rank + 1)
     ]
+    at_k: dict[str, list[Any]] = {"precision": [], "recall": []}
+    for k in range(1, max_rank + 1):
+        for name, measure in (("precision", precision_at), ("recall", recall_at)):
+            total = Fraction(0)
+            for q in matched:
+                lists = orders(q.entries, ties)
+                total += sum((w * measure(entries, k) for w, entries in lists), Fraction(0))
+            at_k[name].append(naive.rate(total, number))
+    fixed = "stable" if ties == "expected" else ties
+    whole = [ordered(q.entries, fixed) for q in matched]
+    levels = []
+    for tenth in range(11):
+        each = (interpolated_precision(entries, Fraction(tenth, 10)) for entries in whole)
+        levels.append(naive.rate(sum(each, Fraction(0)), number))
     aps: list[Any] = []
     inps: list[Any] = []
     cuts: list[Any] = []
@@ -241,7 +271,7 @@ def reid(
             aps.append(None)
             inps.append(None)
             continue
-        order = ordered(q.entries, "stable" if ties == "expected" else ties)
+        order = ordered(q.entries, fixed)
         aps.append(average_precision(order, ap))
         inps.append(inverse_negative_penalty(order))
         cuts.append(cut_average_precision(order, rank_k, over))
@@ -259,6 +289,9 @@ def reid(
         not_in_gallery=sum(not q.enrolled for q in found),
         average_precision=aps,
         inp=inps,
+        precision_at_k=at_k["precision"],
+        recall_at_k=at_k["recall"],
+        interpolated_precision=levels,
     )
 
 
@@ -275,6 +308,8 @@ class Gom:
     mfr: list[float]
     precision: list[float]
     recall: list[float]
+    f1: list[float]
+    micro_f1: list[float]
     far: list[float]
     ttr: list[float]
     ttr_identity: list[float]
@@ -301,7 +336,7 @@ def gom(
     closed = [q for q in found if q.matches]
     opened = [q for q in found if not q.enrolled]
     result = Gom(
-        *([] for _ in range(10)),
+        *([] for _ in range(12)),
         queries=len(closed),
         open_queries=len(opened),
         skipped=len(found) - len(closed) - len(opened),
@@ -324,14 +359,18 @@ def gom(
             vp = tp / (tp + fn + fp)
             rows.append(
                 (rp, vp, math.sqrt(rp * vp), tp / len(returned) if returned else 0.0,
-                 tp / q.matches)
+                 tp / q.matches, 2 * tp / (2 * tp + fp + fn))
             )  # fmt: skip
         for values, name in zip(
-            zip(*rows, strict=True) if rows else [[]] * 5,
-            ("mrp", "mvp", "mrep", "precision", "recall"),
+            zip(*rows, strict=True) if rows else [[]] * 6,
+            ("mrp", "mvp", "mrep", "precision", "recall", "f1"),
             strict=True,
         ):
             getattr(result, name).append(mean(values, closed))
+        cells = [(e.match, e in back(q, tau)) for q in found for e in q.entries]
+        right, wrong = cells.count((True, True)), cells.count((False, True))
+        errors = wrong + cells.count((True, False))
+        result.micro_f1.append(2 * right / (2 * right + errors) if right + errors else math.nan)
         sizes = [len(back(q, tau)) for q in opened]
         result.mfr.append(mean([min(s / budget, 1.0) for s in sizes], opened))
         result.far.append(mean([s > 0 for s in sizes], opened))

@@ -350,6 +350,58 @@ QUERY_MEANS = (
     ),
 )
 
+#: Over the ranks, besides the CMC.
+RANKED_LISTS = (
+    Scalar(
+        "precision at rank K: matches at rank K or better, over K; mean over the queries",
+        name="precision_at_k",
+        label="precision at rank {rank}",
+        larger_is_better=True,
+    ),
+    Scalar(
+        "recall at rank K: proportion of a query's matches at rank K or better; mean over the "
+        "queries",
+        name="recall_at_k",
+        label="recall at rank {rank}",
+        larger_is_better=True,
+    ),
+)
+
+INTERPOLATED_PRECISION = Scalar(
+    "largest precision at a recall level or beyond; mean over the queries",
+    name="interpolated_precision",
+    label="interpolated precision at recall {level}",
+    larger_is_better=True,
+)
+
+#: Of what a query retrieves within a threshold.
+RETRIEVED_SETS = (
+    Scalar(
+        "mean proportion of matches among the retrieved entries; 0 where none is retrieved",
+        name="precision",
+        label="precision within {threshold}",
+        larger_is_better=True,
+    ),
+    Scalar(
+        "mean proportion of the matches that are retrieved",
+        name="recall",
+        label="recall within {threshold}",
+        larger_is_better=True,
+    ),
+    Scalar(
+        "mean F1 of the queries: 2 TP / (2 TP + FP + FN) of the entries that each retrieves",
+        name="f1",
+        label="F1 within {threshold}",
+        larger_is_better=True,
+    ),
+    Scalar(
+        "F1 of the entries that all queries retrieve together, those without a match included",
+        name="micro_f1",
+        label="micro F1 within {threshold}",
+        larger_is_better=True,
+    ),
+)
+
 #: Of claims drawn at random, by probes of subjects who are not enrolled.
 FAR_UNENROLLED = Scalar(
     "proportion of the claims by probes who are not enrolled that are accepted",
@@ -392,6 +444,20 @@ GOM_POINTS = (
         larger_is_better=True,
     ),
     Scalar("area under mFR over the thresholds (MFR)", name="mfr_area", label="MFR"),
+    Scalar(
+        "largest mean F1 of the queries",
+        name="max_f1",
+        threshold="tau_f1",
+        label="max F1",
+        larger_is_better=True,
+    ),
+    Scalar(
+        "first threshold where the mean F1 of the queries is largest",
+        name="tau_f1",
+        label="tau_f1",
+        percent=False,
+        decimals=2,
+    ),
 )
 
 # ------------------------------------------------------------------------------------ selections

@@ -51,6 +51,7 @@ COORDINATES = {
     "localisation_threshold": Name("localisation threshold alpha: smallest IoU of a match"),
     "measure": Name("measure that two systems are compared by"),
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
+    "recall_level": Name("recall level"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
     "repeat": Name("repeat of the partition"),
@@ -551,6 +552,9 @@ REID = {
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
     **_by_name(scalars.QUERY_MEANS),
+    **_by_name(scalars.RANKED_LISTS),
+    "interpolated_precision": scalars.INTERPOLATED_PRECISION,
+    **_by_name(scalars.RETRIEVED_SETS),
     "queries": Name("queries that the means are over", "queries"),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
@@ -568,6 +572,7 @@ REID = {
 
 TOP_K = {
     **{name: REID[name] for name in ("cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap")},
+    **{name: REID[name] for name in ("precision_at_k", "recall_at_k", "interpolated_precision")},
     **{name: REID[name] for name in ("queries", "subjects", "skipped")},
     "rank_k_average_precision": REID["rank_k_average_precision"],
     "rank_k": Name("rank K at which lists are cut"),
@@ -580,10 +585,7 @@ GOM = {
     "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
     "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
     "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
-    "precision": Name(
-        "mean proportion of matches among the retrieved entries; 0 where none is retrieved"
-    ),
-    "recall": Name("mean proportion of the matches that are retrieved"),
+    **_by_name(scalars.RETRIEVED_SETS),
     "dir": Name("queries with a match within the threshold, at rank R or better"),
     "far": Name("false accept rate: queries not in the gallery with any retrieved entry"),
     "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
@@ -656,12 +658,15 @@ OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))
 OVER_TIME |= _ends(OVER_TIME, ("frr", "dir", "cms"))
 AGEING |= _ends(AGEING, ("frr", "slope", "slope_within"))
-REID |= _ends(REID, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
-TOP_K |= _ends(TOP_K, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
+_RANKED = ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap", "precision_at_k", "recall_at_k")
+_RANKED += ("interpolated_precision",)
+REID |= _ends(REID, (*_RANKED, "precision", "recall", "f1"))
+TOP_K |= _ends(TOP_K, _RANKED)
 GOM |= _ends(
     GOM,
     (
-        *("mrp", "mvp", "mrep", "precision", "recall", "mfr", "far", "ttr", "ttr_identity", "ftr"),
-        *("mrep_area", "mfr_area", "max_mrep", "max_mvp", "mean_ap", "mean_inp", "cmc"),
+        *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
+        *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"),
+        *("mean_ap", "mean_inp", "cmc"),
     ),
 )

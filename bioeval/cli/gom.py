@@ -149,7 +149,7 @@ def _write(found: dict[str, xr.Dataset], table: Any, folder: Path, plots: bool) 
     write_results(folder, xr.DataTree.from_dict(found), table)
     columns: dict[str, list] = {"system": []}
     for called, dataset in found.items():
-        own = curve_columns(dataset)
+        own = curve_columns(dataset, "threshold")
         columns["system"] += [called] * dataset.sizes["threshold"]
         for key, values in own.items():
             columns.setdefault(key, []).extend(values)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import Naming, renamed
+from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
 from bioeval.evaluation.reid import apply_convention
@@ -124,8 +125,14 @@ class Evaluation:
         """Write the results, the table, the curves, and the plots in each of the formats."""
         write_results(folder, self.tree, self.table())
         for path, dataset in self.datasets.items():
-            columns = fold_columns(dataset) if self.in_folds else curve_columns(dataset)
-            write_csv(folder / f"{path.replace('/', '_')}.csv", columns)
+            file = path.replace("/", "_")
+            if self.in_folds:
+                write_csv(folder / f"{file}.csv", fold_columns(dataset))
+                continue
+            over, *others = _axes(dataset)
+            write_csv(folder / f"{file}.csv", curve_columns(dataset, over))
+            for other in others:
+                write_csv(folder / f"{file}_{other}.csv", curve_columns(dataset, other))
         if self.queries:
             columns = {name: [row[name] for row in self.queries] for name in self.queries[0]}
             write_csv(folder / "queries.csv", columns)
@@ -154,13 +161,16 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = _along(dataset, str(dim))
     ends = ("", "_count", "_low", "_high")
-    names = [f"{curve}{end}" for curve in ("cms", "cmc") for end in ends]
+    curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
+    names = [f"{curve}{end}" for curve in curves for end in ends]
     if "cms" in dataset or "cmc" in dataset:
         shown = [name for name in names if name in dataset]
         document["ranks"] = [
             {"rank": rank, **{name: dataset[name].sel(rank=rank).item() for name in shown}}
             for rank in ranks
         ]
+    if "recall_level" in dataset.dims and "threshold" in dataset.dims:
+        document["retrieved"] = _along(dataset, "threshold")
     if dataset.sizes.get("threshold", 0):
         thresholds = dataset["threshold"].values
         document["thresholds"] = {
@@ -174,6 +184,7 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
 def _along(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
     """Return the values along a short dimension, such as the costs of decisions."""
     names = [name for name, values in dataset.data_vars.items() if values.dims == (dim,)]
+    names = [dim, *names] if dim in dataset.coords else names
     return [
         {str(name): dataset[name].values[i].item() for name in names}
         for i in range(dataset.sizes[dim])
@@ -232,9 +243,15 @@ def _plain(value: Any) -> Any:
 # ------------------------------------------------------------------------- the files
 
 
-def curve_columns(dataset: xr.Dataset) -> dict[str, list]:
-    """Return the curves of a task: a row for each threshold, or for each rank."""
-    over = "threshold" if "threshold" in dataset.dims else "rank"
+def _axes(dataset: xr.Dataset) -> list[str]:
+    """Return what the curves of a task are over; a file each."""
+    if "recall_level" in dataset.dims:
+        return [dim for dim in ("rank", "recall_level", "threshold") if dim in dataset.dims]
+    return ["threshold" if "threshold" in dataset.dims else "rank"]
+
+
+def curve_columns(dataset: xr.Dataset, over: str) -> dict[str, list]:
+    """Return the curves of a task: a row for each threshold, rank or recall level."""
     columns: dict[str, list] = {over: dataset[over].values.tolist()}
     for name, values in dataset.data_vars.items():
         if values.dims == (over,):

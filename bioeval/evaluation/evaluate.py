@@ -16,6 +16,7 @@ from bioeval.evaluation.plan import (
     refuse_unused,
     resolve_card,
 )
+from bioeval.evaluation.reid import refuse_thresholds
 from bioeval.evaluation.tally import Tally
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.protocol import load
@@ -252,6 +253,8 @@ def _evaluate_lists(
     if set(card.tasks) != {"reid"}:
         scores.require_matrix()
     refuse_unused(card, options)
+    if options.thresholds is not None:
+        refuse_thresholds()
     rules = convention_of(card, max_rank=options.max_rank)
     found, measures = reid_of_lists(
         scores, rules, max_rank=options.max_rank, per_query=options.per_query

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import stage
-from bioeval.evaluation.reid import plan_gom, require_scores
+from bioeval.evaluation.reid import plan_gom, require_scores, retrieval_thresholds
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.partition import ClaimSampler
@@ -92,7 +92,10 @@ class Plan:
         self.gom: GomJob | None = None
         if card.reid is not None:
             rules = convention_of(card, max_rank=options.max_rank)
-            self.retrieval = RetrievalJob(scores, rules)
+            taus = options.thresholds if _searches_only(card) and card.gom is None else None
+            taus = card.thresholds.values if taus is None else taus
+            taus = retrieval_thresholds(taus, "re-identification")
+            self.retrieval = RetrievalJob(scores, rules, thresholds=taus)
         if card.gom is not None:
             given = {"max_rank": options.max_rank}
             taus = options.thresholds if _searches_only(card) else None
@@ -279,7 +282,7 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
 
 def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
     """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-    unused = options.given("far_targets", *(() if card.gom else ("thresholds",)))
+    unused = options.given("far_targets")
     if unused and _searches_only(card):
         raise ProtocolError(
             f"{' and '.join(unused)} do nothing under protocol {card.name}, which has "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -66,6 +66,7 @@ def reid(
     single_gallery_shot: bool | None = None,
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
+    thresholds: Any = None,
     sampling: str | int = "exact",
     interval: str | None = None,
     confidence: float = CONFIDENCE,
@@ -112,10 +113,13 @@ def reid(
     single_gallery_shot, separate_camera_set, first_match_break : bool
         open-reid's flags, in place of `cmc` and `removed`; ``separate_camera_set`` applies to
         the CMC only, as there.
+    thresholds : float or increasing array of float, optional
+        In the units of the scores: also return precision, recall and F1 of the entries that each
+        query retrieves within each threshold, on the list of average precision.
     sampling : "exact" or int
         For single gallery shots: the mean over all draws, or the number of draws per query.
     interval, confidence, replicates
-        As for :func:`verification`: intervals of CMC, mAP, mINP and rank-K mAP. All queries of an
+        As for :func:`verification`: intervals of all means over the queries. All queries of an
         identity are resampled together; the gallery is fixed. ``"wilson"`` and
         ``"clopper-pearson"``: of the CMC alone.
     random_state : int
@@ -129,11 +133,14 @@ def reid(
     Returns
     -------
     xarray.Dataset
-        ``cmc`` and ``cmc_count`` over ``rank``; scalars ``mean_ap``, ``mean_inp``,
+        ``cmc``, ``cmc_count``, ``precision_at_k`` and ``recall_at_k`` over ``rank``;
+        ``interpolated_precision`` over ``recall_level``, 0, 0.1 ... 1; with `thresholds`
+        ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
+        of all queries together) over ``threshold``; scalars ``mean_ap``, ``mean_inp``,
         ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the denominator), ``skipped``,
         ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries removed, over all
-        queries) and ``tied``. With an interval: ``_low`` and ``_high`` of ``cmc``, ``mean_ap``,
-        ``mean_inp`` and ``rank_k_mean_ap``.
+        queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the means over the
+        queries.
 
     Raises
     ------
@@ -199,11 +206,14 @@ def reid(
             )
     seed = require_integer("random_state", random_state, low=0)
     limits = IntervalOptions.parse(interval, confidence, replicates, seed)
+    taus = retrieval_thresholds(thresholds, "re-identification")
     if isinstance(scores, TopKScores):
+        if taus is not None:
+            refuse_thresholds()
         result, measures = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, TOP_K, limits)
-    job = RetrievalJob(scores, rules, sampling=sampling, seed=seed)
+    job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
     tally = job.run(progress)
     result = reid_dataset(tally, options)
@@ -213,6 +223,25 @@ def reid(
         result.attrs["changed"] = ", ".join(rules.changed)
     warn_of_cut_lists(result)
     return _with_limits(result, reid_measures(tally, options), scores, REID, limits)
+
+
+def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
+    """Return the thresholds of a task on retrieved sets, checked; a number of them is refused."""
+    grid = check_thresholds(thresholds)
+    if isinstance(grid, int):
+        raise DataError(
+            f"{Argument('thresholds')} = {grid}; of {task} expected None or an increasing array, "
+            "not a number of them"
+        )
+    return grid
+
+
+def refuse_thresholds() -> NoReturn:
+    """Refuse thresholds of top-K lists."""
+    raise ProtocolError(
+        f"{Argument('thresholds')}: lists that are cut do not hold all that is within a threshold; "
+        "leave them out, or give a matrix of scores"
+    )
 
 
 def _with_limits(
@@ -287,11 +316,11 @@ def gom(
     Returns
     -------
     xarray.Dataset
-        Over ``threshold``: ``mrp mvp mrep mfr precision recall far ttr ttr_identity ftr``; over
-        ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area mfr_area
-        tau_max tau_nz max_mrep max_mvp mean_ap mean_inp``, and the numbers ``queries``,
+        Over ``threshold``: ``mrp mvp mrep mfr precision recall f1 micro_f1 far ttr ttr_identity
+        ftr``; over ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area
+        mfr_area tau_max tau_nz tau_f1 max_mrep max_mvp max_f1 mean_ap mean_inp``, and ``queries``,
         ``open_queries``, ``skipped`` (their matches are all removed) and ``removed``. With an
-        interval: ``_low`` and ``_high`` of all but ``dir`` and the two thresholds.
+        interval: ``_low`` and ``_high`` of all but ``dir``, ``micro_f1`` and the thresholds.
 
     Notes
     -----
@@ -350,14 +379,9 @@ def plan_gom(
         )
     own = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
     options = GomOptions(**{**own, **changed, "ties": rules.ties})
-    grid = check_thresholds(task.thresholds if thresholds is None else thresholds)
+    grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
-    elif isinstance(grid, int):
-        raise DataError(
-            f"{Argument('thresholds')} = {grid}; of GOM expected None or an increasing array, "
-            "not a number of them"
-        )
     check_max_rank(options.max_rank, scores.shape[1])
     scale = task.distances == "normalized" if normalize is None else _scale(normalize)
     return GomJob(scores, rules, grid, normalize=scale, variant=options.variant), options

@@ -329,6 +329,8 @@ def _retrieval(tally: ReidTally) -> str:
     for lists in (tally.matches, tally.cmc_matches):
         if lists is not None and not _match_lists(lists, queries):
             return "the matches of its queries are damaged"
+    if (tally.thresholds is not None or tally.retrieved is not None) and not _retrieved(tally):
+        return "the numbers of retrieved entries are not a table over increasing thresholds"
     shots, identities = tally.shots, tally.identities
     if (shots is None) == (tally.cmc == "single-gallery-shot"):
         return "its single shots are missing, or should not be there"
@@ -358,16 +360,21 @@ def _within_thresholds(tally: GomTally) -> str:
     ends = (tally.low, tally.high)
     if not all(isinstance(x, str) for x in words) or not all(isinstance(x, float) for x in ends):
         return "the convention it was counted with is damaged"
-    if not _array(tally.thresholds, "f") or not _rises(tally.thresholds, strictly=True):
-        return "the thresholds are not an increasing list of numbers"
     if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
         return "what is known of its queries is damaged"
     queries = len(tally.enrolled)
-    if not _table(tally.retrieved, (queries, len(tally.thresholds))):
-        return "the numbers of retrieved entries are not a table"
+    if not _retrieved(tally):
+        return "the numbers of retrieved entries are not a table over increasing thresholds"
     if len(tally.removed_entries) != queries or not _match_lists(tally.matches, queries):
         return "the matches of its queries are damaged"
     return ""
+
+
+def _retrieved(tally: ReidTally | GomTally) -> bool:
+    """Whether there is a table of the entries retrieved within increasing thresholds."""
+    taus = tally.thresholds
+    right = taus is not None and _array(taus, "f") and _rises(taus, strictly=True)
+    return right and _table(tally.retrieved, (len(tally.enrolled), len(taus)))
 
 
 def _match_lists(lists: MatchLists, queries: int) -> bool:

@@ -9,6 +9,9 @@ from bioeval.tallies.tie_policies import place_weights
 
 AP_FORMS = ("sum", "trapezoid", "tied-once")
 
+#: Recall levels of interpolated precision are 0, 1/10 ... 1.
+TENTHS = 10
+
 
 def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:
     """Return the rank of each match under pessimistic, optimistic or stable ties."""
@@ -33,7 +36,7 @@ def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.nda
     order = lists.order
     with np.errstate(invalid="ignore", divide="ignore"):
         if form == "tied-once":
-            within = _last_of_equal(lists)
+            _, within = _equal_runs(lists)
             precision = within / (within + lists.closer + lists.tied)
         else:
             rank = ranks_of(lists, ties)
@@ -44,15 +47,32 @@ def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.nda
         return per_query(lists, precision) / lists.counts
 
 
-def _last_of_equal(lists: MatchLists) -> np.ndarray:
-    """Return, for each match, the number of matches of its query up to its distance."""
-    count = len(lists.distance)
-    if not count:
-        return np.zeros(0, dtype=np.int64)
-    ends = np.append(lists.distance[1:] != lists.distance[:-1], True)
-    ends[lists.starts[1:][lists.counts > 0] - 1] = True
-    last = np.flatnonzero(ends)
-    return lists.order[last[np.searchsorted(last, np.arange(count))]]
+def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order of the first and of the last match that is as close as each match."""
+    order = lists.order
+    new = order == 1
+    new[1:] |= lists.distance[1:] != lists.distance[:-1]
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(order)) - 1
+    run = np.cumsum(new) - 1
+    return order[first[run]], order[last[run]]
+
+
+def interpolated_precision(lists: MatchLists, ties: str) -> np.ndarray:
+    """Return the interpolated precision of each query at each recall level, NaN without a match.
+
+    That is the largest precision at this recall or beyond. The recall of the ``i``-th of ``h``
+    matches is ``i / h``, compared with the level exactly; the precision is largest at a match.
+    """
+    some = lists.counts > 0
+    first, count = lists.starts[:-1][some], lists.counts[some]
+    precision = np.append(lists.order / ranks_of(lists, ties), 0.0)
+    out = np.full((len(some), TENTHS + 1), np.nan)
+    for tenth in range(TENTHS + 1):
+        needed = np.maximum(-(-tenth * count // TENTHS), 1)
+        runs = np.column_stack([first + needed - 1, first + count])
+        out[some, tenth] = np.maximum.reduceat(precision, runs.reshape(-1))[::2]
+    return out
 
 
 def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) -> np.ndarray:
@@ -102,6 +122,28 @@ def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, 
         ties,
     )
     return chosen[index], rank, weight
+
+
+def match_places(
+    lists: MatchLists, ties: str, max_rank: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, weight) of all matches up to a rank.
+
+    Under expected ties a match is with equal chance at each place of the entries as close as it.
+    """
+    if ties != "expected":
+        rank = ranks_of(lists, ties)
+        kept = rank <= max_rank
+        return lists.query[kept], rank[kept], np.ones(np.count_nonzero(kept))
+    first, last = _equal_runs(lists)
+    before, tied = lists.closer + first - 1, lists.tied + last - first + 1
+    times = np.clip(max_rank - before, 0, tied)
+    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    return (
+        np.repeat(lists.query, times),
+        np.repeat(1 + before, times) + place,
+        np.repeat(1.0 / tied, times),
+    )
 
 
 def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from bioeval.results.average_precision import (
 )
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.retrieved_sets import RetrievedSets
 from bioeval.tallies.reid_counts import GomTally
 from bioeval.tallies.thresholds import check_thresholds
 
@@ -62,6 +63,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     identified = identified.cumsum(axis=0).cumsum(axis=1)
     valid = int(found.sum())
     scalars = {name: means.pop(name) for name in ("mean_ap", "mean_inp")}
+    means["micro_f1"] = _sets(tally).micro_f1()
     variables: dict[str, Any] = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
@@ -98,7 +100,8 @@ def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
     found, absent = matches.counts > 0, ~tally.enrolled
     capped = options.variant == "reference"
     counted = found | capped
-    rp, vp, precision, recall = _per_threshold(tally, ties, capped=capped)
+    sets = _sets(tally)
+    rp, vp = _per_threshold(sets, ties, capped=capped)
     something = tally.retrieved > 0
 
     def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
@@ -108,8 +111,7 @@ def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
         "mrp": over(counted, found, rp),
         "mvp": over(counted, found, vp),
         "mrep": over(counted, found, np.sqrt(rp * vp)),
-        "precision": over(counted, found, precision),
-        "recall": over(counted, found, recall),
+        **sets.measures(counted),
         "mfr": over(absent, absent, np.minimum(tally.retrieved / options.budget, 1.0)),
         "far": over(absent, absent, something),
         "ttr": over(found, found, something),
@@ -243,7 +245,7 @@ def _curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
 
 
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
-    """Return areas, maxima and their thresholds of ``mvp``, ``mrep``, ``mfr`` over `tau`.
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`.
 
     NaN where there are no queries.
     """
@@ -260,37 +262,29 @@ def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float
     }
     if "mvp" in means:
         found["max_mvp"] = means["mvp"].max() if ranked else nan
+    if "f1" in means:
+        found["max_f1"] = means["f1"].max() if ranked else nan
+        found["tau_f1"] = tau[int(np.argmax(means["f1"]))] if ranked else nan
     return found
 
 
-def _per_threshold(
-    tally: GomTally, ties: str, *, capped: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return RP, VP, precision and recall of each query at each threshold."""
-    matches, retrieved = tally.matches, tally.retrieved
-    shape = retrieved.shape
-    within = np.searchsorted(tally.thresholds, matches.distance)
-    inside = within < shape[1]
-    flat = matches.query[inside] * shape[1] + within[inside]
-    size = shape[0] * shape[1]
+def _sets(tally: GomTally) -> RetrievedSets:
+    return RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
 
-    def up_to(weights: np.ndarray) -> np.ndarray:
-        return np.bincount(flat, weights[inside], minlength=size).reshape(shape).cumsum(axis=1)
 
+def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.ndarray, ...]:
+    """Return RP and VP of each query at each threshold."""
+    matches, hits = sets.matches, sets.hits
     ranks = ranks_of(matches, ties)
-    hits = np.rint(up_to(np.ones(len(ranks))))
+    listed = sets.retrieved.astype(np.float64)
+    if capped:
+        last = np.zeros(len(listed))
+        some = matches.counts > 0
+        last[some] = ranks[matches.starts[1:][some] - 1]
+        listed = np.minimum(listed, last[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
-        rp = np.where(hits > 0, up_to(matches.order / ranks) / hits, 0.0)
-        listed = retrieved.astype(np.float64)
-        if capped:
-            last = np.zeros(shape[0])
-            some = matches.counts > 0
-            last[some] = ranks[matches.starts[1:][some] - 1]
-            listed = np.minimum(listed, last[:, None])
-        positives = matches.counts[:, None].astype(np.float64)
-        vp = hits / (listed - hits + positives)
-        precision = np.where(retrieved > 0, hits / retrieved, 0.0)
-        return rp, vp, precision, hits / positives
+        rp = np.where(hits > 0, sets.sums(matches.order / ranks) / hits, 0.0)
+        return rp, hits / (listed - hits + sets.positives)
 
 
 def _own_within(tally: GomTally) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,21 +42,32 @@ class QueryMean:
 
 @dataclass(frozen=True)
 class MatchCurve:
-    """A CMC: the proportion of queries whose counted match is at a rank or better.
+    """A mean over queries of the weight of their matches at a rank or better.
+
+    The CMC is the proportion of queries whose counted match is there; recall and precision at a
+    rank count all matches.
 
     Attributes
     ----------
     counted : bool array, shape (queries,)
-        The queries that the proportion is over.
+        The queries that the mean is over.
     query, rank : int64 arrays, shape (n,)
     weight : array, shape (n,)
         Of each counted match: its query and its rank, and its weight or probability.
+    per_rank : bool
+        Whether the weight is divided by the rank, as precision is.
     """
 
     counted: np.ndarray
     query: np.ndarray
     rank: np.ndarray
     weight: np.ndarray
+    per_rank: bool = False
+
+    def means(self, max_rank: int) -> np.ndarray:
+        """Return the mean at each rank."""
+        over = np.arange(1, max_rank + 1) if self.per_rank else 1
+        return rate(self.counts(max_rank) / over, int(self.counted.sum()))
 
     def counts(self, max_rank: int) -> np.ndarray:
         """Return the number of queries, or its expectation, up to each rank."""
@@ -73,10 +84,11 @@ class MatchCurve:
 
 @dataclass(frozen=True)
 class QueryMeasures:
-    """The measures of a result that are over its queries: the CMC, and means by name."""
+    """The measures of a result that are over its queries: curves over the ranks, and means."""
 
     cmc: MatchCurve
     means: dict[str, QueryMean]
+    curves: dict[str, MatchCurve] = field(default_factory=dict)  # besides the CMC, by name
 
     @property
     def counted(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from warnings import warn
 
@@ -15,16 +15,21 @@ from bioeval.base.errors import BioevalWarning, MergeError, ProtocolError, requi
 from bioeval.base.variables import REID
 from bioeval.results.average_precision import (
     AP_FORMS,
+    TENTHS,
     average_precision,
     counted_places,
     cut_average_precision,
     cut_warnings,
     first_places,
+    interpolated_precision,
     inverse_negative_penalty,
+    match_places,
 )
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.tallies.reid_counts import ReidTally
+from bioeval.results.retrieved_sets import RetrievedSets
+from bioeval.tallies.reid_counts import MatchLists, ReidTally
+from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 
@@ -66,7 +71,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     variables: dict[str, Any] = {
         "cmc": (("rank",), rate(counted, queries)),
         "cmc_count": (("rank",), counted),
-        **{name: ((), measure.mean) for name, measure in measures.means.items()},
+        **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
+        **{name: (("rank",), x.means(options.max_rank)) for name, x in measures.curves.items()},
         "queries": ((), np.int64(queries)),
         "skipped": ((), np.int64(total - queries)),
         "unmatched": ((), np.int64(total - valid)),
@@ -76,14 +82,17 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     }
     if tally.about.people:
         variables["subjects"] = (), np.int64(len(tally.about.probe_subjects))
-    coordinates = {"rank": np.arange(1, options.max_rank + 1)}
+    coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
+    if (sets := _sets(tally)) is not None and tally.thresholds is not None:
+        variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)
+        coordinates["threshold"] = _in_order(to_user(tally.thresholds, tally.about.kind), tally)
     if options.per_query:
         first = np.full(total, np.nan)
         query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first[found] = sums[found]
         each_query = {
-            **{_OF_QUERY[name]: measure.each for name, measure in measures.means.items()},
+            **{of: measures.means[k].each for k, of in _OF_QUERY.items() if k in measures.means},
             "first_match_rank": first,
             "matches": tally.matches.counts,
             "removed_entries": tally.removed_entries,
@@ -93,8 +102,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     warnings = []
     if ties == "expected" and ambiguous:
         warnings.append(
-            f"{ambiguous} queries have ties: AP and INP under expected ties are "
-            "not offered (NaN); choose stable, pessimistic or optimistic ties"
+            f"{ambiguous} queries have ties: AP, INP and interpolated precision under expected "
+            "ties are not offered (NaN); choose stable, pessimistic or optimistic ties"
         )
     if options.rank_k is not None:
         warnings += cut_warnings(tally.matches.counts, options.rank_k, options.rank_k_over)
@@ -117,6 +126,15 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     return build(variables, REID, coordinates, attrs)
 
 
+#: The recall levels of interpolated precision.
+RECALL_LEVELS = np.arange(TENTHS + 1) / TENTHS
+
+#: Dimensions of means that are not single numbers.
+_OVER = {
+    "interpolated_precision": ("recall_level",),
+    **{name: ("threshold",) for name in ("precision", "recall", "f1")},
+}
+
 #: Means over the queries, and the variable that has the value of each query.
 _OF_QUERY = {
     "mean_ap": "average_precision",
@@ -128,7 +146,21 @@ _OF_QUERY = {
 def reid_measures(tally: ReidTally, options: ReidOptions) -> QueryMeasures:
     """Return the measures of re-identification, by what each query adds to them."""
     counted = (tally.matches.counts > 0) | (options.unmatched == "zero")
-    return QueryMeasures(_curve(tally, options, counted), _means(tally, options, counted))
+    curves = ranked_curves(
+        tally.matches, counted, options.ties, options.max_rank, tally.matches.counts
+    )
+    return QueryMeasures(_curve(tally, options, counted), _means(tally, options, counted), curves)
+
+
+def ranked_curves(
+    matches: MatchLists, counted: np.ndarray, ties: str, max_rank: int, positives: np.ndarray
+) -> dict[str, MatchCurve]:
+    """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
+    query, rank, weight = match_places(matches, ties, max_rank)
+    return {
+        "precision_at_k": MatchCurve(counted, query, rank, weight, per_rank=True),
+        "recall_at_k": MatchCurve(counted, query, rank, weight / positives[query]),
+    }
 
 
 def _ambiguous(tally: ReidTally) -> int:
@@ -137,16 +169,18 @@ def _ambiguous(tally: ReidTally) -> int:
 
 
 def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
-    """Return mAP, mINP and the mAP of cut lists; NaN if ties leave them undefined."""
+    """Return the means besides the curves over the ranks; NaN if ties leave them undefined."""
     matches, expected = tally.matches, options.ties == "expected"
     ties = "stable" if expected else options.ties  # the same without ties
     undefined = expected and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
-    values = {"mean_ap": nothing, "mean_inp": nothing}
+    no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
+    values = {"mean_ap": nothing, "mean_inp": nothing, "interpolated_precision": no_levels}
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
     if not undefined:
         values["mean_inp"] = inverse_negative_penalty(matches, ties)
+        values["interpolated_precision"] = interpolated_precision(matches, ties)
     if options.rank_k is not None:
         values["rank_k_mean_ap"] = (
             nothing
@@ -154,7 +188,23 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
             else cut_average_precision(matches, ties, options.rank_k, options.rank_k_over)
         )
     query = np.flatnonzero(matches.counts)
-    return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+    means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+    if (sets := _sets(tally)) is not None:
+        for name, mean in sets.measures(counted).items():
+            means[name] = replace(mean, values=_in_order(mean.values, tally))
+    return means
+
+
+def _sets(tally: ReidTally) -> RetrievedSets | None:
+    """Return what is retrieved within thresholds, if it was counted."""
+    if tally.thresholds is None or tally.retrieved is None:
+        return None
+    return RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
+
+
+def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
+    """Return values over increasing distances in the order of the user's thresholds."""
+    return values[..., ::-1] if tally.about.kind == "similarity" else values
 
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:

@@ -12,13 +12,14 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.base.variables import TOP_K
 from bioeval.protocol.reid import Convention, cameras_of
-from bioeval.results.average_precision import cut_warnings
+from bioeval.results.average_precision import cut_warnings, interpolated_precision
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.results.reid import warn_of_cut_lists
+from bioeval.results.reid import RECALL_LEVELS, ranked_curves, warn_of_cut_lists
 from bioeval.scores.about import describe
 from bioeval.scores.labels import Codes
 from bioeval.scores.top_k import TopKScores
+from bioeval.tallies.reid_counts import MatchLists
 from bioeval.tallies.tie_policies import check_max_rank
 
 if TYPE_CHECKING:
@@ -89,8 +90,10 @@ def top_k(
     -------
     xarray.Dataset
         ``cmc`` over ``rank``; scalars ``rank_k_mean_ap``, ``rank_k``, ``queries``, ``skipped``,
-        ``beyond_lists``; and ``mean_ap`` and ``mean_inp`` of the whole gallery, NaN unless every
-        match of every query is listed.
+        ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN beyond the ranks
+        that every list with unlisted matches covers; and ``mean_ap`` and ``mean_inp`` of the whole
+        gallery, and ``interpolated_precision`` over ``recall_level``, NaN unless every match of
+        every query is listed.
 
     Raises
     ------
@@ -198,12 +201,17 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     total = np.where(valid, found.positives, 1)
     over = np.minimum(total, cut) if options.rank_k_over == "smaller" else total
     at_k = found.precisions(cut) / over
+    matches = found.matches()
+    curves = ranked_curves(matches, counted, "stable", last, total)
+    unknown = np.arange(1, last + 1) > (last if ap_reach is None else ap_reach)
 
     complete = bool((found.listed >= found.positives).all())
     whole = found.precisions(None) / total
     inp = np.where(valid & (found.last > 0), total / np.maximum(found.last, 1), 0.0)
     values = {"rank_k_mean_ap": at_k}
-    values |= {"mean_ap": whole, "mean_inp": inp} if complete else {}
+    if complete:
+        levels = interpolated_precision(matches, "stable")
+        values |= {"mean_ap": whole, "mean_inp": inp, "interpolated_precision": levels}
     means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
@@ -213,18 +221,30 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
         notes.append("some matches are beyond the lists: mAP and mINP of the whole gallery are NaN")
+    if unknown.any():
+        notes.append(f"lists determine precision and recall up to rank {ap_reach} only")
     variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
         "rank_k_mean_ap": ((), means["rank_k_mean_ap"].mean),
         "rank_k": ((), np.int64(cut)),
         **{k: ((), means[k].mean if complete else np.nan) for k in ("mean_ap", "mean_inp")},
+        **{
+            name: (("rank",), np.where(unknown, np.nan, curve.means(last)))
+            for name, curve in curves.items()
+        },
+        "interpolated_precision": (
+            ("recall_level",),
+            means["interpolated_precision"].mean
+            if complete
+            else np.full(len(RECALL_LEVELS), np.nan),
+        ),
         "queries": ((), np.int64(queries)),
         "subjects": ((), np.int64(len(about.probe_subjects))),
         "skipped": ((), np.int64(skipped)),
         "beyond_lists": ((), np.int64(beyond)),
     }
-    coordinates = {"rank": np.arange(1, last + 1)}
+    coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
     if options.per_query:
         ranks = np.where(found.first > 0, found.first, np.nan)
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
@@ -238,7 +258,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         "unmatched": options.unmatched,
         "rank_k_over": options.rank_k_over,
     }
-    return build(variables, TOP_K, coordinates, attrs), QueryMeasures(cmc, means)
+    return build(variables, TOP_K, coordinates, attrs), QueryMeasures(cmc, means, curves)
 
 
 @dataclass(frozen=True)
@@ -259,6 +279,15 @@ class _Walk:
         `open_` is a mask of the queries with matches beyond their lists.
         """
         return int(self.depth[open_].min()) if open_.any() else None
+
+    def matches(self) -> MatchLists:
+        """Return the matches on the lists, by their ranks alone."""
+        ranks = self.ranks[self.hits]
+        starts = np.concatenate([[0], np.cumsum(self.listed)])
+        none = np.zeros_like(ranks)
+        lists = MatchLists(starts, ranks.astype(np.float64), ranks, none, none)
+        lists.closer = ranks - lists.order
+        return lists
 
     def precisions(self, cut: int | None) -> np.ndarray:
         """Return the sum of the precisions at the matches, up to a rank, for each query."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 #: The largest value over the thresholds, which is chosen anew in each replicate.
-_LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp"}
+_LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp", "f1": "max_f1"}
 
 #: Areas under a curve over the thresholds.
 _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
@@ -53,9 +53,11 @@ class QuerySubjects:
         return (owner @ (values if values.ndim > 1 else values[:, None])).T
 
     def curve_limits(self, curve: MatchCurve, count: int) -> Limits:
-        """Return the limits of a CMC at ranks 1 to `count`."""
+        """Return the limits of a curve at ranks 1 to `count`."""
         means, person = self.means_over(curve.counted), self.person[curve.query]
-        return means.limits_at_ranks(person, curve.rank, curve.weight, count)
+        return means.limits_at_ranks(
+            person, curve.rank, curve.weight, count, per_rank=curve.per_rank
+        )
 
 
 def query_mean_intervals(
@@ -84,14 +86,18 @@ def query_mean_intervals(
 def _by_subject(
     dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
 ) -> tuple[dict[str, Limits], list[str]]:
-    found = {"cmc": owners.curve_limits(measures.cmc, dataset.sizes["rank"])}
+    found = {}
+    for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
+        unknown = np.isnan(dataset[name].values)  # of lists that end before
+        low, high = owners.curve_limits(curve, dataset.sizes["rank"])
+        found[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
         of, sums = owners.means_over(mean.counted), owners.sums(mean)
         limits = of.limits(sums, cumulative=False)
         found[name] = limits if mean.values.ndim > 1 else _scalars(limits)
         if name in _AREAS:
             found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
-        if name in _LARGEST and owners.options.resamples:
+        if _LARGEST.get(name) in dataset and owners.options.resamples:
             found[_LARGEST[name]] = _scalars(of.drawn_limits(of.values(sums).max(axis=0)[None]))
     return found, few_people(owners.people, owners.options)
 

@@ -28,14 +28,17 @@ class SubjectMeans:
         """Return the means in each column, shape (k, columns), from sums by subject."""
         return _within_one(ratio(linear_forms(sums, self.weights), self.total))
 
-    def limits(self, layers: np.ndarray, *, cumulative: bool = True) -> Limits:
+    def limits(
+        self, layers: np.ndarray, *, cumulative: bool = True, over: np.ndarray | None = None
+    ) -> Limits:
         """Return the confidence limits of means of values between 0 and 1.
 
         `layers`, of shape (k, subjects), are sums over the attempts of each subject; each mean is
-        of all layers up to its own, unless not `cumulative`.
+        of all layers up to its own, unless not `cumulative`, and is divided by its entry of `over`.
         """
+        over = np.ones(len(layers)) if over is None else over
         if not self.options.resamples:
-            sums = np.cumsum(layers, axis=0) if cumulative else layers
+            sums = (np.cumsum(layers, axis=0) if cumulative else layers) / over[:, None]
             total = self.attempts.sum()
             mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
             both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
@@ -47,6 +50,7 @@ class SubjectMeans:
             if cumulative:
                 sums = before + np.cumsum(sums, 0)
                 before = sums[-1]
+            sums = sums / over[low : low + step, None]
             found.append(self.drawn_limits(_within_one(ratio(sums, self.total))))
         low_, high = (np.concatenate(x) for x in zip(*found, strict=True))
         return low_, high
@@ -57,11 +61,18 @@ class SubjectMeans:
         return open_limits(values[..., 0], *both, self.trials, self.options.confidence)
 
     def limits_at_ranks(
-        self, person: np.ndarray, rank: np.ndarray, weight: np.ndarray, count: int
+        self,
+        person: np.ndarray,
+        rank: np.ndarray,
+        weight: np.ndarray,
+        count: int,
+        *,
+        per_rank: bool = False,
     ) -> Limits:
         """Return the limits of the proportion of attempts at ranks up to 1 ... `count`.
 
-        The arrays are of each match: its subject, its rank, and its weight or probability.
+        The arrays are of each match: its subject, its rank, and its weight or probability. With
+        `per_rank` each proportion is divided by its rank.
         """
         step = max(
             1, ROOM // max(len(self.attempts), 1)
@@ -73,7 +84,8 @@ class SubjectMeans:
                 np.maximum(rank - first, 0).astype(np.float64), person,
                 np.arange(0.0, last - first + 1), len(self.attempts), weight,
             )[:-1]  # fmt: skip
-            low, high = self.limits(layers)
+            over = np.maximum(np.arange(first, last + 1.0), 1.0) if per_rank else None
+            low, high = self.limits(layers, over=over)
             lows.append(low[1:])
             highs.append(high[1:])
         return np.concatenate(lows), np.concatenate(highs)

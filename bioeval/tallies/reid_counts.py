@@ -84,6 +84,10 @@ class ReidTally:
     identities : int64 array, shape (m, 3), optional
         Other identities with an entry closer than the best match, with the nearest exactly as
         close, and those of the latter in an earlier column.
+    thresholds : float64 array, shape (t,), optional
+        Increasing distances.
+    retrieved : int64 array, shape (m, t), optional
+        Entries of the list of `matches` within each threshold.
     """
 
     about: About
@@ -99,14 +103,17 @@ class ReidTally:
     cmc_matches: MatchLists | None = None
     shots: np.ndarray | None = None
     identities: np.ndarray | None = None
+    thresholds: np.ndarray | None = None
+    retrieved: np.ndarray | None = None
 
     def merge(self, other: ReidTally) -> ReidTally:
         """Concatenate the queries of both."""
         rules = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
         require_alike(self, other, rules)
+        _require_thresholds(self.thresholds, other.thresholds)
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("enrolled", "removed_entries", "shots", "identities")
+            for name in ("enrolled", "removed_entries", "shots", "identities", "retrieved")
             if getattr(self, name) is not None
         }
         if self.cmc_matches is not None and other.cmc_matches is not None:
@@ -157,8 +164,7 @@ class GomTally:
     def merge(self, other: GomTally) -> GomTally:
         """Concatenate the queries of both; distances must be on one scale."""
         require_alike(self, other, ("convention", "removed", "junk", "variant"))
-        if not np.array_equal(self.thresholds, other.thresholds):
-            raise MergeError("tallies of GOM at different thresholds; count both at the same")
+        _require_thresholds(self.thresholds, other.thresholds)
         mine, theirs = (self.low, self.high), (other.low, other.high)
         if mine != theirs:
             raise MergeError(
@@ -176,3 +182,12 @@ class GomTally:
             matches=MatchLists.joined([self.matches, other.matches]),
             **joined,
         )
+
+
+def _require_thresholds(mine: np.ndarray | None, theirs: np.ndarray | None) -> None:
+    """Raise :class:`MergeError` unless entries were counted within the same thresholds."""
+    same = mine is theirs is None
+    if mine is not None and theirs is not None:
+        same = np.array_equal(mine, theirs)
+    if not same:
+        raise MergeError("entries were retrieved at different thresholds; count both at the same")

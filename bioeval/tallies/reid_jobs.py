@@ -14,6 +14,7 @@ from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
 from bioeval.tallies.reid_lists import Lists, RowReader, match_lists
+from bioeval.tallies.thresholds import require_values, to_internal
 from bioeval.tallies.tie_policies import check_max_rank
 
 # Places of the guide into the thresholds of GOM.
@@ -27,7 +28,8 @@ class RetrievalJob:
     """Count of the ranks of each query's matches, under a convention.
 
     For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
-    number of galleries drawn for each query.
+    number of galleries drawn for each query. With `thresholds`, increasing ones in the units of the
+    scores, the entries within each are counted too.
     """
 
     def __init__(
@@ -37,7 +39,12 @@ class RetrievalJob:
         *,
         sampling: str | int = "exact",
         seed: int = 0,
+        thresholds: np.ndarray | None = None,
     ):
+        self.thresholds = None
+        if thresholds is not None:
+            require_values(scores, "retrieval within a threshold")
+            self.thresholds = to_internal(thresholds, scores.kind)
         self.scores, self.convention = scores, convention
         self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
         self.lists = Lists(scores, convention)
@@ -52,6 +59,8 @@ class RetrievalJob:
         parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
         removed = np.zeros(m, dtype=np.int64)
         extra: list[np.ndarray] = []
+        taus, limits = self.thresholds, None
+        retrieved = None if taus is None else np.empty((m, len(taus) + 1), dtype=np.int64)
         with threads_for(scores):
             for low, rows, checked in self.lists.rows(reader):
                 for rule in self.lists.rules:
@@ -60,6 +69,11 @@ class RetrievalJob:
                     if rule == over:
                         removed[low : low + len(rows)] = found.removed
                         extra += self._extra(low, rows, found)
+                    if rule == own and taus is not None and retrieved is not None:
+                        limits = limits or _with_guide(taus, rows.dtype)
+                        counts = retrieved[low : low + len(rows)]
+                        groups = self.lists.groups(rule, low, rows)
+                        within_threshold.count_retrieved(*groups, limits, counts)
                 if progress is not None:
                     progress(low + len(rows), m)
         removed += self.lists.rules[over].off_list(self.lists.self_column)
@@ -79,6 +93,8 @@ class RetrievalJob:
             cmc_matches=MatchLists.joined(parts[over]) if over != own else None,
             shots=np.concatenate(extra) if single else None,
             identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
+            thresholds=taus,
+            retrieved=None if retrieved is None else np.cumsum(retrieved, axis=1)[:, :-1],
         )
 
     def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:

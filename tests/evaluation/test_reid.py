@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +86,16 @@ def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, a
     assert ds.unmatched == expected.unmatched
     assert ds.skipped == (expected.unmatched if unmatched == "skip" else 0)
     assert ds.not_in_gallery == expected.not_in_gallery
-    assert_close(ds.cmc, expected.cmc)
+    for name in ("cmc", "precision_at_k", "recall_at_k"):
+        assert_close(ds[name], getattr(expected, name))
     seen = naive_reid.queries(case.naive(), cameras, removed, ids)
     assert ds.matches.values.tolist() == [q.matches for q in seen]
     assert ds.removed_entries.values.tolist() == [q.removed for q in seen]
     if ties == "expected" and ds.tied > 0:
-        assert np.isnan(ds.mean_inp) and "not offered" in ds.attrs["warnings"]
+        assert np.isnan([ds.mean_inp, *ds.interpolated_precision]).all()
+        assert "not offered" in ds.attrs["warnings"]
         return
+    assert_close(ds.interpolated_precision, expected.interpolated_precision)
     assert_close(ds.average_precision, expected.average_precision)
     assert_close(ds.inp, expected.inp)
     for name in ("mean_ap", "mean_inp", "rank_k_mean_ap"):
@@ -139,8 +143,16 @@ def test_gom_is_its_definition(given_, removed, budget, data):
         expected.open_queries,
         expected.skipped,
     )
-    for name in ("mrp", "mvp", "mrep", "mfr", "precision", "recall", "far", "ttr", "ttr_identity"):
+    sets = ("precision", "recall", "f1", "micro_f1")
+    for name in ("mrp", "mvp", "mrep", "mfr", *sets, "far", "ttr", "ttr_identity"):
         assert_close(ds[name], getattr(expected, name))
+    if expected.queries:
+        order = slice(None, None, -1 if case.kind == "similarity" else 1)
+        own = (-taus + 0.0)[order] if case.kind == "similarity" else taus
+        within = be.reid(scores, removed=removed, thresholds=own)
+        assert within.threshold.values.tolist() == own.tolist()
+        for name in sets:
+            assert_close(within[name], getattr(expected, name)[order])
     np.testing.assert_allclose(ds["dir"], expected.dir, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(ds.ftr, ds.far)
 
@@ -157,15 +169,19 @@ def test_ties_stand_in_order_and_measures_between_0_and_1(given_, removed):
         for ties in TIES
     }
     low, high = results["pessimistic"], results["optimistic"]
-    for name in ("cmc", "mean_ap", "mean_inp"):
+    curves = ("cmc", "precision_at_k", "recall_at_k")
+    for name in (*curves, "mean_ap", "mean_inp", "interpolated_precision"):
         assert (low[name] <= high[name] + 1e-12).all()
         assert ((low[name] >= 0) & (high[name] <= 1 + 1e-12)).all()
-        if name == "cmc":
+        if name in curves:
             for ties in ("stable", "expected"):
                 assert (low[name] <= results[ties][name] + 1e-12).all()
                 assert (results[ties][name] <= high[name] + 1e-12).all()
     for ds in results.values():
-        assert (np.diff(ds.cmc) >= -1e-12).all()
+        assert (np.diff(ds.cmc) >= -1e-12).all() and (np.diff(ds.recall_at_k) >= -1e-12).all()
+    for ds in (low, high):
+        assert (np.diff(ds.interpolated_precision) <= 1e-12).all()
+        assert (ds.interpolated_precision >= ds.mean_inp - 1e-12).all()
     np.testing.assert_array_equal(
         be.reid(scores, removed=removed, ap="tied-once", ties="pessimistic", unmatched="zero")
         .mean_ap, be.reid(scores, removed=removed, ap="tied-once", unmatched="zero").mean_ap,
@@ -591,7 +607,11 @@ def test_what_lists_do_not_tell_of_a_convention():
         (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
         (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "2 nearest alone"),
         (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
-        (lambda: be.evaluate(lists, "viper", thresholds=5), be.ProtocolError, "do nothing"),
+        (
+            lambda: be.evaluate(lists, "viper", thresholds=5),
+            be.ProtocolError,
+            "lists that are cut do not hold",
+        ),
         (
             lambda: be.reid(be.TopKScores([[0, 1]], [9], [2, 3, 1]), "viper"),
             be.ProtocolError,
@@ -609,11 +629,9 @@ def test_what_lists_do_not_tell_of_a_convention():
         be.reid(be.TopKScores([[2]], [1], [1, 3, 1]), "viper")
 
 
-def test_thresholds_mean_nothing_where_all_is_ranks():
-    scores = be.Scores([[1, 2]], [1], [1, 2])
-    for options in ({"thresholds": [0.5]}, {"far_targets": [0.1]}):
-        with pytest.raises(be.ProtocolError, match="do nothing under protocol viper"):
-            be.evaluate(scores, "viper", **options)
+def test_far_targets_mean_nothing_where_all_is_ranks():
+    with pytest.raises(be.ProtocolError, match="do nothing under protocol viper"):
+        be.evaluate(be.Scores([[1, 2]], [1], [1, 2]), "viper", far_targets=[0.1])
 
 
 def test_all_matches_removed_is_said():
@@ -898,3 +916,110 @@ def test_the_sorting_of_the_benchmarks_gives_the_same():
         scores.probe_meta["camera"], scores.gallery_meta["camera"], found,
     )  # fmt: skip
     np.testing.assert_allclose(found, be.reid(scores, per_query=True).average_precision, atol=1e-12)
+
+
+# ------------------------------------------------------------------------ precision and recall
+
+
+def ranked(seed: int = 3) -> be.Scores:
+    """Scores without ties, of queries that all have a match."""
+    rng = np.random.default_rng(seed)
+    gallery = np.repeat(np.arange(6), [1, 2, 3, 5, 8, 10])
+    query = rng.integers(0, 6, 15)
+    values = rng.random((15, len(gallery))) - 0.3 * (query[:, None] == gallery)
+    return be.Scores(values, query, gallery)
+
+
+def test_precision_and_recall_are_those_of_scikit_learn():
+    from sklearn.metrics import f1_score, precision_recall_curve, precision_score, recall_score
+
+    scores, taus = ranked(), [-1.0, 0.1, 0.4]
+    n = scores.shape[1]
+    ds = be.reid(scores, "viper", max_rank=n + 2, thresholds=taus)
+    truth = scores.probe_labels[:, None] == scores.gallery_labels
+    ranks = np.argsort(np.argsort(scores.values, axis=1), axis=1) + 1
+    for k in (1, 4, n):
+        for name, score in (("precision_at_k", precision_score), ("recall_at_k", recall_score)):
+            assert ds[name].sel(rank=k) == pytest.approx(
+                score(truth, ranks <= k, average="samples", zero_division=0)
+            )
+    # Beyond its end a list holds nothing more.
+    assert ds.precision_at_k[-1] == pytest.approx(ds.precision_at_k.sel(rank=n) * n / (n + 2))
+    assert ds.recall_at_k[-1] == pytest.approx(1)
+    for t, tau in enumerate(taus):
+        within = scores.values <= tau
+        for name, average in (("f1", "samples"), ("micro_f1", "micro")):
+            expected = f1_score(truth, within, average=average, zero_division=0)
+            assert ds[name][t] == pytest.approx(expected), (name, tau)
+    levels = []
+    for row, mates in zip(scores.values, truth, strict=True):
+        precision, recall, _ = precision_recall_curve(mates, -row)
+        some = recall[:-1] > 0  # the last point, precision 1 at recall 0, is not of the list
+        precision, recall = precision[:-1][some], recall[:-1][some]
+        levels.append([precision[recall >= j / 10 - 1e-12].max() for j in range(11)])
+    np.testing.assert_allclose(ds.interpolated_precision, np.mean(levels, axis=0), atol=1e-12)
+
+
+def test_interpolated_precision_by_hand():
+    """Matches at ranks 1, 3 and 6: precision 1, 2/3 and 1/2 at recall 1/3, 2/3 and 1."""
+    scores = be.Scores([[1, 2, 3, 4, 5, 6, 7]], [1], [1, 0, 1, 0, 0, 1, 0])
+    ds = be.reid(scores, "viper", max_rank=3, thresholds=[0.5, 3])
+    assert ds.recall_level.values.tolist() == [j / 10 for j in range(11)]
+    expected = [1] * 4 + [2 / 3] * 3 + [1 / 2] * 4
+    assert ds.interpolated_precision.values.tolist() == pytest.approx(expected)
+    assert ds.precision_at_k.values.tolist() == pytest.approx([1, 1 / 2, 2 / 3])
+    assert ds.recall_at_k.values.tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3])
+    assert ds.precision.values.tolist() == pytest.approx([0, 2 / 3])
+    assert ds.f1.values.tolist() == pytest.approx([0, 4 / 6])
+
+
+def test_a_recall_level_is_reached_exactly():
+    """Three of ten matches have a recall of 0.3, which 3 * 0.1 in floating point exceeds."""
+    labels = np.repeat([1, 0], 10)
+    values = np.r_[1, 2, 3, np.arange(14, 21), np.arange(4, 14)][None]
+    ds = be.reid(be.Scores(values, [1], labels), "viper")
+    assert ds.interpolated_precision.sel(recall_level=0.3) == 1
+    assert ds.interpolated_precision.values[4] == 10 / 20
+
+
+def test_thresholds_of_retrieval():
+    scores = ranked()
+    with pytest.raises(be.DataError, match=r"of re-identification expected .* not a number"):
+        be.reid(scores, "viper", thresholds=5)
+    order = be.Scores(np.argsort(np.argsort(scores.values)) + 1, scores.probe_labels,
+                      scores.gallery_labels, kind="order")  # fmt: skip
+    assert be.reid(order, "viper").precision_at_k.equals(be.reid(scores, "viper").precision_at_k)
+    with pytest.raises(be.ProtocolError, match="retrieval within a threshold compares"):
+        be.reid(order, "viper", thresholds=[0.1])
+    lists = be.TopKScores([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
+    with pytest.raises(be.ProtocolError, match="within a threshold; leave them out"):
+        be.reid(lists, "cityflow", rank_k=2, thresholds=[0.1])
+    tree = be.evaluate(scores, "viper", thresholds=[0.1, 0.4])
+    assert tree["reid"].to_dataset().f1.equals(be.reid(scores, "viper", thresholds=[0.1, 0.4]).f1)
+
+
+def test_tallies_with_retrieved_entries_merge(tmp_path):
+    scores = population()
+    taus = [-1.0, 0.0, 0.5]
+    a, b = (be.tally(scores.select(rows), "market1501", thresholds=taus)
+            for rows in (np.arange(13), np.arange(13, 40)))  # fmt: skip
+    a.save(tmp_path / "a.npz")
+    merged = be.Tally.load(tmp_path / "a.npz").merge(b).dataset()
+    assert merged.equals(be.evaluate(scores, "market1501", thresholds=taus)["reid"].to_dataset())
+    other = be.tally(scores.select(np.arange(13, 40)), "market1501")
+    with pytest.raises(be.MergeError, match="different thresholds"):
+        a.merge(other)
+
+
+@pytest.mark.parametrize("places", [4, None])
+def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
+    scores = ranked()
+    if places:
+        order = np.argsort(scores.values, axis=1)[:, :places]
+        scores = be.TopKScores(order, scores.probe_labels, scores.gallery_labels)
+    with pytest.warns(be.BioevalWarning, match=r"queries have more matches .* 4 places of a cut"):
+        found = be.reid(scores, "cityflow", rank_k=4)
+    assert "even a perfect list" in found.attrs["warnings"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        be.reid(scores, "cityflow", rank_k=4, rank_k_over="smaller")

@@ -89,6 +89,20 @@ def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatch
     np.testing.assert_allclose(found.rank_k_mean_ap, ap, atol=1e-12)
     assert int(found.skipped) == skipped
     assert int(found.queries) == (q if unmatched == "zero" else q - skipped)
+    matrix = be.Scores(
+        distances, *labels, probe_meta={"camera": q_cam}, gallery_meta={"camera": g_cam}
+    )
+    if found.queries:
+        rules = {k: v for k, v in options.items() if k != "rank_k_over"}
+        exact = be.reid(matrix, "viper", **rules, max_rank=ranks) if skipped < q else None
+        for name in ("precision_at_k", "recall_at_k", "interpolated_precision"):
+            values = found[name].values
+            known = ~np.isnan(values)
+            if exact is not None:
+                np.testing.assert_allclose(values[known], exact[name].values[known], atol=1e-12)
+            if not np.isnan(found.mean_ap):
+                assert known.all()
+        assert not np.isnan(found.precision_at_k.values[:rank_k]).any()
     if not np.isnan(found.mean_ap):
         np.testing.assert_allclose(found.mean_ap, whole, atol=1e-12)
         np.testing.assert_allclose(found.mean_inp, inp, atol=1e-12)

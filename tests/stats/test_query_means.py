@@ -110,7 +110,8 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
         )
     )  # fmt: skip
     counted = scores.codes.probe[included].tolist()
-    for name in ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"):
+    means = ("mean_ap", "mean_inp", "rank_k_mean_ap", "interpolated_precision")
+    for name in ("cmc", "precision_at_k", "recall_at_k", *means):
         assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
 
 
@@ -135,7 +136,7 @@ def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
     )  # fmt: skip
     counted = scores.codes.probe[tally.matches.counts > 0].tolist()
     opened = scores.codes.probe[~tally.enrolled].tolist()
-    for name in ("mrp", "mvp", "mrep", "precision", "recall", "ttr", "ttr_identity"):
+    for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
         assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):
         assert_percentiles(found, name, [getattr(x, name) for x in expected], opened)

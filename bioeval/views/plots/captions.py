@@ -151,6 +151,11 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
         return ""
     if variable == "cmc":
         return "no query has a match: CMC is not defined"
+    if variable == "interpolated_precision":
+        return (
+            "interpolated precision is not defined: no query has a match, ties are expected, "
+            "or some matches are beyond the lists"
+        )
     if variable == "mrep":
         return "no query has a match: mReP is not defined"
     if variable == "mfr":
@@ -161,6 +166,18 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
         noun = "probe with a mate" if variable == "cms" else f"{role} attempt"
         return f"no {noun}: {name} is not defined"
     return f"{name} is not defined (NaN)"
+
+
+def convention(systems: Sequence[System]) -> str:
+    """Return the convention of re-identification, as far as all systems agree."""
+    counts = agreed(systems, "cmc_counts", "counts {}")
+    queries = {int(system.dataset["queries"]) for system in systems}
+    return _semicolons(
+        agreed(systems, "convention"),
+        "" if counts == "counts first-match" else counts,
+        agreed(systems, "ties", "{} ties"),
+        f"{queries.pop():,} queries" if len(queries) == 1 else "",
+    )
 
 
 def kind_of(systems: Sequence[System], plot: str) -> str:

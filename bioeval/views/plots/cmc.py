@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.variables import REID
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import agreed, identification_details, other_term
+from bioeval.views.plots.captions import convention, identification_details, other_term
 from bioeval.views.plots.curves import (
     CLOUD,
     Captions,
@@ -74,7 +74,11 @@ class CmcDisplay(CurvesDisplay):
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         if "cmc" in systems[0].dataset:
-            rate, label, details = "cmc", "Queries matched at rank k or better, CMC(k)", _convention
+            rate, label, details = (
+                "cmc",
+                "Queries matched at rank k or better, CMC(k)",
+                _of_convention,
+            )
         else:
             rate, label, details = "cms", "Cumulative match score, CMS(k)", self._details
         theirs = other_term(systems, "cms") if rate == "cms" else f"ISO: {REID['cmc'].iso}"
@@ -97,17 +101,8 @@ def _galleries(curve: Curve, most: int | None = CLOUD) -> np.ndarray:
     return curve.system.dataset["cms_by_gallery"].transpose("repeat", "rank").values[:most]
 
 
-def _convention(systems: Sequence[System]) -> list[str]:
-    """Return the convention of re-identification, as far as all systems agree."""
-    counts = agreed(systems, "cmc_counts", "counts {}")
-    queries = {int(system.dataset["queries"]) for system in systems}
-    parts = [
-        agreed(systems, "convention"),
-        "" if counts == "counts first-match" else counts,
-        agreed(systems, "ties", "{} ties"),
-        f"{queries.pop():,} queries" if len(queries) == 1 else "",
-    ]
-    return ["; ".join(filter(None, parts))]
+def _of_convention(systems: Sequence[System]) -> list[str]:
+    return [convention(systems)]
 
 
 def cmc(

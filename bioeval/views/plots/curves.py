@@ -119,6 +119,8 @@ class CurvesDisplay(Display):
         The names beside the lines.
     """
 
+    by_itself = "threshold or rank"  # where each interval of a band holds
+
     lines_: dict[str, Line2D]
     bands_: dict[str, Any]
     labels_: DirectLabels
@@ -248,9 +250,7 @@ class CurvesDisplay(Display):
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
                 confidence, method = 100 * float(attrs["confidence"]), attrs["interval_method"]
-                said.append(
-                    f"bands: {confidence:g} % at each threshold or rank by itself, {method}"
-                )
+                said.append(f"bands: {confidence:g} % at each {self.by_itself} by itself, {method}")
         return list(dict.fromkeys(said))
 
 

@@ -65,6 +65,12 @@ PLOTS = {
         Plot("dir_surface", "be.open_set", (_DIR,), {"dir-surface": {}}, True),
         Plot("cmc", "be.closed_set", ({"cms": ("rank",)}, {"cmc": ("rank",)}), {"cmc": {}}),
         Plot("gom", "be.gom", (_GOM,), {"gom": {}}),
+        Plot(
+            "precision_recall",
+            "be.reid",
+            ({"interpolated_precision": ("recall_level",)},),
+            {"precision-recall": {}},
+        ),
         Plot("gallery_size", "be.gallery_size", (_BY_SIZE,), {"gallery-size": {}}),
         Plot("over_time", "be.over_time", (_OVER_TIME,), {"over-time": {}}, True),
         Plot(

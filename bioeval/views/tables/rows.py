@@ -13,9 +13,12 @@ from bioeval.base.scalars import (
     EQUAL_ERROR,
     FRR_AT_FAR,
     GOM_POINTS,
+    INTERPOLATED_PRECISION,
     MIN_COST,
     OPEN_SET_EER,
     QUERY_MEANS,
+    RANKED_LISTS,
+    RETRIEVED_SETS,
     VERIFICATION_POINTS,
     VERIFICATION_RATES,
     WITH_FAILURES,
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 
 #: Up to this number of thresholds each has its rows: they were given.
 FEW = 12
+
+# Recall levels that are shown.
+_LEVELS = (0.0, 0.5, 1.0)
 
 # First rows of verification; other scalars of the operating points that have a label follow.
 _FIRST = (
@@ -113,6 +119,33 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     if (value := value_of(dataset, "mean_inp")) is not None:
         ends = _ends(dataset, "mean_inp")
         yield Row("mINP", value, over, decimals=decimals, undefined=why, ends=ends)
+    for scalar in RANKED_LISTS:
+        for rank in report_ranks(dataset):
+            at = {"rank": dataset["rank"].values.tolist().index(rank)}
+            yield _of_queries(dataset, scalar, over, why, f"{rank:,}", at)
+    for i, level in enumerate(dataset["recall_level"].values.tolist()):
+        if level in _LEVELS:
+            at = {"recall_level": i}
+            yield _of_queries(dataset, INTERPOLATED_PRECISION, over, why, f"{level:g}", at)
+    for i, threshold in _few_thresholds(dataset, ""):
+        for scalar in RETRIEVED_SETS:
+            text = numbers.threshold(threshold)
+            yield _of_queries(dataset, scalar, over, "", text, {"threshold": i})
+
+
+def _of_queries(
+    dataset: xr.Dataset, scalar: Scalar, over: Over, why: str, place: str, at: dict[str, int]
+) -> Row:
+    """Return the row of a mean over queries at a rank or a threshold, written as `place`."""
+    label = scalar.label.format(rank=place, threshold=place, level=place)
+    return Row(
+        label[0].upper() + label[1:],
+        _value_at(dataset, scalar.name, **at),
+        over,
+        decimals=_decimals(over.genuine),
+        undefined=why,
+        ends=_ends(dataset, scalar.name, **at),
+    )
 
 
 def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
