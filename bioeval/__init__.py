@@ -40,6 +40,7 @@ __all__ = [
     "gom_from_curves",
     "load",
     "make_scorer",
+    "mean_over_galleries",
     "open_set",
     "over_time",
     "parse_names",
@@ -101,6 +102,7 @@ _HOMES = {
     "reid": "bioeval.evaluation.reid",
     "gom": "bioeval.evaluation.reid",
     "gom_from_curves": "bioeval.results.gom",
+    "mean_over_galleries": "bioeval.results.galleries",
     "apply_convention": "bioeval.evaluation.reid",
     "refine_tally": "bioeval.evaluation.tally",
     "cross_evaluate": "bioeval.evaluation.cross",
@@ -153,6 +155,7 @@ if TYPE_CHECKING:
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol
     from bioeval.results.failures import with_failures
+    from bioeval.results.galleries import mean_over_galleries
     from bioeval.results.gom import gom_from_curves
     from bioeval.results.top_k import top_k
     from bioeval.scores.formats import load, save

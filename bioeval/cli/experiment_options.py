@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from bioeval.protocol.tasks import Verification
     from bioeval.scores.matrix import Scores
 
-PARTS = ("train", "validation", "gallery_templates", "unenrolled", "too_few", "repeats")
+PARTS = (
+    *("train", "validation", "gallery_templates", "unenrolled", "enrolled", "probe_templates"),
+    *("too_few", "repeats"),
+)
 
 _OPTIONS = (
     click.option(
@@ -33,6 +36,15 @@ _OPTIONS = (
         help="Templates of each subject that are enrolled: number, proportion, or session=1.",
     ),
     click.option("--unenrolled", type=SIZE, help="Test subjects who are not enrolled."),
+    click.option(
+        "--enrolled", type=SIZE, help="Test subjects who are enrolled, in place of --unenrolled."
+    ),
+    click.option(
+        "--probe-templates",
+        type=click.IntRange(1),
+        metavar="N",
+        help="At most so many templates of an enrolled subject probe.  [all others]",
+    ),
     click.option(
         "--too-few",
         type=click.Choice(["raise", "enrol", "probe", "drop"]),
@@ -103,6 +115,9 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
         )
     if seeded and drawn is not None:
         parts["seed"] = seed
+    for one, other in (("enrolled", "unenrolled"), ("unenrolled", "enrolled")):
+        if one in parts:
+            parts.setdefault(other, None)
     if drawn is not None and parts:
         card = replace(card, partition=replace(drawn, **parts))
     if "target" in given:

@@ -156,6 +156,11 @@ reading_options = _group(
         "repeatable.",
     ),
     click.option(
+        "--average",
+        metavar="NAME,NAME",
+        help="Average embeddings by metadata before they are compared: template,media.",
+    ),
+    click.option(
         "--pairs",
         metavar="KEY|TXT",
         help="Array of pairs to evaluate: index a, index b, (fold,) same; or a list in LFW's form, "
@@ -227,6 +232,8 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
         if value is not None:
             arguments[f"{name}_key" if _is_key(value, data) else name] = value
     arguments["meta"] = _by_name(options.pop("meta"))
+    average = options.pop("average")
+    arguments["average"] = None if average is None else tuple(average.split(","))
     return arguments
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import DataError, ProtocolError
@@ -10,9 +11,11 @@ from bioeval.base.random import RandomState
 from bioeval.base.variables import TOP_K
 from bioeval.evaluation.intervals import with_intervals
 from bioeval.evaluation.plan import (
+    MEAN,
     EvaluationOptions,
     Plan,
     compared_scores,
+    galleries_of,
     refuse_unused,
     resolve_card,
 )
@@ -23,6 +26,7 @@ from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
 from bioeval.results.dataset import Scalars, tree_of
+from bioeval.results.galleries import mean_over_galleries
 from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
@@ -72,7 +76,8 @@ def evaluate(
         ``/reid``, ``/gom``, as far as the card has them; under ``/<system>`` for several systems.
         Of a card with folds, ``/folds/verification/single`` and so on, as
         :func:`bioeval.cross_evaluate` gives them; there are no curves then, and options about
-        them are refused.
+        them are refused. Of a card with several galleries, under ``/<gallery>/...`` and
+        ``/mean/...``, as :func:`bioeval.mean_over_galleries` gives it.
 
     Raises
     ------
@@ -193,6 +198,8 @@ def _evaluate_system(
     if isinstance(scores, TopKScores):
         return _evaluate_lists(scores, protocol, options)
     card = resolve_card(scores, protocol)
+    if (galleries := galleries_of(scores, card)) is not None:
+        return _evaluate_galleries(galleries, card, options, progress)
     if card.has_folds:
         return _evaluate_folds(scores, card, options, progress)
     plan, counted = _count(scores, card, options, progress, automatic=protocol == "auto")
@@ -206,6 +213,27 @@ def _evaluate_system(
             verifies = node.startswith("verification")
             reader = plan.attempts_reader if verifies else plan.reader
             found[node] = with_intervals(tally.dataset(node), part, job, reader, options.interval)
+    return tree_of(found)
+
+
+def _evaluate_galleries(
+    galleries: Mapping[str, Scores],
+    card: Protocol,
+    options: EvaluationOptions,
+    progress: Progress | None,
+) -> xr.DataTree:
+    """Evaluate each gallery by itself, and return the mean of the rates beside them."""
+    alone = replace(card, galleries=None)
+    trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
+    found = {
+        f"{gallery}/{node.path.strip('/')}": node.to_dataset()
+        for gallery, tree in trees.items()
+        for node in tree.leaves
+    }
+    for node in next(iter(trees.values())).leaves:
+        path = node.path.strip("/")
+        of_each = {gallery: found[f"{gallery}/{path}"] for gallery in trees}
+        found[f"{MEAN}/{path}"] = mean_over_galleries(of_each)
     return tree_of(found)
 
 

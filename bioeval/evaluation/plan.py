@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.evaluation.reid import plan_gom, require_scores, retrieval_thresholds
 from bioeval.evaluation.task_counts import TaskCounts
@@ -19,6 +19,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
+from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import IntervalOptions
@@ -36,6 +37,9 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
+
+# The node of the mean over galleries.
+MEAN = "mean"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,6 +90,11 @@ class Plan:
         self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ):
         refuse_unused(card, options)
+        if galleries_of(scores, card) is not None:
+            raise ProtocolError(
+                f"protocol {card.name} averages over several galleries, which be.evaluate does; "
+                "for this, select one: scores.select(gallery=...)"
+            )
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
         self.retrieval: RetrievalJob | None = None
@@ -107,6 +116,13 @@ class Plan:
             scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
         self.scores = compared_scores(scores, card)
         self.reader = BlockReader(self.scores)
+        if card.galleries is not None:
+            about = self.reader.about
+            note = (
+                f"one gallery: its metadata have no column {card.galleries.column!r} with several "
+                "values, over which rates would be averaged"
+            )
+            self.reader.about = replace(about, notes=(*about.notes, note))
         if automatic:
             about = self.reader.about
             self.reader.about = replace(about, notes=(*about.notes, *_hints(self.scores)))
@@ -278,6 +294,28 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
             f"{scores.layout}; use {usual.name}, or a card of this layout"
         )
     return card
+
+
+def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
+    """Return the galleries that a card takes apart, by name; None if there is but one."""
+    column = card.galleries and scores.gallery_meta.get(card.galleries.column)
+    if column is None:
+        return None
+    codes = Codes(column, column, "galleries")
+    names = [str(value) for value in codes.values.tolist()]
+    if len(names) < 2:
+        return None
+    wrong = [name for name in names if not name or "/" in name or name == MEAN]
+    if wrong or len(set(names)) < len(names):
+        bad = wrong[0] if wrong else names[0]
+        raise DataError(
+            f"the gallery metadata {card.galleries.column!r} name a gallery {bad!r}; expected "
+            f"different words without '/', other than {MEAN!r}"
+        )
+    return {
+        name: scores.select(gallery=np.flatnonzero(codes.gallery == code))
+        for code, name in enumerate(names)
+    }
 
 
 def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:

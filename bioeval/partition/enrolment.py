@@ -14,7 +14,7 @@ from bioeval.base.errors import Argument, DataError, nearest_name, require_choic
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Splitter, require_seed
-from bioeval.partition.samples import SplitInput
+from bioeval.partition.samples import LabelCodes, SplitInput
 
 TOO_FEW = ("raise", "enrol", "probe", "drop")
 
@@ -53,6 +53,9 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         What becomes of a subject that cannot have both its gallery templates and a probe: an
         error; all its templates are enrolled (and it never probes); all of them probe (and it
         is not enrolled); or all are left out.
+    n_probe : int, optional
+        At most this number of templates of each enrolled subject probe, drawn at random from those
+        that are not enrolled; the others are left out. None: all of them probe.
     n_repeats : int
         How often to draw.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -85,11 +88,15 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         quality: str | None = None,
         enrol: Mapping[str, Any] | None = None,
         too_few: str = "raise",
+        n_probe: int | None = None,
         n_repeats: int = 1,
         random_state: RandomState = None,
     ):
         who = type(self).__name__
         self.n_gallery, self.quality, self.enrol = n_gallery, quality, enrol
+        self.n_probe = n_probe
+        if n_probe is not None:
+            require_integer(f"{who}: n_probe", n_probe, low=1)
         self.too_few, self.n_repeats, self.random_state = too_few, n_repeats, random_state
         if n_gallery is not None:
             shuffling.as_size(who, "n_gallery", n_gallery)
@@ -123,6 +130,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
 
     @property
     def _random(self) -> bool:
+        return self.n_probe is not None or self._random_gallery
+
+    @property
+    def _random_gallery(self) -> bool:
         return self.n_gallery is not None and self.quality is None
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -148,6 +159,23 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         Whether a subject has too few templates does not depend on `included`.
         """
         who = samples.subjects
+        may, wanted, few = self.enough(samples)
+        here = included[who.codes]
+        gallery = may & (self._place(samples, may, draws) < wanted[who.codes])
+        probe = ~(gallery if self.enrol is None else may)
+        if self.n_probe is not None:
+            order = shuffling.permutation(draws, samples.n)
+            probe &= _place_in_subject(who, probe, order) < self.n_probe
+        gallery[few[who.codes]] = self.too_few == "enrol"
+        probe[few[who.codes]] = self.too_few == "probe"
+        return gallery & here, probe & here
+
+    def enough(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return which samples may be enrolled, how many of each subject are, and who has too few.
+
+        Whether a subject has too few is an error if `too_few` says so.
+        """
+        who = samples.subjects
         may = self._may_enrol(samples)
         candidates = np.bincount(who.codes[may], minlength=len(who))
         wanted = self._wanted(candidates)
@@ -155,12 +183,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         few = (candidates < wanted) | (probes < 1)
         if few.any() and self.too_few == "raise":
             self._refuse(samples, np.flatnonzero(few), wanted, candidates)
-        here = included[who.codes]
-        gallery = may & (self._place(samples, may, draws) < wanted[who.codes])
-        probe = ~(gallery if self.enrol is None else may)
-        gallery[few[who.codes]] = self.too_few == "enrol"
-        probe[few[who.codes]] = self.too_few == "probe"
-        return gallery & here, probe & here
+        return may, wanted, few
 
     def _indices(self, who: str, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
         for name, role in (("gallery", gallery), ("probes", probe)):
@@ -205,15 +228,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         rank: np.ndarray = np.zeros(samples.n)
         if self.quality is not None:
             rank = -_as_quality(samples, self.quality)
-        elif self._random:
+        elif self._random_gallery:
             # By subject, so that only the order of a subject's own templates has an influence.
             rank[np.argsort(codes, kind="stable")] = shuffling.permutation(draws, samples.n)
-        chosen = np.flatnonzero(may)
-        order = chosen[np.lexsort((rank[chosen], codes[chosen]))]
-        counts = np.bincount(codes[order], minlength=len(samples.subjects))
-        place = np.zeros(samples.n, dtype=np.int64)
-        place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[codes[order]]
-        return place
+        return _place_in_subject(samples.subjects, may, rank)
 
     def _refuse(
         self, samples: SplitInput, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
@@ -247,6 +265,10 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         serves.
     unenrolled : float or int
         The proportion of subjects in (0, 1) that are not enrolled, rounded up, or their number.
+    enrolled : float or int, optional
+        In place of `unenrolled`: the subjects that are enrolled, a number or a proportion, rounded
+        down, of those with templates enough. All others are not enrolled, those with too few
+        templates included (or, with ``too_few="drop"``, left out).
     n_repeats : int
         How often to draw the unenrolled; for each, there are the repeats of `probe_gallery`.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -274,17 +296,27 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         probe_gallery: ProbeGallerySplit,
         *,
         unenrolled: float | int = 0.5,
+        enrolled: float | int | None = None,
         n_repeats: int = 1,
         random_state: RandomState = None,
     ):
         who = type(self).__name__
         self.probe_gallery, self.unenrolled = probe_gallery, unenrolled
+        self.enrolled = enrolled
         self.n_repeats, self.random_state = n_repeats, random_state
         if not isinstance(probe_gallery, ProbeGallerySplit):
             raise DataError(
                 f"{who}: probe_gallery is {probe_gallery!r}; expected a ProbeGallerySplit"
             )
         shuffling.as_size(who, "unenrolled", unenrolled)
+        if enrolled is not None:
+            shuffling.as_size(who, "enrolled", enrolled)
+            if probe_gallery.too_few == "enrol":
+                raise DataError(
+                    f"{who}: {Argument('enrolled')} says who is enrolled, but "
+                    f"{Argument('too_few', 'enrol')} enrols all with too few templates besides; "
+                    "expected 'probe', 'drop' or 'raise'"
+                )
         require_integer(f"{who}: n_repeats", n_repeats, low=1)
         require_seed(random_state)
 
@@ -310,20 +342,56 @@ class EnrolledSplit(Splitter[GalleryProbe]):
     ) -> GalleryProbe:
         """Return the division of one repeat; `galleries` are the seed and repeat of the others'."""
         who, inner = samples.subjects, self.probe_gallery
-        size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
-        out = shuffling.units_of(size, len(who), up=True)
-        if out >= len(who):
-            raise DataError(
-                f"{samples.who}: unenrolled is {self.unenrolled!r}, which is {out} of {len(who)} "
-                "subjects; at least one has to be enrolled"
-            )
         numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
-        enrolled = np.ones(len(who), dtype=bool)
-        enrolled[shuffling.permutation(numbers, len(who))[:out]] = False
+        order = shuffling.permutation(numbers, len(who))
+        outside = np.zeros(len(who), dtype=bool)
+        if self.enrolled is None:
+            outside[order[: self._number_out(samples)]] = True
+            strangers = outside
+        else:
+            few = inner.enough(samples)[2]
+            able = order[~few[order]]
+            outside[:] = True
+            outside[able[: self._number_in(samples, len(able))]] = False
+            strangers = outside & ~few if inner.too_few == "drop" else outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
-        gallery, probe = inner._roles(samples, enrolled, draws)
-        return inner._indices(samples.who, gallery, probe | ~enrolled[who.codes])
+        gallery, probe = inner._roles(samples, ~outside, draws)
+        return inner._indices(samples.who, gallery, probe | strangers[who.codes])
+
+    def _number_out(self, samples: SplitInput) -> int:
+        """Return the number of subjects that are drawn not to be enrolled."""
+        total = len(samples.subjects)
+        size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
+        out = shuffling.units_of(size, total, up=True)
+        if out >= total:
+            raise DataError(
+                f"{samples.who}: unenrolled is {self.unenrolled!r}, which is {out} of {total} "
+                "subjects; at least one has to be enrolled"
+            )
+        return out
+
+    def _number_in(self, samples: SplitInput, able: int) -> int:
+        """Return the number of subjects that are drawn to be enrolled, of those that can be."""
+        size = shuffling.as_size(samples.who, "enrolled", self.enrolled)
+        number = shuffling.units_of(size, able, up=False)
+        if not 1 <= number <= able:
+            raise DataError(
+                f"{samples.who}: {Argument('enrolled')} is {self.enrolled!r}, which is {number} "
+                f"subjects, but {able} of {len(samples.subjects)} have templates enough to be "
+                f"enrolled and to probe; expected 1 to {able}, or a larger proportion"
+            )
+        return number
+
+
+def _place_in_subject(who: LabelCodes, chosen: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Return the place of each chosen sample within its subject, by rank; 0 of the others."""
+    index = np.flatnonzero(chosen)
+    order = index[np.lexsort((rank[index], who.codes[index]))]
+    counts = np.bincount(who.codes[order], minlength=len(who))
+    place = np.zeros(len(chosen), dtype=np.int64)
+    place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[who.codes[order]]
+    return place
 
 
 def _as_quality(samples: SplitInput, name: str) -> np.ndarray:

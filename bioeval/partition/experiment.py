@@ -59,6 +59,13 @@ class Experiment(Division[ExperimentParts]):
         threshold is chosen. None or 0: all are enrolled (PG).
     too_few : {"raise", "enrol", "probe", "drop"}
         What becomes of a subject with too few templates, as for :class:`ProbeGallerySplit`.
+    enrolled : float, int or None
+        In place of `unenrolled`: the test subjects that are enrolled, their number or the
+        proportion of those with templates enough, as for :class:`EnrolledSplit`. The same
+        proportion is enrolled where the threshold is chosen.
+    probe_templates : int or None
+        At most this number of templates of each enrolled subject probe, drawn at random; the others
+        are left out. None: all that are not enrolled.
     repeats : int
         How often all this is drawn.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -94,21 +101,32 @@ class Experiment(Division[ExperimentParts]):
         unenrolled: float | int | None = None,
         *,
         too_few: str = "raise",
+        enrolled: float | int | None = None,
+        probe_templates: int | None = None,
         repeats: int = 1,
         random_state: RandomState = None,
     ):
         who = type(self).__name__
+        self.enrolled, self.probe_templates = enrolled, probe_templates
         self.train, self.validation = train, validation
         self.gallery_templates, self.unenrolled = gallery_templates, unenrolled
         self.too_few, self.repeats, self.random_state = too_few, repeats, random_state
         check_sizes(who, self._sizes)
         self._galleries = self._gallery_split()
-        if self._share is not None and self._galleries is None:
+        for name in ("unenrolled", "enrolled", "probe_templates"):
+            size = getattr(self, name)
+            if not _absent(size) and self._galleries is None:
+                raise DataError(
+                    f"{who}: {Argument(name)} is {size!r} without {Argument('gallery_templates')}; "
+                    "say how many templates of each subject are enrolled: "
+                    f"{Argument('gallery_templates', 2)}"
+                )
+        if self._share is not None and enrolled is not None:
             raise DataError(
-                f"{who}: {Argument('unenrolled')} is {unenrolled!r} without "
-                f"{Argument('gallery_templates')}; say how many templates of the other subjects "
-                f"are enrolled: {Argument('gallery_templates', 2)}"
+                f"{who}: {Argument('enrolled')} and {Argument('unenrolled')} are both given; "
+                "expected one"
             )
+        self._split_of(enrolled)  # refuses what cannot be
         require_integer(f"{who}: repeats", repeats, low=1, high=MOST_DRAWS)
         require_seed(random_state)
 
@@ -116,10 +134,17 @@ class Experiment(Division[ExperimentParts]):
         given = self.gallery_templates
         if given is None:
             return None
+        how: dict[str, Any] = {"too_few": self.too_few, "n_probe": self.probe_templates}
         if isinstance(given, Mapping):
-            return ProbeGallerySplit(enrol=given, too_few=self.too_few)
+            return ProbeGallerySplit(enrol=given, **how)
         shuffling.as_size(type(self).__name__, "gallery_templates", given)
-        return ProbeGallerySplit(given, too_few=self.too_few)
+        return ProbeGallerySplit(given, **how)
+
+    def _split_of(self, enrolled: float | int | None) -> EnrolledSplit | None:
+        """Return the division that enrols so many subjects; None without a number of them."""
+        if enrolled is None or self._galleries is None:
+            return None
+        return EnrolledSplit(self._galleries, enrolled=enrolled)
 
     @property
     def _sizes(self) -> dict[str, float | int | None]:
@@ -145,7 +170,8 @@ class Experiment(Division[ExperimentParts]):
     @property
     def impostors(self) -> str:
         """Which probes are the impostors of open-set identification unless said otherwise."""
-        strangers = self._share is not None or (self.has_galleries and self.too_few == "probe")
+        strangers = self._share is not None or self.enrolled is not None
+        strangers = strangers or (self.has_galleries and self.too_few == "probe")
         return "unenrolled" if strangers else "leave-subject-out"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -165,21 +191,30 @@ class Experiment(Division[ExperimentParts]):
             chosen = validation if len(validation) else train
             test, share = part["test_size"], self._share
             where = samples.at(test)
-            judged = self._divided(where, test, share, seed, repeat)
+            judged = self._divided(where, test, share, self._split_of(self.enrolled), seed, repeat)
             if isinstance(share, int):
                 share = min(share / len(where.subjects), 1 - 1e-9)
             other = chosen, chosen
             if len(chosen):
                 where = samples.at(chosen)
                 where.who = f"{samples.who}, where the threshold is chosen"
-                other = self._divided(where, chosen, share, apart, repeat)
+                inside = self._split_of(self._enrolled_share(samples.at(test)))
+                other = self._divided(where, chosen, share, inside, apart, repeat)
             yield ExperimentParts(train, validation, *judged, *other)
+
+    def _enrolled_share(self, test: SplitInput) -> float | int | None:
+        """Return the proportion of the test subjects with templates enough that are enrolled."""
+        if not isinstance(self.enrolled, int) or self._galleries is None:
+            return self.enrolled
+        able = int(np.count_nonzero(~self._galleries.enough(test)[2]))
+        return min(self.enrolled / able, 1 - 1e-9)
 
     def _divided(
         self,
         samples: SplitInput,
         part: np.ndarray,
         share: float | int | None,
+        enrolled: EnrolledSplit | None,
         seed: np.random.SeedSequence,
         repeat: int,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -187,7 +222,9 @@ class Experiment(Division[ExperimentParts]):
         galleries = self._galleries
         if galleries is None:
             return part, part
-        if share is None:
+        if enrolled is not None:
+            gallery, probe = enrolled.drawn(samples, seed, repeat)
+        elif share is None:
             gallery, probe = galleries.drawn(samples, seed, repeat)
         else:
             split = EnrolledSplit(galleries, unenrolled=share)

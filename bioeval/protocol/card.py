@@ -70,7 +70,10 @@ _BY = {
 }
 
 #: Fields of an experiment alone.
-EXPERIMENT = ("train", "validation", "gallery_templates", "unenrolled", "too_few")
+EXPERIMENT = (
+    *("train", "validation", "gallery_templates", "unenrolled", "enrolled", "probe_templates"),
+    "too_few",
+)
 
 #: Fields without effect, by the kind of partition.
 NOT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -144,6 +147,19 @@ class Partition(Section):
         layouts=(SQUARE,),
         default=None,
     )
+    enrolled: Size | None = card_field(
+        "with an experiment, in place of 'unenrolled': the test subjects that are enrolled, of "
+        "those with templates enough; all templates of all others probe",
+        layouts=(SQUARE,),
+        default=None,
+    )
+    probe_templates: int | None = card_field(
+        "with an experiment: at most so many other templates of an enrolled subject probe, drawn "
+        "at random (left out: all of them)",
+        interval=Interval(1),
+        layouts=(SQUARE,),
+        default=None,
+    )
     too_few: str = card_field(
         "with an experiment: what becomes of a subject that has too few templates to be enrolled "
         "and to probe",
@@ -161,6 +177,19 @@ class Partition(Section):
     def unused(self) -> tuple[str, ...]:
         """The fields without effect on this kind of partition."""
         return NOT_BY[self.by]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Galleries(Section):
+    """The ``[galleries]`` section."""
+
+    doc = (
+        "Several galleries in one set of scores. All probes search each of them by itself, at its "
+        "own thresholds, and rates are averaged over the galleries; attempts are never pooled."
+    )
+    layouts = (RECTANGULAR,)
+
+    column: str = card_field("the metadata column of the gallery whose values are its galleries")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +232,8 @@ class Threshold(Section):
             "cost": "the least prior c_miss FRR + (1 - prior) c_fa FAR, of 'cost'; of equals the "
             "strictest",
             "fixed": "given: 'value', the same in all folds",
+            "none": "none is chosen: operating points of each test part by itself, with an "
+            "experiment that has no other part",
         },
         default="eer",
     )
@@ -306,6 +337,7 @@ SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
         "closed_set": ClosedSet,
         "reid": Reid,
         "gom": Gom,
+        "galleries": Galleries,
         "partition": Partition,
         "claims": Claims,
         "threshold": Threshold,
@@ -334,6 +366,8 @@ class Protocol:
     verification, open_set, closed_set, reid, gom
         The options of each task; None if the card does not have the task. An option that the card
         does not fix, such as ``max_rank``, is None.
+    galleries
+        The same, of cards with several galleries.
     partition, threshold, uncertainty
         The same, of cards with folds.
     claims
@@ -376,6 +410,7 @@ class Protocol:
     closed_set: ClosedSet | None = None
     reid: Reid | None = None
     gom: Gom | None = None
+    galleries: Galleries | None = None
     partition: Partition | None = None
     claims: Claims | None = None
     threshold: Threshold | None = None

@@ -241,19 +241,26 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
 def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
     """Find the parts that an experiment lacks."""
     given = values["partition"]
-    if given.get("unenrolled") and given.get("gallery_templates") is None:
-        problems.add(
-            ("partition", "unenrolled"),
-            f"unenrolled = {shorten(given['unenrolled'])} needs gallery_templates, the templates "
-            "that the other subjects have in the gallery",
-        )
+    for name in ("unenrolled", "enrolled", "probe_templates"):
+        if given.get(name) and given.get("gallery_templates") is None:
+            problems.add(
+                ("partition", name),
+                f"{name} = {shorten(given[name])} needs gallery_templates, the templates that the "
+                "enrolled subjects have in the gallery",
+            )
+    if given.get("enrolled") and given.get("unenrolled"):
+        problems.add_unused("partition", "unenrolled", given["unenrolled"], "beside enrolled")
     rule = values.get("threshold", {}).get("rule", "eer")
     chooses = given.get("train") or given.get("validation")
-    if not chooses and rule != "fixed" and any(x in values for x in ("verification", "open_set")):
+    if (
+        not chooses
+        and rule not in ("fixed", "none")
+        and any(x in values for x in ("verification", "open_set"))
+    ):
         problems.add(
             ("partition",),
             "[partition] has neither train nor validation, the part on which a threshold is "
-            f'chosen by rule = "{rule}"; expected one of them, or rule = "fixed"',
+            f'chosen by rule = "{rule}"; expected one of them, or rule = "fixed" or "none"',
         )
 
 

@@ -17,7 +17,8 @@ from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.scores.arrays import IGNORE, as_array, as_index
 from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
 from bioeval.scores.labelled_matrix import KINDS, MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
-from bioeval.scores.labels import as_labels, digest
+from bioeval.scores.labels import as_labels, as_meta, digest
+from bioeval.scores.template_averages import average_embeddings
 
 
 class Scores(LabelledMatrix):
@@ -92,6 +93,7 @@ class Scores(LabelledMatrix):
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
         exclude: Sequence[str] = (),
+        average: Sequence[str] = (),
     ) -> Scores:
         """Compare embeddings by a metric.
 
@@ -115,6 +117,11 @@ class Scores(LabelledMatrix):
             below the limit.
         nan, mask, probe_meta, gallery_meta, name, exclude
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
+        average : sequence of str
+            Metadata columns by which several embeddings become one template, outermost first:
+            ``("template", "media")`` averages within each medium of a template, then over its
+            media, on both sides. Rows that failed (NaN) are left out of the means; metadata that
+            differ within a template are dropped.
 
         Returns
         -------
@@ -137,7 +144,16 @@ class Scores(LabelledMatrix):
         labels = as_labels(probe_labels, "probe_labels", len(left))
         right = left if gallery is None else as_embeddings(gallery, "gallery embeddings")
         if gallery is not None:
-            as_labels(gallery_labels, "gallery_labels", len(right))
+            gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
+        rows, names = len(left), (average,) if isinstance(average, str) else tuple(average)
+        if names:
+            left, labels, probe_meta = _averaged(left, labels, probe_meta, names, "probe")
+            if gallery is None:
+                right = left
+            else:
+                right, gallery_labels, gallery_meta = _averaged(
+                    right, gallery_labels, gallery_meta, names, "gallery"
+                )
         source = EmbeddingSource(left, right, metric, dtype)
         if not isinstance(memory_limit, (int, np.integer)) or memory_limit < 1:
             raise DataError(f"memory_limit is {memory_limit!r}; expected a number of bytes >= 1")
@@ -155,6 +171,8 @@ class Scores(LabelledMatrix):
             exclude=exclude,
         )
         made.origin = describe_metric(metric, left)
+        if names:
+            made.origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
         made.memory_limit = int(memory_limit)
         return made
 
@@ -259,6 +277,15 @@ class Scores(LabelledMatrix):
         pairs.origin = self.origin
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
         return pairs
+
+
+def _averaged(
+    values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Return the templates that embeddings are averaged to, their labels and their metadata."""
+    columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
+    found, shared = average_embeddings(values, columns, names, side)
+    return found, shared.pop(""), shared
 
 
 class PairScores(Scores):

@@ -35,6 +35,7 @@ _POINTS = {
     "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
     "accuracy": "the largest accuracy",
     "fixed": "the threshold {:g}",
+    "none": "no threshold",
 }
 
 
@@ -42,7 +43,8 @@ _POINTS = {
 class Rule:
     """How a threshold is chosen.
 
-    The name is one of `RULES`, but ``"hter"``, which is a cost. The values are the FAR target;
+    The name is one of `RULES`, but ``"hter"``, which is a cost, or ``"none"``: no threshold is
+    chosen. The values are the FAR target;
     prior, c_miss and c_fa; or the threshold, in the user's units.
     """
 
@@ -65,6 +67,10 @@ class Rule:
         """A description of the chosen point."""
         values = map(per_cent, self.values) if self.name == "far" else self.values
         return _POINTS[self.name].format(*values)
+
+
+#: No threshold is chosen: of a part there are only operating points at its own thresholds.
+NO_RULE = Rule("none")
 
 
 def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
@@ -129,7 +135,7 @@ def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     wanted = np.zeros(len(attempts.counts), dtype=bool)
     if rule.name == "fixed":
         wanted[attempts.bin_of(rule.values[0])] = True
-    elif attempts.defined:
+    elif attempts.defined and rule != NO_RULE:
         return _cheap_bins(rule, attempts)
     return wanted
 
@@ -138,7 +144,7 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
     """Return the threshold of a rule; the attempts have looked into the :func:`wanted_bins`."""
     if rule.name == "fixed":
         return ChosenThreshold(rule.values[0], True)
-    if not attempts.defined:
+    if not attempts.defined or rule == NO_RULE:
         return ChosenThreshold()
     if rule.name == "eer":
         return ChosenThreshold(attempts.equal_error().eer_threshold, True)

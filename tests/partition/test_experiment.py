@@ -82,6 +82,67 @@ def test_every_part_is_what_it_promises(
         assert all((a == b).all() for a, b in zip(one, other, strict=True))
 
 
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=6, max_size=14),
+    templates=st.sampled_from((1, 2, 0.5)),
+    enrolled=st.sampled_from((1, 3, 0.5, 0.99)),
+    probes=st.sampled_from((None, 1, 2)),
+    too_few=st.sampled_from(("probe", "drop", "raise")),
+    seed=st.integers(0, 2**31),
+)
+def test_a_number_of_subjects_is_enrolled(sizes, templates, enrolled, probes, too_few, seed):
+    subject = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    experiment = Experiment(
+        gallery_templates=templates, enrolled=enrolled, probe_templates=probes, too_few=too_few,
+        repeats=2, random_state=seed,
+    )  # fmt: skip
+    least = 2 if templates == 0.5 else templates + 1
+    able = {k for k, size in enumerate(sizes) if size >= least}
+    number = enrolled if isinstance(enrolled, int) else math.floor(enrolled * len(able))
+    if (too_few == "raise" and len(able) < len(sizes)) or not 1 <= number <= len(able):
+        words = "too few templates" if too_few == "raise" else "have templates enough"
+        with pytest.raises(DataError, match=f"{words}|have templates enough"):
+            list(experiment.split(y=subject))
+        return
+    assert experiment.impostors == "unenrolled"
+    for parts in experiment.split(y=subject):
+        inside = set(subject[parts.gallery])
+        assert len(inside) == number and inside <= able
+        assert not set(parts.gallery) & set(parts.probe)
+        for k, size in enumerate(sizes):
+            probing = int((subject[parts.probe] == k).sum())
+            left = size - int((subject[parts.gallery] == k).sum())
+            if k in inside:
+                assert probing == (left if probes is None else min(left, probes))
+            else:
+                assert probing == (0 if too_few == "drop" and k not in able else size)
+
+
+def test_what_says_twice_who_is_enrolled():
+    for given_, words in (
+        ({"enrolled": 3}, "enrolled is 3 without gallery_templates"),
+        ({"probe_templates": 1}, "probe_templates is 1 without gallery_templates"),
+        ({"gallery_templates": 1, "probe_templates": 0}, "n_probe is 0"),
+        ({"gallery_templates": 1, "enrolled": 3, "unenrolled": 0.2}, "are both given"),
+        ({"gallery_templates": 1, "enrolled": 3, "too_few": "enrol"}, "enrols all with too few"),
+        ({"gallery_templates": 1, "enrolled": 1.5}, "enrolled is 1.5"),
+    ):
+        with pytest.raises(DataError, match=words):
+            Experiment(**given_)
+
+
+def test_as_many_are_enrolled_where_the_threshold_is_chosen():
+    subject = np.repeat(np.arange(40), 3)
+    experiment = Experiment(0.5, None, 1, enrolled=5, probe_templates=1, random_state=0)
+    (parts,) = experiment.split(y=subject)
+    for gallery, probe in (
+        (parts.gallery, parts.probe),
+        (parts.threshold_gallery, parts.threshold_probe),
+    ):
+        assert len(gallery) == 5
+        assert len(probe) == 5 + 15 * 3
+
+
 def test_galleries_by_metadata():
     subject, session = np.repeat(list("abcdef"), 4), np.tile([1, 1, 2, 2], 6)
     experiment = Experiment(0.5, None, {"session": 1}, 1, repeats=3, random_state=1)

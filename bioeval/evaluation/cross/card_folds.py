@@ -24,7 +24,7 @@ from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import NO_RULE, Rule, parse_rule
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -82,6 +82,11 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
     return PredefinedFolds(meta[column])
 
 
+def rule_of(threshold: Threshold) -> Rule:
+    """Return the rule of a card's threshold."""
+    return NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
+
+
 def evaluate_folds(
     scores: Scores, card: Protocol, far_targets: Any, *, progress: Progress | None = None
 ) -> dict[str, xr.Dataset]:
@@ -94,7 +99,7 @@ def evaluate_folds(
     uncertainty = card.uncertainty or Uncertainty()
     make = partial(
         FoldOptions,
-        rule=parse_rule((card.threshold or Threshold()).as_rule()),
+        rule=rule_of(card.threshold or Threshold()),
         ranks=parse_ranks(card.report.ranks),
         interval=uncertainty.interval,
         far_targets=check_far_targets(far_targets),

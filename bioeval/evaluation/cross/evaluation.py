@@ -26,7 +26,7 @@ from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 from bioeval.tallies.thresholds import require_values
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def cross_evaluate(
         ``("cost", prior, c_miss, c_fa)``: the least cost; ``"hter"`` is the cost (0.5, 1, 1).
         ``"accuracy"``: the largest accuracy, as in LFW. ``("fixed", t)``: t. Each is found
         exactly, at the scores of the training part; of equals the strictest is taken. Also as a
-        text, ``"far=0.001"``.
+        text, ``"far=0.001"``. None: no threshold is chosen, and there are only the operating points
+        of each test part by itself, at `far_targets`.
     templates, fusion
         Of verification, as for :func:`bioeval.verification`.
     ranks : sequence of int
@@ -157,7 +158,7 @@ def cross_evaluate(
     """
     options = FoldOptions(
         task=task,
-        rule=parse_rule(threshold),
+        rule=NO_RULE if threshold is None else parse_rule(threshold),
         templates=templates,
         fusion=fusion,
         ranks=parse_ranks(ranks),
@@ -263,12 +264,20 @@ def _targets(far_targets: Sequence[float] | None, splitter: Any) -> np.ndarray |
 
 def _check_choice(splitter: Any, options: FoldOptions) -> None:
     """Raise unless an experiment has a part to choose a threshold on, where one is chosen."""
+    if options.task != "closed_set" and options.rule == NO_RULE:
+        if options.far_targets is None or options.interval in BOOTSTRAPS:
+            raise ProtocolError(
+                "without a threshold there are only the operating points of each test part by "
+                f"itself: give {Argument('far_targets')}, and {Argument('interval', 'quantile')}"
+            )
+        return
     needs = options.task != "closed_set" and options.rule.name != "fixed"
     if needs and isinstance(splitter, Experiment) and not splitter.chooses:
         raise ProtocolError(
             f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
             f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
-            f"such as {Argument('train', 0.5)}, or a threshold that is fixed"
+            f"such as {Argument('train', 0.5)}, a threshold that is fixed, or no rule: then there "
+            "are operating points of each test part by itself"
         )
 
 

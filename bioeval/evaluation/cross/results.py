@@ -18,6 +18,7 @@ from bioeval.scores.about import About
 from bioeval.stats.pooled import PooledRates
 from bioeval.stats.repeated import nadeau_bengio
 from bioeval.tallies.by_fold.thresholds import Judged
+from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
@@ -115,17 +116,19 @@ def fold_dataset(
     }
     threshold = spread([fold.threshold for fold in folds], np.nan)
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
-    if not closed:
+    judges = options.rule != NO_RULE
+    if not closed and judges:
         variables["threshold"] = (over, to_user(threshold, about.kind))
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
-    ratios = _ratios(attempts, detected)
+    ratios = _ratios(attempts, detected) if closed or judges else {}
     pooled = _ratios(*({k: n.sum(axis=(0, 1)) for k, n in x.items()} for x in (attempts, detected)))
     points = {
         name: spread([fold.points[name] for fold in folds], np.nan) for name in folds[0].points
     }
     for name, values in {**ratios, **points}.items():
         variables[name] = ((*over, *dims_of_point(name)), values)
-    variables |= {name: (over, n) for name, n in counts.items()}
+    judged = judges or closed
+    variables |= {k: (over, n) for k, n in counts.items() if judged or k.endswith("attempts")}
     if closed:
         variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
     variables |= {name: (over, n) for name, n in sizes.items()}
@@ -310,7 +313,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
         attrs["ties"] = options.ties
     if options.task == "open_set":
         attrs["impostors"] = options.impostors
-    if options.task != "closed_set":
+    if options.task != "closed_set" and options.rule != NO_RULE:
         unit = "fold"
         part = "validation" if type(splitter).__name__ == "TrainValidationTest" else "training"
         if isinstance(splitter, Experiment):

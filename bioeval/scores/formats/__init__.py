@@ -50,6 +50,7 @@ def load(
     nan: str | None = None,
     exclude: Sequence[str] = (),
     format_: str | None = None,
+    average: Sequence[str] | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
 
@@ -127,6 +128,9 @@ def load(
     format_ : str, optional
         The format of the file, as ``"npz"``, where it is not what its content shows:
         ``bioeval convert --list`` has all.
+    average : sequence of str, optional
+        Metadata columns by which several embeddings become one template, such as ``("template",
+        "media")``; see :meth:`Scores.from_embeddings`.
 
     Returns
     -------

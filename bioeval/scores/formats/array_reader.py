@@ -56,7 +56,8 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
 
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
     file = named.file
-    named.refuse("scores", "metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key")
+    named.refuse("scores", "metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key",
+                 "average")  # fmt: skip
     m, n = file.headers[key].shape
     gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
     mask = named.key("mask_key", "mask")
@@ -110,6 +111,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
     named.refuse(
         "top-K lists",
         *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
+        "average",
         *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key"),
     )
     key = named.key("indices_key", "indices") or ""
@@ -315,8 +317,9 @@ def _read_embeddings(named: NamedArrays) -> Scores:
             gallery_meta=gallery_meta if other else None,
             name=file.path.stem,
             exclude=named.exclude,
+            average=named.options.average or (),
         )
-    named.refuse("a list of pairs", "mask_key")
+    named.refuse("a list of pairs", "mask_key", "average")
     found = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
     who = [probe.label[found.a], (gallery or probe).label[found.b]]
     pairs = Scores.from_pairs(

@@ -39,7 +39,7 @@ from bioeval.scores.top_k import TopKScores
 SCHEMA = 1
 _SCHEMA_KEY = "bioeval_schema"
 _MATRIX = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
-_ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan")
+_ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan", "average")
 _TWO_SIDES = ("probe_labels", "gallery_labels", *_ALL_EMBEDDINGS[1:])
 _BESIDE = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
 
@@ -195,6 +195,7 @@ def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
         "metric": options.metric or "cosine",
         "nan": options.nan or "raise",
         "name": path.stem,
+        "average": options.average or (),
     }
     left = as_embeddings(open_matrix(path), str(path))
     if other is None:

@@ -58,6 +58,7 @@ class ReadOptions:
     nan: str | None = None
     exclude: tuple[str, ...] = ()
     format_: str | None = None
+    average: tuple[str, ...] | None = None
 
     @classmethod
     def parse(cls, **given: Any) -> ReadOptions:
@@ -67,6 +68,9 @@ class ReadOptions:
                 given[name] = Path(given[name])
         exclude = given["exclude"]
         given["exclude"] = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        average = given["average"]
+        if average is not None:
+            given["average"] = (average,) if isinstance(average, str) else tuple(average)
         given["meta"] = dict(given["meta"] or {})
         options = cls(**given)
         for name, choices in _CHOICES.items():

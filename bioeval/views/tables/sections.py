@@ -42,7 +42,7 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
     elif "cms" in dataset:
         rows = closed_set_rows(dataset)
         options = ["gallery", "rank_unit", "ties", "fusion"]
-    elif "dir" in dataset:
+    elif "dir" in dataset or "dir_at_far" in dataset:
         rows = open_set_rows(dataset)
         options = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
         options.append("fusion")

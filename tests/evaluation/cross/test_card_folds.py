@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -341,3 +342,108 @@ def test_a_narrow_terminal_keeps_the_rates(scores, tmp_path, monkeypatch):
     done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold")
     assert max(map(len, done.stdout.splitlines())) <= 60
     assert "FAR" in done.stdout
+
+
+# ------------------------------------------------------------------------ LFW open and closed set
+
+
+def naive_dir(values, probes, enrolled, target):
+    """DIR at rank 1 and the largest threshold whose FPIR is at most the target."""
+    mated = [(row, list(enrolled).index(who)) for row, who in zip(values, probes, strict=True)
+             if who in enrolled]  # fmt: skip
+    others = [min(row) for row, who in zip(values, probes, strict=True) if who not in enrolled]
+    best = 0
+    for t in {x for row in values for x in row}:
+        if sum(other <= t for other in others) <= target * len(others):
+            best = max(best, sum(row[j] <= t and row[j] == min(row) for row, j in mated))
+    return best / len(mated)
+
+
+def faces(seed: int = 0, numbers=(9, 7, 5, 4, 3, 3, 2, 2, 2, *[1] * 20)) -> be.Scores:
+    """Faces of persons, of most of whom there is but one."""
+    rng = np.random.default_rng(seed)
+    person = rng.permutation(np.repeat(np.arange(len(numbers)), numbers))
+    x = rng.normal(size=(len(numbers), 5))[person] + 0.6 * rng.normal(size=(len(person), 5))
+    return be.Scores.from_embeddings(x, person, metric="l2")
+
+
+def small(name: str, **changes) -> be.Protocol:
+    card = protocol.load(name)
+    return replace(card, partition=replace(card.partition, repeats=3, **changes))
+
+
+def test_lfw_open_set_is_its_definition():
+    scores, who = faces(), faces().probe_labels
+    card = small("lfw-open-set", enrolled=6)
+    ds = be.evaluate(scores, card)["folds/open_set"].to_dataset()
+    experiment = be.partition.Experiment(
+        gallery_templates=1, enrolled=6, probe_templates=1, too_few="probe", repeats=3,
+        random_state=0,
+    )  # fmt: skip
+    for repeat, parts in enumerate(experiment.split(y=who)):
+        enrolled = who[parts.gallery]
+        assert len(set(enrolled)) == len(enrolled) == 6
+        assert np.isin(who[parts.probe], enrolled).sum() == 6
+        own = scores.values[np.ix_(parts.probe, parts.gallery)]
+        for target in (0.1, 0.01):
+            found = float(ds.dir_at_far.sel(far_target=target, rank=1).values[repeat, 0])
+            assert found == pytest.approx(naive_dir(own, who[parts.probe], enrolled, target))
+    assert ds.genuine_attempts.values.ravel().tolist() == [6, 6, 6]
+    np.testing.assert_allclose(ds.dir_at_far_mean, ds.dir_at_far.mean(("repeat", "fold")))
+    assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
+    closed = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
+    assert (closed.cms.sel(rank=1) >= ds.dir_at_far.sel(far_target=0.1, rank=1)).all()
+    again = be.cross_evaluate(
+        scores, experiment, task="open_set", rank_unit="subject", threshold=None, ranks=[1],
+        far_targets=[0.1, 0.01, 0.001], interval="quantile",
+    )  # fmt: skip
+    assert again.dir_at_far.equals(ds.dir_at_far)
+
+
+def test_lfw_closed_set_enrols_everybody_once():
+    scores, who = faces(), faces().probe_labels
+    card = small("lfw-closed-set")
+    ds = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
+    people = len(np.unique(who))
+    assert ds.genuine_attempts.values.ravel().tolist() == [len(who) - people] * 3
+    experiment = be.partition.Experiment(
+        gallery_templates=1, too_few="enrol", repeats=3, random_state=0
+    )
+    for repeat, parts in enumerate(experiment.split(y=who)):
+        own = scores.values[np.ix_(parts.probe, parts.gallery)]
+        first = who[parts.gallery][own.argmin(axis=1)] == who[parts.probe]
+        assert float(ds.cms.sel(rank=1).values[repeat, 0]) == pytest.approx(first.mean())
+
+
+def test_without_a_threshold_there_must_be_targets():
+    scores = faces()
+    for options in ({"interval": "subject-bootstrap"}, {"splitter": "folds"}):
+        splitter = be.partition.Experiment(gallery_templates=1, too_few="probe", repeats=2)
+        if options.pop("splitter", None):
+            splitter = be.partition.SubjectKFold(3)
+        with pytest.raises(be.ProtocolError, match="without a threshold there are only"):
+            be.cross_evaluate(scores, splitter, threshold=None, **options)
+
+
+@pytest.mark.slow
+def test_lfw_open_set_on_faces(shared):
+    data = np.load(shared / "lfw_dlib" / "embeddings.npz")
+    x, who = data["dlib128"], data["label"]
+    scores = be.Scores.from_embeddings(x, who, metric="l2")
+    ds = be.evaluate(scores, "lfw-open-set")["folds/open_set"].to_dataset()
+    experiment = be.partition.Experiment(
+        gallery_templates=1, enrolled=596, probe_templates=1, too_few="probe", random_state=0
+    )
+    (parts,) = experiment.split(y=who)
+    from scipy.spatial.distance import cdist
+
+    d = cdist(x[parts.probe], x[parts.gallery])
+    mated = np.isin(who[parts.probe], who[parts.gallery])
+    nearest = np.sort(d[~mated].min(axis=1))
+    limit = nearest[int(0.01 * len(nearest))]
+    own = who[parts.probe][mated][:, None] == who[parts.gallery]
+    mate, first = d[mated][own], d[mated].min(axis=1)
+    expected = np.mean((mate == first) & (mate < limit))
+    found = float(ds.dir_at_far.sel(far_target=0.01, rank=1).values[0, 0])
+    assert found == pytest.approx(expected)
+    assert 0.40 < float(ds.dir_at_far_mean.sel(far_target=0.01, rank=1)) < 0.60
