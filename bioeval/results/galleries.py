@@ -85,6 +85,8 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     shared_attrs = set.intersection(*(set(dataset.attrs.items()) for dataset in every))
     attrs = {k: v for k, v in first.attrs.items() if (k, v) in shared_attrs}
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
+    for name in ("gallery_templates", "gallery_subjects"):
+        attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
     notes = [
         f"means over the galleries {', '.join(results)}, each at its own thresholds; attempts are "
         "sums, by which no mean is weighed"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,6 +93,16 @@ def test_results_of_separate_files_have_a_mean():
     ):
         with pytest.raises(be.DataError, match=words):
             be.mean_over_galleries(results)
+
+
+def test_the_page_on_galleries():
+    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
+    section = page[page.index("## Several galleries") : page.index("## Operating points")]
+    examples = doctest.DocTestParser().get_doctest(
+        section.replace("```\n", "\n"), {"np": np, "be": be}, "galleries", "definitions.md", 0
+    )
+    assert len(examples.examples) > 5
+    assert doctest.DocTestRunner().run(examples).failed == 0
 
 
 def test_one_gallery_is_said_to_be_one():
