@@ -658,8 +658,10 @@ OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))
 OVER_TIME |= _ends(OVER_TIME, ("frr", "dir", "cms"))
 AGEING |= _ends(AGEING, ("frr", "slope", "slope_within"))
-_RANKED = ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap", "precision_at_k", "recall_at_k")
-_RANKED += ("interpolated_precision",)
+_RANKED = (
+    *("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"),
+    *("precision_at_k", "recall_at_k", "interpolated_precision"),
+)
 REID |= _ends(REID, (*_RANKED, "precision", "recall", "f1"))
 TOP_K |= _ends(TOP_K, _RANKED)
 GOM |= _ends(

@@ -101,9 +101,10 @@ class Plan:
         self.gom: GomJob | None = None
         if card.reid is not None:
             rules = convention_of(card, max_rank=options.max_rank)
-            taus = options.thresholds if _searches_only(card) and card.gom is None else None
-            taus = card.thresholds.values if taus is None else taus
-            taus = retrieval_thresholds(taus, "re-identification")
+            alone = _searches_only(card) and card.gom is None
+            given_taus: Any = options.thresholds if alone else None
+            given_taus = card.thresholds.values if given_taus is None else given_taus
+            taus = retrieval_thresholds(given_taus, "re-identification")
             self.retrieval = RetrievalJob(scores, rules, thresholds=taus)
         if card.gom is not None:
             given = {"max_rank": options.max_rank}
@@ -298,9 +299,9 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
 
 def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
     """Return the galleries that a card takes apart, by name; None if there is but one."""
-    column = card.galleries and scores.gallery_meta.get(card.galleries.column)
-    if column is None:
+    if card.galleries is None or card.galleries.column not in scores.gallery_meta:
         return None
+    column = scores.gallery_meta[card.galleries.column]
     codes = Codes(column, column, "galleries")
     names = [str(value) for value in codes.values.tolist()]
     if len(names) < 2:

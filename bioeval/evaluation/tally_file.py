@@ -373,8 +373,9 @@ def _within_thresholds(tally: GomTally) -> str:
 def _retrieved(tally: ReidTally | GomTally) -> bool:
     """Whether there is a table of the entries retrieved within increasing thresholds."""
     taus = tally.thresholds
-    right = taus is not None and _array(taus, "f") and _rises(taus, strictly=True)
-    return right and _table(tally.retrieved, (len(tally.enrolled), len(taus)))
+    if taus is None or not _array(taus, "f") or not _rises(taus, strictly=True):
+        return False
+    return _table(tally.retrieved, (len(tally.enrolled), len(taus)))
 
 
 def _match_lists(lists: MatchLists, queries: int) -> bool:

@@ -869,6 +869,29 @@ def test_save_all_of_single_tasks(tree, single, tmp_path):
         plot.save_all(single, single.far, tmp_path)
 
 
+def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
+    values = np.random.default_rng(0).random((20, 60))
+    people, gallery = np.arange(20) % 8, np.arange(60) % 8
+    near = be.Scores(values - 0.4 * (people[:, None] == gallery), people, gallery)
+    options = {"interval": "analytic", "max_rank": 5}
+    found = {
+        "near": be.reid(near, "viper", **options),
+        "far": be.reid(be.Scores(values, people, gallery), "viper", **options),
+    }
+    display = plot.precision_recall(found)
+    for name, ds in found.items():
+        np.testing.assert_array_equal(display.lines_[name].get_xdata(), ds.recall_level)
+        np.testing.assert_array_equal(
+            display.lines_[name].get_ydata(), ds.interpolated_precision.values
+        )
+        assert name in display.bands_
+    assert display.ax_.get_xlabel() == "Recall"
+    names = [p.name for p in plot.save_all(found, None, tmp_path)]
+    assert names == ["cmc.png", "precision-recall.png"]
+    with pytest.raises(be.DataError, match="interpolated_precision"):
+        plot.precision_recall(be.closed_set(near))
+
+
 def test_save_all_draws_what_single_functions_return(scores, tmp_path):
     sizes = be.gallery_size(scores, [2, 5], thresholds=4)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=0)
