@@ -108,8 +108,8 @@ class Plan:
             self.retrieval = RetrievalJob(scores, rules, thresholds=taus)
         if card.gom is not None:
             given = {"max_rank": options.max_rank}
-            taus = options.thresholds if _searches_only(card) else None
-            self.gom, found = plan_gom(scores, card, taus, options.normalize, given)
+            own = options.thresholds if _searches_only(card) else None
+            self.gom, found = plan_gom(scores, card, own, options.normalize, given)
             self.gom_options = asdict(found)
             del self.gom_options["per_query"]
         if set(card.tasks) & _SEARCHES and not _searches_only(card):
