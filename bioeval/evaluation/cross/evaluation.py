@@ -276,8 +276,8 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
         raise ProtocolError(
             f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
             f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
-            f"such as {Argument('train', 0.5)}, a threshold that is fixed, or no rule: then there "
-            "are operating points of each test part by itself"
+            f"such as {Argument('train', 0.5)}, or a threshold that is fixed; a card with "
+            'rule = "none" chooses none'
         )
 
 
