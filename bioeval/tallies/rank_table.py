@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.sweep import RankTable
+from bioeval.kernels.sweep_arguments import RankTable
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of
 from bioeval.tallies.threshold_search import distinct
 
@@ -43,7 +43,7 @@ def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) ->
     below = np.concatenate([[0], np.cumsum(repeats), [len(genuine)]])
     first = np.searchsorted(word, np.arange(number + 1))
     return RankTable(
-        window=np.array(grid.window(genuine.dtype)),
+        window=grid.window(genuine.dtype),
         bits=bits,
         aside=aside,
         repeats=usual,

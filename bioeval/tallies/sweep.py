@@ -13,8 +13,17 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.kernels import sweep as kernel
 from bioeval.kernels.argument_groups import RankFacts
+from bioeval.kernels.sweep import sweep_rows
+from bioeval.kernels.sweep_arguments import (
+    Found,
+    Gallery,
+    Matrix,
+    Probes,
+    Scratch,
+    VerificationTables,
+    Wanted,
+)
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader, Progress, is_small, threads_for
 from bioeval.scores.matrix import PairScores, Scores
@@ -160,7 +169,7 @@ class _Sweep:
         columns = np.arange(scores.shape[1])
         self.columns = scores.base_columns(columns) if scores.in_memory else columns
         order = self.columns if gallery.order is None else self.columns[gallery.order]
-        self.gallery = kernel.Gallery(
+        self.gallery = Gallery(
             order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
             places=np.ascontiguousarray(gallery.columns[0]),
             gathered=gallery.order is not None or (scores.in_memory and scores.selects_columns),
@@ -173,7 +182,7 @@ class _Sweep:
         ranks = [j for j in jobs if isinstance(j, IdentificationJob)]
         self.by_template = [j for j in ranks if j.rank_unit == "template"]
         self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
-        self.wanted = kernel.Wanted(bool(single), bool(multi), bool(self.by_subject))
+        self.wanted = Wanted(bool(single), bool(multi), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         given = [j.given for j in verification if j.given is not None]
         self.thresholds = (
@@ -229,12 +238,12 @@ class _Sweep:
         rows = np.linspace(0, self.scores.shape[0] - 1, number).astype(np.int64)
         rows = rows.reshape(-1, PILOT_GROUPS).T.reshape(-1)  # each group from all over
         none = NO_LOOK.tables(self.dtype, PILOT_GROUPS, 0)
-        tables = [_both(x.tables(PILOT_GROUPS), none) for x in cells]
+        tables = [VerificationTables(x.tables(PILOT_GROUPS), none) for x in cells]
         facts = empty_facts(number), empty_facts(number)
         self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS))
         for i, (found, table) in enumerate(zip(cells, tables, strict=True)):
             expected, grid = self.expected[i], found.grid
-            by_group = table.cells
+            by_group = table.counts.cells
             counts = CellCounts(grid.exponent, grid.first, by_group.sum(axis=0)).fitted()
             self.pilot.append(counts if len(counts.counts) else UNUSED)
             if expected is not None and len(counts.counts):
@@ -244,7 +253,7 @@ class _Sweep:
                     grid, by_group, *expected[::-1], most
                 )
 
-    def _scratch(self, chunks: int) -> kernel.Scratch:
+    def _scratch(self, chunks: int) -> Scratch:
         """Return room for one row of each chunk."""
         groups = len(self.gallery.starts) - 1
         return scratch_of(self.dtype, chunks, self.scores.shape[1], groups)
@@ -298,7 +307,7 @@ class _Sweep:
         gallery = self.reader.gallery
         subject_facts = self._facts(self.by_subject, slice(low, high))
         genuine = self._run(rows, tables, facts, subject_facts, self.scratch)
-        counts = [x.counted(found) for x, found in zip(marked, tables, strict=True)]
+        counts = [x.counted(found.counts) for x, found in zip(marked, tables, strict=True)]
         by_cell = [
             c.reshape(x.grid.count, -1).sum(axis=1)
             for x, (c, _) in zip(marked, counts, strict=True)
@@ -321,7 +330,7 @@ class _Sweep:
             look = self.looks[i]
             if look is not None:
                 number = others if i == 0 else len(gallery.subjects) - (gallery.own[rows] >= 0)
-                look.include(tables[i], number)
+                look.include(tables[i].points, number)
                 look.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
         for alike in (self.by_template, self.by_subject):  # they differ in their results only
             for other in alike[1:]:
@@ -331,39 +340,37 @@ class _Sweep:
 
     def _tables(
         self, i: int, marked: MarkedCells, counted: CellCounts, rows: int
-    ) -> kernel.VerificationTables:
+    ) -> VerificationTables:
         """Return empty tables for some rows."""
         look, chunks = self.looks[i], len(self.scratch.cells)
-        cells = marked.tables(chunks)
+        counts = marked.tables(chunks)
         if look is None:
-            return _both(cells, NO_LOOK.tables(self.dtype, chunks, 0))
+            return VerificationTables(counts, NO_LOOK.tables(self.dtype, chunks, 0))
         n = self.scores.shape[1] if i == 0 else len(self.gallery.starts) - 1
         room = int(min(1.0, 2 * self.room[i]) * n * rows / chunks) + 4 * n
         moments, scale = rows * look.with_moments, moment_scale(*counted.range)
         points = look.tables(self.dtype, chunks, room * bool(look.windows), moments, scale)
         points = points._replace(shift=np.uint32(marked.grid.exponent - marked.narrow.exponent))
-        return _both(cells, points)
+        return VerificationTables(counts, points)
 
     def _run(
         self,
         rows: np.ndarray,
-        tables: Sequence[kernel.VerificationTables],
+        tables: Sequence[VerificationTables],
         facts: RankFacts,
         subject_facts: RankFacts,
-        scratch: kernel.Scratch,
+        scratch: Scratch,
     ) -> np.ndarray:
         """Count rows, and return their genuine scores."""
         gallery = self.reader.gallery
         offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
         genuine = np.empty(offsets[-1], dtype=self.dtype)
-        probes = kernel.Probes(gallery.own[rows], gallery.self_position[rows], offsets)
-        kernel.sweep_rows(
-            self._matrix(rows), self.gallery, probes, self.wanted, *tables, genuine, facts,
-            subject_facts, scratch,
-        )  # fmt: skip
+        probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
+        found = Found(*tables, genuine, facts, subject_facts)
+        sweep_rows(self._matrix(rows), self.gallery, probes, self.wanted, found, scratch)
         return genuine
 
-    def _matrix(self, rows: np.ndarray) -> kernel.Matrix:
+    def _matrix(self, rows: np.ndarray) -> Matrix:
         """Return the matrix, and which of its rows to count."""
         if self.scores.in_memory:
             values, numbers = self.base, self.rows[rows]
@@ -376,7 +383,7 @@ class _Sweep:
             values = np.require(values, self.dtype, ("C", "A", "W"))
             numbers = np.arange(len(values))
         self.counted = values, numbers
-        return kernel.Matrix(
+        return Matrix(
             values=values,
             keys=values.view(self.keys.dtype),
             rows=numbers,
@@ -416,10 +423,6 @@ class _Sweep:
             return self.pilot
         block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
         return [UNUSED if job is None else _sample(job, block) for job in jobs]
-
-
-def _both(cells: kernel.CellTables, points: kernel.PointTables) -> kernel.VerificationTables:
-    return kernel.VerificationTables(**cells._asdict(), **points._asdict())
 
 
 def _sample(job: VerificationJob, block: Block) -> CellCounts:

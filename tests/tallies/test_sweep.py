@@ -10,7 +10,8 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
-from bioeval.kernels import sweep
+from bioeval.kernels.sweep import count_impostors
+from bioeval.kernels.sweep_arguments import VerificationTables
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import marked_cells
 from bioeval.tallies import sweep as sweeping
@@ -256,16 +257,14 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     line = np.concatenate([line, marks[np.abs(marks) < 8]]).astype(dtype)
     points = look.tables(line.dtype, 1, 3 * len(line))
     shift = np.uint32(grid.exponent - cells.narrow.exponent)
-    tables = sweep.VerificationTables(
-        **cells.tables(1)._asdict(), **points._replace(shift=shift)._asdict()
-    )
-    sweep.count_impostors(line, 5, 9, tables, 0, scratch_of(line.dtype, 1, len(line), 0))
-    by_cell, at_marks = cells.counted(tables)
+    tables = VerificationTables(cells.tables(1), points._replace(shift=shift))
+    count_impostors(line, 5, 9, tables, 0, scratch_of(line.dtype, 1, len(line), 0), 0)
+    by_cell, at_marks = cells.counted(tables.counts)
     line = np.delete(line, slice(5, 9)).astype(float)
     expected = [0] * grid.count
     for x in line:
         expected[math.ceil(x / 0.5) - grid.first] += 1
     assert by_cell.reshape(grid.count, -1).sum(axis=1).tolist() == expected
-    kept = sorted(tables.kept[0, : tables.filled[0]].tolist())
+    kept = sorted(points.kept[0, : points.filled[0]].tolist())
     assert kept == sorted(x for x in line if -1.5 < x <= 0 or 1 < x <= 2.5)
     assert at_marks.tolist() == [sum(x <= t for x in line) for t in marks]
