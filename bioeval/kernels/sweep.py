@@ -1,9 +1,10 @@
 """All tasks at once: each row is read from memory a single time and counted while in cache.
 
 The kernel serves the common case: single- and multi-template verification (nearest template) and
-identification, over a matrix of floats without failed comparisons. Scores without a cell (NaN,
-infinities, values outside the window) are counted in the outermost cells, or as missing non-mates;
-the caller finds them there and counts the block again by the general kernels.
+identification, over a matrix of floats. Scores without a cell (infinities, values outside the
+window, NaN) are counted in the outermost cells, or as missing non-mates; the caller finds them
+there and counts the block again by the general kernels. Where NaN is no attempt, it goes through
+the same loops, and is taken out of their sums.
 
 Each step is a plain loop of its own over one row, so that the compiler can vectorise it: scores
 are compared as integers of the same width, and cells are found without branches. Scores in cells
@@ -48,7 +49,7 @@ def count_closer_signed(line, bits, best, low, key_mask, key_shift):
         within = np.int32(within + np.int32(line[j] <= best))
     for j in range(len(bits)):
         key = bits[j] ^ ((bits[j] >> key_shift) & key_mask)
-        low = key if key < low else low
+        low = key if (key < low) & (line[j] == line[j]) else low
     return below, within, low
 
 
@@ -125,6 +126,16 @@ def find_nearest(line, starts, size, nearest):
             for p in range(1, len(part)):
                 least = part[p] if part[p] < least else least
             nearest[g] = least
+
+
+@register_jitable
+def mend_nearest(line, starts, nearest):
+    """Write the least score of groups that began with NaN; NaN of a group that has no other."""
+    for g in range(len(nearest)):
+        if nearest[g] != nearest[g]:
+            for p in range(starts[g] + 1, starts[g + 1]):
+                if line[p] == line[p] and not line[p] >= nearest[g]:
+                    nearest[g] = line[p]
 
 
 @register_jitable
@@ -471,13 +482,14 @@ def add_powers(part, scale, origin, sums, squares):
         some = part[start : start + lanes]
         for j in range(len(some)):
             x = np.float64(some[j]) * scale - origin
+            x = x if x == x else 0.0
             sums[j] += x
             squares[j] += x * x
 
 
 @register_jitable
-def sum_powers(line, start, stop, points, chunk, i):
-    """Write the sums over a row, but for the probe's own subject."""
+def sum_powers(line, start, stop, points, chunk, i, number):
+    """Write the sums over the `number` scores of a row, but for the probe's own subject."""
     if points.moments.shape[1] == 0:
         return
     scale = points.scale
@@ -486,8 +498,11 @@ def sum_powers(line, start, stop, points, chunk, i):
     first[:] = 0.0
     second[:] = 0.0
     origin = 0.0
-    if start > 0 or stop < len(line):
-        origin = np.float64(line[0] if start > 0 else line[stop]) * scale
+    if number > 0:
+        p = 0 if start > 0 else stop
+        while line[p] != line[p]:
+            p = stop if p + 1 == start else p + 1
+        origin = np.float64(line[p]) * scale
         add_powers(line[:start], scale, origin, first, second)
         add_powers(line[stop:], scale, origin, first, second)
     total = 0.0
@@ -495,9 +510,10 @@ def sum_powers(line, start, stop, points, chunk, i):
     for j in range(len(first)):
         total += first[j]
         square += second[j]
-    points.moments[0, i] = origin
-    points.moments[1, i] = total
-    points.moments[2, i] = square
+    points.moments[0, i] = number
+    points.moments[1, i] = origin
+    points.moments[2, i] = total
+    points.moments[3, i] = square
 
 
 @register_jitable
@@ -512,19 +528,33 @@ def count_part(line, index, counts, chunk, marked):
 
 
 @register_jitable
-def count_impostors(line, start, stop, tables, chunk, scratch, i):
-    """Count row `i`, but for the probe's own subject, and look for what points need of it."""
+def take_back(missing, counts, chunk):
+    """Take the scores that are missing out of the first cell, where NaN are counted."""
+    slot = ~counts.cells[chunk, 0]
+    if slot >= 0:
+        counts.at_most[chunk, slot, 1] -= missing
+    else:
+        counts.cells[chunk, 0] -= missing
+
+
+@register_jitable
+def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
+    """Count row `i`, but for the probe's own subject, and look for what points need of it.
+
+    As many of its scores as are `missing` are NaN.
+    """
     counts, points = tables
     index = scratch.cells[chunk, : len(line)]
     marked = scratch.marked[chunk]
     find_cells(line, index, counts.window)
     count_part(line[:start], index[:start], counts, chunk, marked)
     count_part(line[stop:], index[stop:], counts, chunk, marked)
+    take_back(missing, counts, chunk)
     keep_flagged(line[:start], index[:start], points, chunk)
     keep_flagged(line[stop:], index[stop:], points, chunk)
     add_pairs(line[:start], points, chunk, scratch)
     add_pairs(line[stop:], points, chunk, scratch)
-    sum_powers(line, start, stop, points, chunk, i)
+    sum_powers(line, start, stop, points, chunk, i, len(line) - (stop - start) - missing)
 
 
 @register_jitable
@@ -588,9 +618,10 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
             closer = below0 + below1
             tied = within0 + within1 - closer
             scratch.keys[c, n] = low ^ ((low >> shift) & mask)
-            others = n - (stop - start)
-            if not wanted.single:  # otherwise the cells show the failed comparisons
-                others -= count_nan(line[:start]) + count_nan(line[stop:])
+            missing = np.int32(0)
+            if matrix.gaps or not wanted.single:  # otherwise the cells show what is NaN
+                missing = count_nan(line[:start]) + count_nan(line[stop:])
+            others = n - (stop - start) - missing
             facts.mates[i] = mates
             facts.mates_tied[i] = same
             facts.mate[i] = best if mates > 0 else np.nan
@@ -605,11 +636,16 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
                 )
 
             if wanted.single:
-                count_impostors(line, start, stop, found.single, c, scratch, i)
+                count_impostors(line, start, stop, missing, found.single, c, scratch, i)
+            start, stop = max(own, 0), own + 1
+            missing = np.int32(0)
             if wanted.multi or wanted.subject_ranks:
                 find_nearest(line, gallery.starts, size, nearest)
+                if matrix.gaps:
+                    mend_nearest(line, gallery.starts, nearest)
+                    missing = count_nan(nearest[:start]) + count_nan(nearest[stop:])
             if wanted.multi:
-                count_impostors(nearest, max(own, 0), own + 1, found.multi, c, scratch, i)
+                count_impostors(nearest, start, stop, missing, found.multi, c, scratch, i)
             if wanted.subject_ranks:
                 closer, tied, before = rank_subjects(line, gallery, nearest, own, best, best_place)
                 enrolled = 1 if mates > 0 else 0
@@ -617,7 +653,7 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
                 of_subjects.mates[i] = enrolled
                 of_subjects.mates_tied[i] = enrolled
                 of_subjects.mate[i] = facts.mate[i]
-                of_subjects.others[i] = groups - (1 if own >= 0 else 0)
+                of_subjects.others[i] = groups - (stop - start) - missing
                 of_subjects.other[i] = facts.other[i]
                 of_subjects.closer[i] = enrolled * closer
                 of_subjects.tied[i] = enrolled * tied

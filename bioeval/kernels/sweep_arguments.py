@@ -19,6 +19,8 @@ class Matrix(NamedTuple):
         The same memory as integers of the same width.
     rows : int64 array, shape (b,)
         Rows of `values` to count.
+    gaps : bool
+        Whether NaN is no attempt.
     negated : bool
         Whether the scores are similarities.
     infinity : float
@@ -30,6 +32,7 @@ class Matrix(NamedTuple):
     values: np.ndarray
     keys: np.ndarray
     rows: np.ndarray
+    gaps: bool
     negated: bool
     infinity: Any
     key_mask: Any
@@ -161,9 +164,10 @@ class PointTables(NamedTuple):
         A power of two by which scores are multiplied for their moments.
     sums : float64 array, shape (chunks, 2, lanes)
         Room for as many sums side by side, whose order is the same on any processor.
-    moments : float64 array, shape (3, b), written
-        One of the scores of each row, the origin; the sum of the differences from it, so that a
-        mean close to it keeps its digits; and the sum of their squares. Shape (3, 0) for none.
+    moments : float64 array, shape (4, b), written
+        How many scores each row has; one of them, the origin; the sum of the differences from it,
+        so that a mean close to it keeps its digits; and the sum of their squares. Shape (4, 0) for
+        none.
     """
 
     flags: np.ndarray

@@ -108,7 +108,7 @@ class Look:
             deferred=np.zeros(chunks, dtype=np.int64),
             scale=scale,
             sums=np.empty((chunks, 2, LANES)),
-            moments=np.empty((3, rows)),
+            moments=np.empty((4, rows)),
         )
 
     def keep_cells(self, grid: CellGrid) -> None:
@@ -126,16 +126,17 @@ class Look:
         flags[[0, -2, -1]] = 0  # whatever is beyond, and NaN
         self.grid, self.flags, self.windows = grid, flags, windows
 
-    def include(self, tables: PointTables, number: np.ndarray | None = None) -> None:
-        """Take in what was found in some rows; `number` is how many impostor scores each has."""
-        if number is not None and self.with_moments:
-            origin, total, square = tables.moments
+    def include(self, tables: PointTables) -> None:
+        """Take in what was found in some rows."""
+        if self.with_moments and tables.moments.size:
+            number, origin, total, square = tables.moments
             mean = total / np.maximum(number, 1)
             spread = square - mean * total
             # At most ten binary digits may be lost; NaN and infinities fail the comparison too.
             exact = (spread >= square / 1024) & (square < np.inf)
-            self.with_moments = bool((exact | (square == 0.0)).all())
-            self.rows.append((tables.scale, number, origin, mean, spread))
+            exact = (exact | (square == 0.0)) & np.isfinite(origin)
+            self.with_moments = bool(exact.all())
+            self.rows.append((tables.scale, number.astype(np.int64), origin, mean, spread))
         self.pairs += int(tables.pairs.sum())
         self.later += [x[:n].copy() for x, n in zip(tables.later, tables.deferred, strict=True)]
         if (tables.deferred < 0).any() or sum(map(len, self.later)) > MOST_LATER:

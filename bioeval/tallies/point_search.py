@@ -348,9 +348,9 @@ class _Division(Look):
         self._edges = np.empty(0)
         self._counts = np.zeros(1, dtype=np.int64)
 
-    def include(self, tables: PointTables, number: np.ndarray | None = None) -> None:
+    def include(self, tables: PointTables) -> None:
         """Take in what was found in some rows; the first scores are those that divide."""
-        super().include(tables, number)
+        super().include(tables)
         scores = np.sort(np.concatenate(self.kept)).astype(np.float64)
         self.kept = []
         if len(scores) and not len(self._edges):
