@@ -54,6 +54,7 @@ __all__ = [
     "top_k",
     "tracking",
     "verification",
+    "zoo",
 ]
 
 # Where each public name is defined; "bioeval" is a module of the public surface, such as be.plot.
@@ -85,6 +86,7 @@ _HOMES = {
     "reid": "bioeval.evaluation.reid",
     "gom": "bioeval.evaluation.reid",
     "gom_from_curves": "bioeval.results.gom",
+    "zoo": "bioeval.evaluation.zoo",
     "apply_convention": "bioeval.evaluation.reid",
     "refine_tally": "bioeval.evaluation.tally",
     "cross_evaluate": "bioeval.evaluation.cross",
@@ -128,6 +130,7 @@ if TYPE_CHECKING:
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
+    from bioeval.evaluation.zoo import zoo
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol
     from bioeval.results.gom import gom_from_curves
