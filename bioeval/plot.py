@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from bioeval.views.plots.gom import gom as gom
     from bioeval.views.plots.hota import HotaDisplay as HotaDisplay
     from bioeval.views.plots.hota import hota as hota
+    from bioeval.views.plots.lorenz import LorenzDisplay as LorenzDisplay
+    from bioeval.views.plots.lorenz import lorenz as lorenz
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
     from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
     from bioeval.views.plots.repeated import repeated as repeated
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     )
     from bioeval.views.plots.spread import SpreadDisplay as SpreadDisplay
     from bioeval.views.plots.spread import spread as spread
+    from bioeval.views.plots.zoo import ZooDisplay as ZooDisplay
+    from bioeval.views.plots.zoo import zoo as zoo
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
@@ -186,7 +190,7 @@ def save_all(
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
         ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
         ``spread``,
-        ``folds``, ``threshold_study``, ``score-distributions`` and ``matrix``, those whose
+        ``folds``, ``threshold_study``, ``zoo``, ``lorenz``, ``score-distributions`` and ``matrix``, those whose
         results are given. The name of a plot of one system ends in the system's.
 
     Examples

@@ -19,6 +19,7 @@ COMMANDS = {
     "threshold": "Which threshold to install, and what to expect of it.",
     "compare": "Compare two systems over the same data.",
     "gom": "Compare systems of open-world re-identification by GOM.",
+    "zoo": "Evaluate by subject: who fails, and do goats, wolves and lambs exist?",
     "gallery-size": "Evaluate identification against the size of the gallery.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "protocols": "List, explain and check protocol cards.",

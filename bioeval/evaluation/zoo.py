@@ -137,7 +137,7 @@ def zoo(
         "threshold_rule_in_words": rule.words,
         "chosen_on": "given"
         if rule.name == "fixed"
-        else "the same data; its errors there are optimistic",
+        else "the same data; errors there are optimistic",
         "quantile": float(quantile),
         "permutations": int(permutations),
         "halves": "whole sessions" if "session" in scores.probe_meta else "templates",

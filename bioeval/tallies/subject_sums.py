@@ -82,11 +82,11 @@ def count_by_subject(
     progress : callable, optional
     """
     job = _Counter(reader, threshold, stream, fusion)
-    with threads_for(reader.scores):
+    with threads_for(reader.scores), np.errstate(over="ignore", invalid="ignore"):
         for block in reader.blocks(progress):
             job.add(block)
-    reader.note_sentinels()
-    return job.result()
+        reader.note_sentinels()
+        return _require_finite(job.result())
 
 
 class _Counter:
@@ -147,7 +147,7 @@ class _Counter:
         if self.fusion is not None:
             first = self.reader.gallery.starts[:-1]
             columns = self.column[first]
-        found = SubjectTally(
+        return SubjectTally(
             about=self.reader.about,
             names=self.names,
             threshold=self.threshold,
@@ -157,13 +157,6 @@ class _Counter:
             halves={"goat": self._goats(*pairs), "wolf": self._wolves(), "lamb": self._lambs()},
             pairs=(pairs[0], self.probe[pairs[1]]),
         )
-        for part in (found.genuine, found.as_probe, found.as_claimed):
-            if not np.isfinite(part.total).all():
-                raise DataError(
-                    "the scores are too large to be averaged: their sum exceeds the largest "
-                    "float64; divide all scores by a constant"
-                )
-        return found
 
     def _goats(self, value: np.ndarray, row: np.ndarray, position: np.ndarray) -> HalfMeans:
         """Return the means of the genuine pairs within each half of the templates."""
@@ -202,7 +195,7 @@ class _Counter:
         self, sums: list[tuple[np.ndarray, np.ndarray]], templates: np.ndarray
     ) -> HalfMeans:
         number = np.bincount(templates, minlength=len(self.names))
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(divide="ignore"):
             return HalfMeans(*(total / finite for total, finite in sums), number)
 
     def _in_order(self, values: np.ndarray) -> np.ndarray:
@@ -282,6 +275,16 @@ class _Sums:
         np.add.at(steps, (table, self.own[0]), 1)
         np.add.at(steps, (table, self.own[1]), -1)
         return np.bincount(table, minlength=2)[:, None] - steps.cumsum(axis=1)[:, :-1]
+
+
+def _require_finite(tally: SubjectTally) -> SubjectTally:
+    for part in (tally.genuine, tally.as_probe, tally.as_claimed):
+        if not np.isfinite(part.total).all():
+            raise DataError(
+                "the scores are too large to be averaged: their sum exceeds the largest float64; "
+                "divide all scores by a constant"
+            )
+    return tally
 
 
 def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:

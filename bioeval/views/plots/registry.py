@@ -22,6 +22,9 @@ _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
                  "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
 _HOTA: Needs = {f"{name}_by_threshold": ("localisation_threshold",)
                 for name in ("hota", "deta", "assa")}  # fmt: skip
+_ZOO: Needs = {"genuine_mean": ("subject",), "impostor_mean": ("subject",),
+               "animal_of_subject": ("subject",)}  # fmt: skip
+_ERRORS: Needs = {name: ("subject",) for name in ("fr", "fa_as_probe", "fa_as_claimed")}
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ PLOTS = {
             True,
             module="bioeval.views.plots.folds",
         ),
+        Plot("zoo", "be.zoo", (_ZOO,), {"zoo": {}}, True),
+        Plot("lorenz", "be.zoo", (_ERRORS,), {"lorenz": {}}),
         # Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
         Plot(
             "timeline",
