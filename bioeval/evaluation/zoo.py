@@ -17,7 +17,7 @@ from bioeval.results.zoo import Quantile, zoo_dataset
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.stats.subject_effects import LEAST_SUBJECTS, halves_test
+from bioeval.stats.subject_effects import LEAST_SUBJECTS, halves_test, kruskal_wallis
 from bioeval.tallies.subject_sums import SubjectTally, count_by_subject
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import TEMPLATES
@@ -165,17 +165,6 @@ def _tests(
             )
         elif math.isnan(test.correlation):
             warnings.append(f"{animal}_correlation is not defined (NaN): all subjects are alike")
-    found["kruskal_p"] = (), _kruskal(*tally.pairs)
+    found["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
     return found, warnings
 
-
-def _kruskal(scores: np.ndarray, subjects: np.ndarray) -> float:
-    """Return the p-value of Kruskal and Wallis; NaN for one subject, or one value of all."""
-    from scipy.stats import kruskal
-
-    order = np.argsort(subjects, kind="stable")
-    starts = np.flatnonzero(np.diff(subjects[order])) + 1
-    groups = np.split(scores[order], starts)
-    if len(groups) < 2 or len(np.unique(scores)) < 2:
-        return math.nan
-    return float(kruskal(*groups).pvalue)

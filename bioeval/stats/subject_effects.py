@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.random import Stream
+from bioeval.kernels.draw import permuted_products
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
-
-# Values in one set of permutations.
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -45,15 +43,13 @@ def halves_test(
     sizes = templates[known]
     quartile = np.searchsorted(np.quantile(sizes, (0.25, 0.5, 0.75)), sizes)
     order = np.argsort(quartile, kind="stable")
-    a, b, quartile = a[order], b[order], quartile[order]
-    observed = a @ b
-    reached, step = 0, max(1, _BLOCK // number)
-    for low in range(0, permutations, step):
-        shape = min(step, permutations - low), number
-        keys = quartile + stream.uniforms(shape[0] * number).reshape(shape)
-        reached += int((b[np.argsort(keys, axis=1)] @ a >= observed).sum())
+    a, b = a[order], b[order]
+    observed, products = int(a @ b), np.empty(permutations, dtype=np.int64)
+    ends = np.cumsum(np.bincount(quartile))
+    permuted_products(a, b, ends, stream.words(2), products)
+    reached = int((products >= observed).sum())
     spread = math.sqrt(a.var() * b.var())
-    covariance = float(observed) / number - a.mean() * b.mean()
+    covariance = observed / number - float(a.mean() * b.mean())
     correlation = covariance / spread if spread > 0 else math.nan
     return HalvesTest(correlation, (1 + reached) / (1 + permutations), number)
 
@@ -62,4 +58,21 @@ def _doubled_ranks(values: np.ndarray) -> np.ndarray:
     """Return twice the ranks, from 0, tied values at the middle of their places."""
     ordered = np.sort(values)
     ends = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    return np.sum(list(ends), axis=0).astype(np.float64)
+    return np.sum(list(ends), axis=0)
+
+
+def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> float:
+    """Return the p-value of the test of Kruskal and Wallis; NaN for one group or one value.
+
+    That of :func:`scipy.stats.kruskal`, which takes long for many groups; `groups` are codes.
+    """
+    from scipy.stats import chi2, rankdata, tiecorrect
+
+    number = np.bincount(groups)
+    number, n = number[number > 0], len(values)
+    if len(number) < 2 or values.min() == values.max():
+        return math.nan
+    ranks = rankdata(values)
+    sums = np.bincount(groups, ranks)[np.unique(groups)]
+    h = 12 / (n * (n + 1)) * float((sums**2 / number).sum()) - 3 * (n + 1)
+    return float(chi2.sf(h / tiecorrect(ranks), len(number) - 1))

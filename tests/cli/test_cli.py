@@ -727,6 +727,7 @@ def command_of(name: str):
         ("simulate", ("random_state",), "--seed"),
         ("simulate", ("layout", "pairs"), "--layout pairs"),
         ("gallery-size", ("ties", "stable"), "--ties stable"),
+        ("zoo", ("threshold", "far=0.1"), "--threshold far=0.1"),
         ("gallery-size", ("unenrolled_shares",), "--unenrolled"),
         ("compare", ("far_targets",), "--far"),
         ("threshold", ("target",), "--target"),
@@ -753,6 +754,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "threshold": [be.load, be.study_threshold],
         "gallery-size": [be.load, be.gallery_size],
         "gom": [be.load, be.gom],
+        "zoo": [be.load, be.zoo],
         "simulate": [be.simulate],
         "convert": [be.load],
         "tracking": [be.tracking],
@@ -885,6 +887,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         (["run", "--protocol", "course-kfold"], "FNMR, %", "FRR"),
         (["threshold", "--folds", 2, "--repeats", 1, "--target", "far=0.1"], "FMR at most", "FRR"),
         (["gallery-size", "--sizes", "2,9"], "\nTPIR\n", "CMS"),
+        (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
     ],
 )
 def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):

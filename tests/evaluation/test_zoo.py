@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
+import json
 import math
 
 import naive_zoo
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bioeval as be
+from bioeval.cli import main
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.subject_effects import halves_test
@@ -290,3 +293,95 @@ def test_it_survives_a_file(tmp_path):
     ds = be.zoo(faces(), permutations=10)
     ds.to_netcdf(tmp_path / "zoo.nc", engine="h5netcdf")
     assert xr.load_dataset(tmp_path / "zoo.nc").identical(ds)
+
+
+# ------------------------------------------------------------------------ plots, table, command
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_plot_of_the_zoo(kind):
+    scores = be.simulate(30, 5, model="gaussian-scores", kind=kind, random_state=1)
+    ds = be.zoo(scores, permutations=9)
+    display = be.plot.zoo(ds, worst=3)
+    ax = display.ax_
+    np.testing.assert_array_equal(display.genuine, ds.genuine_mean)
+    np.testing.assert_array_equal(display.animals, ds.animal_of_subject)
+    share = ds.fr_share + ds.fa_share_as_probe + ds.fa_share_as_claimed
+    worst = ds.subject.values[np.argsort(-share.values)[:3]]
+    assert [t.get_text() for t in display.labels_.texts] == [str(x) for x in worst]
+    drawn = sorted(len(points.get_offsets()) for points in ax.collections)
+    assert sum(drawn) == 30
+    # A quarter of 30 is 7.5: 8 are beyond each dashed line.
+    for axis, values in enumerate((ds.genuine_mean.values, ds.impostor_mean.values)):
+        low, high = sorted(display.limits[axis])
+        assert (values < low).sum() == 8 and (values > high).sum() == 8
+    names = {t.get_text(): t.xy for t in ax.texts if t.get_text().split(" ")[0][:-1] in ds.animal}
+    for animal, number in zip(ds.animal.values, ds.animal_count.values, strict=True):
+        x, y = names[f"{animal}s {number}"]
+        best = {"dove": (1, 1), "worm": (0, 0), "chameleon": (1, 0), "phantom": (0, 1)}[animal]
+        up = kind == "similarity"
+        assert (x == 1) == (best[0] == up) and (y == 1) == (best[1] != up)
+
+
+def test_lorenz_curves():
+    d = 5.0 - 4 * np.eye(6)
+    d[[0, 1, 0], [0, 1, 2]] = 4.0, 4.0, 1.0
+    ds = be.zoo(be.Scores(d, list("aabbcd"), list("aabbcd")), threshold=2.0, quantile=0.2)
+    display = be.plot.lorenz(ds)
+    rejects = display.curves["false rejects"]
+    assert ds.fr.values.tolist() == [4, 2, 0, 0]
+    np.testing.assert_allclose(rejects.y, [0, 0, 0, 2 / 6, 1])
+    np.testing.assert_allclose(rejects.x, [0, 0.25, 0.5, 0.75, 1])
+    # The Gini coefficient is twice the area between the curve and the diagonal.
+    assert ds.fr_gini == pytest.approx(1 - 2 * np.trapezoid(rejects.y, rejects.x))
+    none = be.plot.lorenz(be.zoo(be.simulate(9, 2), threshold=-1.0))
+    assert none.curves["false accepts by probe"].why_not == "no errors"
+    assert list(none.lines_) == ["false rejects"]
+    both = be.plot.lorenz({"a": ds, "b": ds})
+    assert "a, false rejects" in both.curves
+
+
+def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    scores = faces(subjects=20)
+    file, out = str(tmp_path / "s.npz"), tmp_path / "out"
+    be.save(scores, file)
+    ds = be.zoo(scores, threshold=("far", 0.01), permutations=99, random_state=4)
+    given = ["zoo", file, "--threshold", "far=0.01", "--permutations", "99", "--seed", "4"]
+    assert main([*given, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    for name, variable in ds.data_vars.items():
+        if not variable.ndim:
+            assert document[name] == pytest.approx(variable.item()), name
+        elif variable.dims == ("subject",):
+            assert [one[name] for one in document["subjects"]] == variable.values.tolist()
+    assert document["animals"]["dove"]["count"] == ds.animal_count.sel(animal="dove")
+    assert main([*given, "--out", str(out), "--plots"]) == 0
+    text = capsys.readouterr().out
+    (line,) = [x for x in text.splitlines() if x.strip().startswith("false accepts, by probe  ")][:1]
+    assert line.split()[4:6] == [f"{ds.fa_as_probe.sum():,}", f"{100 * ds.fa_as_probe.sum() / ds.impostor_attempts_as_probe.sum():.3g}"]
+    assert "chosen on the same data; errors there are optimistic" in text
+    assert sorted(path.name for path in out.iterdir()) == [
+        "lorenz.png", "results.nc", "subjects.csv", "summary.json", "table.txt", "zoo.png",
+    ]  # fmt: skip
+    with open(out / "subjects.csv", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [int(row["fr"]) for row in rows] == ds.fr.values.tolist()
+    at = ds.threshold.item()
+    assert main(["zoo", file, "--threshold", repr(at), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["threshold"] == at and document["chosen_on"] == "given"
+    for wrong, said in (("best", "--threshold is 'best'"), ("nan", "--threshold is NaN")):
+        assert main(["zoo", file, "--threshold", wrong]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["zoo", file, "--quantile", "0.7"]) == 2
+    assert "--quantile is 0.7; expected a number in (0, 0.5]" in capsys.readouterr().err
+
+
+def test_table_without_errors(tmp_path, capsys):
+    be.save(be.Scores(5.0 - 4 * np.eye(6)[[0, 0, 2, 2, 4, 4]][:, [0, 0, 2, 2, 4, 4]],
+                      list("aabbcc")), tmp_path / "s.npz")  # fmt: skip
+    assert main(["zoo", str(tmp_path / "s.npz"), "--threshold", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "Subjects with most errors" not in text
+    assert "n/a" in text and "wolf_p is not defined (NaN): 2 subjects" in " ".join(text.split())
