@@ -189,9 +189,9 @@ def save_all(
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
         ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
-        ``spread``,
-        ``folds``, ``threshold_study``, ``zoo``, ``lorenz``, ``score-distributions`` and ``matrix``, those whose
-        results are given. The name of a plot of one system ends in the system's.
+        ``spread``, ``folds``, ``threshold_study``, ``zoo``, ``lorenz``, ``score-distributions`` and
+        ``matrix``, those whose results are given. The name of a plot of one system ends in the
+        system's.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How often the tests of the zoo say that subjects differ: printed as the tables of docs/who-fails.md.
+"""How often the tests of the zoo say that subjects differ: the tables of docs/who-fails.md.
 
     scripts/zoo [--runs 1000] [--powered 100]
 
@@ -90,7 +90,9 @@ def main() -> None:
     given = parser.parse_args()
     head = " " * 40 + "".join(f"{name:>11}" for name in TESTS)
     if given.runs:
-        print(f"Rejected at 5 %, in per cent of {given.runs} runs: subjects do not differ\n\n{head}")
+        print(
+            f"Rejected at 5 %, in per cent of {given.runs} runs: subjects do not differ\n\n{head}"
+        )
         for name, make in NULLS.items():
             show(name, rejected(make, given.runs, 0))
     if given.powered:

@@ -109,7 +109,9 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
 
 def animals(genuine: Sequence[float], impostor: Sequence[float], quantile: str) -> list[str] | None:
     """The animal of each subject by two mean distances; None where there are too few subjects."""
-    known = [i for i in range(len(genuine)) if genuine[i] == genuine[i] and impostor[i] == impostor[i]]
+    known = [
+        i for i in range(len(genuine)) if genuine[i] == genuine[i] and impostor[i] == impostor[i]
+    ]
     h = math.ceil(Fraction(quantile) * len(known))
     if 2 * h > len(known):
         return None
@@ -133,10 +135,13 @@ def animals(genuine: Sequence[float], impostor: Sequence[float], quantile: str) 
 
 
 def half_means(
-    people: Sequence[Any], probe_half: Sequence[int], gallery_half: Sequence[int],
-    subject_half: Sequence[int], **case: Any,
+    people: Sequence[Any],
+    probe_half: Sequence[int],
+    gallery_half: Sequence[int],
+    subject_half: Sequence[int],
+    **case: Any,
 ) -> dict[str, list[list[float]]]:
-    """Mean distances of each subject over its two halves, for goats, wolves and lambs."""  # fmt: skip
+    """Mean distances of each subject over its two halves, for goats, wolves and lambs."""
     data = naive.read(**case)
     side = dict(zip(people, subject_half, strict=True))
     out: dict[str, list[list[float]]] = {"goat": [], "wolf": [], "lamb": []}

@@ -473,7 +473,9 @@ def _zoo() -> dict[str, Name]:
             f"fa_{role}": Name(f"accepted {attempts}", "attempts"),
             f"far_{role}": Name(f"false accept rate of {attempts}", iso="FMR"),
             f"fa_share_{role}": Name(f"proportion of all false accepts that are of {attempts}"),
-            f"fa_gini_{role}": Name(f"Gini coefficient over subjects of false accepts, of {attempts}"),
+            f"fa_gini_{role}": Name(
+                f"Gini coefficient over subjects of false accepts, of {attempts}"
+            ),
         }
     found |= {
         "animal_of_subject": Name("animal of the subject, or none"),

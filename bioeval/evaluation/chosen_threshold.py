@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import refine
@@ -57,10 +56,6 @@ def chosen_threshold(
     wanted = PointsWanted(targets, costs, job.wanted.every_score)
     with threads_for(scores):
         points = refine(tally, lambda: job.sweep(reader), wanted, symmetric=False, look=job.look)
-    found = {
-        "eer": [points.equal_error.eer_threshold],
-        "far": points.threshold_at_far,
-        "cost": points.min_cost_threshold,
-        "accuracy": points.min_cost_threshold,
-    }[rule.name]
-    return float(found[0]) if len(found) else math.nan
+    if rule.name == "eer":
+        return points.equal_error.eer_threshold
+    return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])

@@ -167,4 +167,3 @@ def _tests(
             warnings.append(f"{animal}_correlation is not defined (NaN): all subjects are alike")
     found["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
     return found, warnings
-

@@ -1,7 +1,8 @@
 """Random galleries: a few templates of each subject, drawn for each probe and each gallery.
 
-And random permutations. Random numbers come from a counter (SplitMix64; Steele, Lea and Flood 2014), started anew for each
-probe and gallery, or permutation, so that neither threads nor the order of the rows change a draw.
+And random permutations. Random numbers come from a counter (SplitMix64; Steele, Lea and Flood
+2014), started anew for each probe and gallery, or permutation, so that neither threads nor the
+order of the rows change a draw.
 """
 
 from __future__ import annotations

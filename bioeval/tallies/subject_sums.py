@@ -90,9 +90,7 @@ def count_by_subject(
 
 
 class _Counter:
-    def __init__(
-        self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None
-    ):
+    def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
         scores, gallery = reader.scores, reader.gallery
         self.reader, self.threshold, self.fusion = reader, threshold, fusion
         codes = scores.codes
@@ -191,12 +189,11 @@ class _Counter:
         sums = [(_sum(total[x], who[x], people), _sum(finite[x], who[x], people)) for x in parts]
         return self._means(sums, who)
 
-    def _means(
-        self, sums: list[tuple[np.ndarray, np.ndarray]], templates: np.ndarray
-    ) -> HalfMeans:
+    def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], templates: np.ndarray) -> HalfMeans:
         number = np.bincount(templates, minlength=len(self.names))
         with np.errstate(divide="ignore"):
-            return HalfMeans(*(total / finite for total, finite in sums), number)
+            first, second = (total / finite for total, finite in sums)
+        return HalfMeans(first, second, number)
 
     def _in_order(self, values: np.ndarray) -> np.ndarray:
         """Return values of the gallery in the order of the user's columns."""
@@ -306,5 +303,7 @@ def _summed(
     order = np.argsort(value, kind="stable")
     value, who = value[order], who[order]
     finite = np.isfinite(value)
-    number = [np.bincount(x, minlength=people) for x in (who, who[finite], who[value <= threshold])]
-    return BySubject(*number, _sum(value[finite], who[finite], people))
+    attempts, known, within = (
+        np.bincount(x, minlength=people) for x in (who, who[finite], who[value <= threshold])
+    )
+    return BySubject(attempts, known, within, _sum(value[finite], who[finite], people))

@@ -58,6 +58,6 @@ def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         return scores.probe_ids, scores.gallery_ids
     own, ids = (probe, scores.gallery_ids) if gallery is None else (gallery, scores.probe_ids)
     assert own is not None
-    codes = Codes(own, own, "session").probe
-    ids = ids + codes.max(initial=-1) + 1  # a session of one side is no template of the other
-    return (codes, ids) if gallery is None else (ids, codes)
+    sessions = Codes(own, own, "session").probe
+    ids = ids + sessions.max(initial=-1) + 1  # a session of one side is no template of the other
+    return (sessions, ids) if gallery is None else (ids, sessions)

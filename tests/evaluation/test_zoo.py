@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bioeval as be
-from bioeval.cli import main
 from bioeval.base.random import Stream, seed_sequence
+from bioeval.cli import main
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.subject_effects import halves_test
 from bioeval.tallies.subject_sums import count_by_subject
@@ -62,7 +62,9 @@ def test_every_variable_is_that_of_the_loops(data):
         if ds[name].dtype == np.int64:
             assert ds[name].values.tolist() == values, name
         elif name in NAMES:
-            np.testing.assert_allclose(ds[name], np.multiply(sign, values), 1e-9, 1e-12, err_msg=name)
+            np.testing.assert_allclose(
+                ds[name], np.multiply(sign, values), 1e-9, 1e-12, err_msg=name
+            )
         else:
             np.testing.assert_allclose(ds[name], values, rtol=1e-12, err_msg=name)
     # By the means as they were summed: those of loops are rounded once.
@@ -78,7 +80,9 @@ def test_halves_are_those_of_the_loops(data):
     scores, arguments = be.Scores(**case.scores()), case.naive()
     people = naive_zoo.subjects(**arguments)
     tally = count_by_subject(BlockReader(scores), 0.0, stream())
-    codes = [np.searchsorted(people, labels) for labels in (scores.probe_labels, scores.gallery_labels)]
+    codes = [
+        np.searchsorted(people, labels) for labels in (scores.probe_labels, scores.gallery_labels)
+    ]
     halves = Halves.draw(scores, tuple(codes), stream())
     drawn = halves.probes.tolist(), halves.gallery.tolist(), halves.subjects.tolist()
     expected = naive_zoo.half_means(people, *drawn, **arguments)
@@ -193,7 +197,9 @@ def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
     scores = faces(templates=6).select(probes=range(0, 60), gallery=range(10, 70))
     halves = Halves.draw(scores, (scores.codes.probe, scores.codes.gallery), stream())
     place = {x: h for x, h in zip(scores.probe_ids, halves.probes, strict=True)}
-    assert all(place.get(x, h) == h for x, h in zip(scores.gallery_ids, halves.gallery, strict=True))
+    assert all(
+        place.get(x, h) == h for x, h in zip(scores.gallery_ids, halves.gallery, strict=True)
+    )
 
 
 def test_the_test_of_halves_against_all_permutations():
@@ -213,7 +219,9 @@ def test_the_test_of_halves_against_all_permutations():
 
 def test_the_least_p_value_and_subjects_left_out():
     a = np.arange(9.0)
-    assert halves_test(a, 2 * a, np.full(9, 4), 99, stream()) .p_value == pytest.approx(0.01, abs=0.011)
+    assert halves_test(a, 2 * a, np.full(9, 4), 99, stream()).p_value == pytest.approx(
+        0.01, abs=0.011
+    )
     a[0] = np.nan
     assert halves_test(a, a, np.full(9, 4), 99, stream()).subjects == 8
     a[1] = np.nan
@@ -358,8 +366,9 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     assert document["animals"]["dove"]["count"] == ds.animal_count.sel(animal="dove")
     assert main([*given, "--out", str(out), "--plots"]) == 0
     text = capsys.readouterr().out
-    (line,) = [x for x in text.splitlines() if x.strip().startswith("false accepts, by probe  ")][:1]
-    assert line.split()[4:6] == [f"{ds.fa_as_probe.sum():,}", f"{100 * ds.fa_as_probe.sum() / ds.impostor_attempts_as_probe.sum():.3g}"]
+    line = next(x for x in text.splitlines() if "false accepts, by probe" in x)
+    fa, attempts = ds.fa_as_probe.sum().item(), ds.impostor_attempts_as_probe.sum().item()
+    assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.3g}"]
     assert "chosen on the same data; errors there are optimistic" in text
     assert sorted(path.name for path in out.iterdir()) == [
         "lorenz.png", "results.nc", "subjects.csv", "summary.json", "table.txt", "zoo.png",

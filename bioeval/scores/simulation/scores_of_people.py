@@ -260,9 +260,7 @@ def _offset_sd(name: str, sd: float | None, of: str, number: int | None) -> floa
     return 0.0 if number is None else 0.3 if sd is None else sd
 
 
-def _gaussian_scores(
-    design: Design, truth: GaussianScores, offsets: list[np.ndarray]
-) -> Scores:
+def _gaussian_scores(design: Design, truth: GaussianScores, offsets: list[np.ndarray]) -> Scores:
     """Draw scores; the offsets are those of goats, wolves and lambs, by person."""
     goat, wolf, lamb = offsets
     rows = design.gallery if design.probes is None else design.probes

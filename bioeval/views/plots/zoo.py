@@ -83,10 +83,8 @@ class ZooDisplay(Display):
         for number, animal in enumerate(ANIMALS):
             self._name_corner(ax, animal, f"{animal}s {counts[animal]}", look.colour(number))
         for i in self.worst:
-            point = [self.genuine[i]], [self.impostor[i]]
-            labelled.append(
-                Labelled(as_plot_text(ds["subject"].values[i].item()), look.TEXT, *map(np.array, point))
-            )
+            label = as_plot_text(ds["subject"].values[i].item())
+            labelled.append(Labelled(label, look.TEXT, self.genuine[[i]], self.impostor[[i]]))
         rest = np.flatnonzero(there & ~np.isin(np.arange(len(there)), self.worst))
         labelled += [
             Labelled("", look.RULE, self.genuine[[i]], self.impostor[[i]])

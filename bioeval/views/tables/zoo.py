@@ -59,13 +59,19 @@ class ZooTable:
         at = threshold(float(zoo["threshold"]))
         yield Text(f"Errors at the threshold {at} (accepted if {sign})", "bold")
         chosen = str(zoo.attrs["chosen_on"])
-        how = "given" if chosen == "given" else f"{zoo.attrs['threshold_rule_in_words']}, chosen on {chosen}"
+        how = (
+            "given"
+            if chosen == "given"
+            else f"{zoo.attrs['threshold_rule_in_words']}, chosen on {chosen}"
+        )
         yield indented(Text(say(how), "dim"))
         yield indented(self._errors())
         yield Text("")
         worst = self._worst()
         if worst is not None:
-            yield Text(say("Subjects with most errors, and the rate of all attempts without them"), "bold")
+            yield Text(
+                say("Subjects with most errors, and the rate of all attempts without them"), "bold"
+            )
             yield indented(worst)
             yield Text("")
         share = 100 * float(zoo.attrs["quantile"])
