@@ -316,9 +316,9 @@ def test_plot_of_the_zoo(kind):
     np.testing.assert_array_equal(display.animals, ds.animal_of_subject)
     share = ds.fr_share + ds.fa_share_as_probe + ds.fa_share_as_claimed
     worst = ds.subject.values[np.argsort(-share.values)[:3]]
-    assert [t.get_text() for t in display.labels_.texts] == [str(x) for x in worst]
-    drawn = sorted(len(points.get_offsets()) for points in ax.collections)
-    assert sum(drawn) == 30
+    assert [t.get_text() for t in display.labels_] == [str(x) for x in worst]
+    *points, rings = (len(points.get_offsets()) for points in ax.collections)
+    assert sum(points) == 30 and rings == 3
     # A quarter of 30 is 7.5: 8 are beyond each dashed line.
     for axis, values in enumerate((ds.genuine_mean.values, ds.impostor_mean.values)):
         low, high = sorted(display.limits[axis])

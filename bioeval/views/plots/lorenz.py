@@ -62,7 +62,7 @@ class LorenzDisplay(CurvesDisplay):
         return self._finish(
             Captions(
                 "Lorenz curves of errors", "Proportion of subjects, those with fewest errors first",
-                "Proportion of errors", details=["thin line: all subjects alike"], at=0.7,
+                "Proportion of errors", details=["grey: as many errors of each subject"], at=0.7,
                 texts=texts, others=[Labelled("", look.RULE, ends, ends)],
             )
         )  # fmt: skip

@@ -5,21 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from matplotlib.patheffects import withStroke
 
 from bioeval.base.errors import counted
 from bioeval.results.zoo import ANIMALS, NO_ANIMAL, Quantile
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, as_plot_text, pick_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
 
 _SIZE = (6.4, 5.6)
 
-# Points that labels keep clear of, at most; of more they would find no place.
-_MOST_FREE = 400
+# With more subjects, smaller points.
+_MANY = 300
+
+# Of a name, in points: how far from its subject, and the least distances between its middle and
+# those of other names, and of rings.
+_FAR, _ROOM, _RING = (15.0, 28.0, 42.0), (24.0, 11.0), (15.0, 9.0)
 
 _MARKERS = {"dove": "o", "worm": "s", "chameleon": "^", "phantom": "D", NO_ANIMAL: "o"}
 
@@ -36,7 +41,11 @@ class ZooDisplay(Display):
         Subjects that are named: those with the largest proportions of errors, worst first.
     limits : ndarray, shape (2, 2)
         Of genuine and impostor means, where the best end and where the worst begin.
+    labels_ : list of Annotation
+        The names of the worst.
     """
+
+    labels_: list[Annotation]
 
     def __init__(self, system: System, worst: int):
         ds = system.dataset
@@ -67,14 +76,21 @@ class ZooDisplay(Display):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the subjects. See :func:`zoo`."""
         ax = self._axes(ax, _SIZE)
-        ds, labelled = self.system.dataset, []
+        ds = self.system.dataset
         kind = str(ds.attrs["kind"])
         counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
+        size = 24 if there.sum() <= _MANY else 9
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
             of = there & (self.animals == animal)
             colour = look.RULE if animal == NO_ANIMAL else look.colour(number - 1)
-            given = {"s": 24, "color": colour, "marker": _MARKERS[animal], "linewidth": 0, **style}
+            given = {
+                "s": size,
+                "color": colour,
+                "marker": _MARKERS[animal],
+                "linewidth": 0,
+                **style,
+            }
             ax.scatter(self.genuine[of], self.impostor[of], **given)
         for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
             for at in limits[np.isfinite(limits)]:
@@ -82,15 +98,7 @@ class ZooDisplay(Display):
         ax.margins(0.12)
         for number, animal in enumerate(ANIMALS):
             self._name_corner(ax, animal, f"{animal}s {counts[animal]}", look.colour(number))
-        for i in self.worst:
-            label = as_plot_text(ds["subject"].values[i].item())
-            labelled.append(Labelled(label, look.TEXT, self.genuine[[i]], self.impostor[[i]]))
-        rest = np.flatnonzero(there & ~np.isin(np.arange(len(there)), self.worst))
-        labelled += [
-            Labelled("", look.RULE, self.genuine[[i]], self.impostor[[i]])
-            for i in rest[:_MOST_FREE]
-        ]
-        self.labels_ = DirectLabels(ax, labelled, ax.texts)
+        self._name_worst(ax)
         better = "larger" if kind == "similarity" else "smaller"
         worse = "smaller" if kind == "similarity" else "larger"
         said = [f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
@@ -107,6 +115,38 @@ class ZooDisplay(Display):
             f"Mean impostor {kind} ({worse} is better)",
         )
         return self
+
+    def _name_worst(self, ax: Axes) -> None:
+        """Ring the worst subjects and write their names beside them, away from the middle."""
+        x, y = self.genuine[self.worst], self.impostor[self.worst]
+        ax.scatter(x, y, s=46, facecolors="none", edgecolors=look.TEXT, linewidth=1.0, zorder=4)
+        ax.autoscale_view()
+        points = 72 / look.figure_of(ax).dpi
+        place = points * ax.transData.transform(np.column_stack([x, y]))
+        middle = points * ax.transAxes.transform((0.5, 0.5))
+        taken: list[np.ndarray] = []
+        self.labels_ = []
+        for i, at in zip(self.worst, place, strict=True):
+            angle = np.arctan2(*(at - middle)[::-1])
+            turns = angle + np.radians([0, 40, -40, 80, -80, 120, -120, 160])
+            around = np.column_stack([np.cos(turns), np.sin(turns)])
+            steps = np.concatenate([far * around for far in _FAR])
+            free = [
+                all((abs(at + step - other) > _ROOM).any() for other in taken)
+                and (abs(at + step - place) > _RING).any(axis=1).all()
+                for step in steps
+            ]
+            step = steps[int(np.argmax(free))]
+            taken.append(at + step)
+            name = as_plot_text(self.system.dataset["subject"].values[i].item())
+            text = ax.annotate(
+                name, (self.genuine[i], self.impostor[i]), tuple(step),
+                textcoords="offset points", fontsize=look.SMALL_SIZE + 1, color=look.TEXT,
+                ha="center", va="center", zorder=5,
+                path_effects=[withStroke(linewidth=2.5, foreground="white")],
+                arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 4},
+            )  # fmt: skip
+            self.labels_.append(text)
 
     def _name_corner(self, ax: Axes, animal: str, text: str, colour: Any) -> None:
         """Write the name of an animal into its corner of the axes."""
