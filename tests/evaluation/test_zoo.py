@@ -154,6 +154,18 @@ def test_the_same_on_two_threads_and_in_any_order_of_templates():
     finally:
         numba.set_num_threads(before)
     assert found[0].identical(found[1])
+    for s in (0, 7, 35):  # over several pieces of columns
+        probes, claims = (
+            (rows == s)[:, None] & (columns != s),
+            (rows != s)[:, None] & (columns == s),
+        )
+        for role, cells in (("as_probe", probes), ("as_claimed", claims)):
+            of = found[0].sel(subject=s)
+            scored = values[cells].astype(float)
+            assert of[f"impostor_attempts_{role}"] == len(scored)
+            assert of[f"fa_{role}"] == (scored <= -2.5).sum()
+            mean = scored[np.isfinite(scored)].mean() if len(scored) else math.nan
+            np.testing.assert_allclose(of[f"impostor_mean_{role}"], mean, rtol=1e-9)
     p, g = rng.permutation(150), rng.permutation(2300)
     other = be.zoo(be.Scores(values[np.ix_(p, g)], rows[p], columns[g]), threshold=-2.5)
     for name, variable in found[0].data_vars.items():
