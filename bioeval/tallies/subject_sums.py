@@ -137,10 +137,8 @@ class _Counter:
 
     def result(self) -> SubjectTally:
         """Return the tally."""
-        pairs = tuple(map(np.concatenate, zip(*self.pairs, strict=True)))
-        value, row, _ = pairs
-        if self.fusion is not None:
-            value, row, _ = tuple(map(np.concatenate, zip(*self.genuine, strict=True)))
+        pairs = _increasing(self.pairs)
+        value, row, _ = pairs if self.fusion is None else _increasing(self.genuine)
         people, columns = len(self.names), self.column
         if self.fusion is not None:
             first = self.reader.gallery.starts[:-1]
@@ -284,6 +282,16 @@ def _require_finite(tally: SubjectTally) -> SubjectTally:
     return tally
 
 
+def _increasing(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Return gathered scores, which increase, with their rows and positions.
+
+    They are added in this order, whatever the order of the templates.
+    """
+    found = [np.concatenate(x) for x in zip(*parts, strict=True)]
+    order = np.argsort(found[0])
+    return tuple(x[order] for x in found)
+
+
 def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:
     """Return the sums by subject, in the dtype of the values, in order."""
     found = np.zeros(people, dtype=values.dtype)
@@ -299,9 +307,7 @@ def _joined(each: BySubject, who: np.ndarray, people: int) -> BySubject:
 def _summed(
     value: np.ndarray, who: np.ndarray, people: int, threshold: float = np.nan
 ) -> BySubject:
-    """Return listed attempts by subject; they are added in increasing order."""
-    order = np.argsort(value, kind="stable")
-    value, who = value[order], who[order]
+    """Return listed attempts, in increasing order, by subject."""
     finite = np.isfinite(value)
     attempts, known, within = (
         np.bincount(x, minlength=people) for x in (who, who[finite], who[value <= threshold])
