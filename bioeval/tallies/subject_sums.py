@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.progress import report
 from bioeval.base.random import Stream
 from bioeval.kernels import subject_sums as kernel
 from bioeval.scores.about import About
@@ -19,6 +20,9 @@ from bioeval.tallies.template_halves import Halves
 
 # Columns whose sums one thread takes together, about.
 PIECE = 1024
+
+# Usual blocks of a matrix in memory that are counted in one call.
+TOGETHER = 4
 
 
 class BySubject(NamedTuple):
@@ -83,8 +87,12 @@ def count_by_subject(
     """
     job = _Counter(reader, threshold, stream, fusion)
     with threads_for(reader.scores), np.errstate(over="ignore", invalid="ignore"):
-        for block in reader.blocks(progress):
-            job.add(block)
+        m = reader.scores.shape[0]
+        step = reader.rows_per_block() * (TOGETHER if reader.scores.in_memory else 1)
+        for low in range(0, m, step):
+            high = min(low + step, m)
+            job.add(reader.block(low, high))
+            (progress or report)(high, m)
         reader.note_sentinels()
         return _require_finite(job.result())
 
