@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
@@ -191,7 +192,7 @@ class BlockReader:
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for sentinels in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores.streams:
-            sign = -1.0 if self.scores.kind == "similarity" else 1.0
+            sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
             self.watch.look(low, values, np.arange(len(values)), self.watch.positions, sign)
 
     def note_sentinels(self) -> None:
@@ -415,7 +416,7 @@ def as_distances(
                 f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
                 "numbers up to 2**53 are exact)"
             )
-    if kind == "similarity":
+    if larger_is_closer(kind):
         values = np.negative(values)
     return values
 
