@@ -15,8 +15,10 @@ from bioeval.base.version import __version__
 __all__ = [
     "BioevalError",
     "BioevalWarning",
+    "Calibrator",
     "CardError",
     "DataError",
+    "Fusion",
     "MergeError",
     "PairScores",
     "Protocol",
@@ -27,16 +29,19 @@ __all__ = [
     "__version__",
     "ageing",
     "apply_convention",
+    "calibration",
     "closed_set",
     "compare",
     "cross_evaluate",
     "eer_scorer",
     "evaluate",
+    "fuse",
     "gallery_size",
     "gom",
     "gom_from_curves",
     "load",
     "make_scorer",
+    "normalise",
     "open_set",
     "over_time",
     "parse_names",
@@ -102,6 +107,11 @@ _HOMES = {
     "study_threshold": "bioeval.evaluation.cross",
     "make_scorer": "bioeval.evaluation.cross",
     "eer_scorer": "bioeval.evaluation.cross",
+    "calibration": "bioeval.evaluation.calibration",
+    "Calibrator": "bioeval.evaluation.calibrator",
+    "fuse": "bioeval.evaluation.fusion",
+    "Fusion": "bioeval.evaluation.fusion",
+    "normalise": "bioeval.evaluation.normalise",
     "BioevalError": "bioeval.base.errors",
     "BioevalWarning": "bioeval.base.errors",
     "DataError": "bioeval.base.errors",
@@ -125,6 +135,8 @@ if TYPE_CHECKING:
         MergeError,
         ProtocolError,
     )
+    from bioeval.evaluation.calibration import calibration
+    from bioeval.evaluation.calibrator import Calibrator
     from bioeval.evaluation.compare import compare
     from bioeval.evaluation.cross import (
         cross_evaluate,
@@ -134,8 +146,10 @@ if TYPE_CHECKING:
         study_threshold,
     )
     from bioeval.evaluation.evaluate import evaluate, summary
+    from bioeval.evaluation.fusion import Fusion, fuse
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.over_time import ageing, over_time
+    from bioeval.evaluation.normalise import normalise
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.tally import Tally, refine_tally, tally

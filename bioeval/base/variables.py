@@ -53,6 +53,10 @@ COORDINATES = {
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
+    "prior": Name("prior probability of a genuine attempt"),
+    "prior_log_odds": Name("natural log odds of the prior"),
+    "llr": Name("natural log-likelihood ratio"),
+    "pav_block": Name("block of scores of equal posterior, from the strictest on"),
     "repeat": Name("repeat of the partition"),
     "time": Name("time at which probes were seen: start of the bin", ""),
     "age": Name("age of the template when the probe was seen: start of the bin", ""),
@@ -529,6 +533,30 @@ GOM = {
     "vp": Name("verification precision; NaN without a match"),
     "rep": Name("re-identification precision; NaN without a match"),
     "fr": Name("false rate; NaN where the identity is in the gallery"),
+}
+
+CALIBRATION = {
+    **_by_name(scalars.CALIBRATION_POINTS),
+    "calibration_loss": Name("Cllr less its minimum", "bits"),
+    "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
+    "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
+    "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts"),
+    "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR"),
+    "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR"),
+    "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "min_bayes_error": Name("least normalised Bayes error rate: min_dcf of equal costs", "cost"),
+    "ece": Name("empirical cross-entropy", "bits"),
+    "min_ece": Name("empirical cross-entropy after isotonic regression", "bits"),
+    "reference_ece": Name("cross-entropy of the prior alone, without any score", "bits"),
+    "genuine_above": Name("proportion of the genuine attempts with a larger ratio"),
+    "impostor_above": Name("proportion of the impostor attempts with a larger ratio"),
+    "pav_llr": Name("log-likelihood ratio of a block, by isotonic regression"),
+    "pav_low": Name("smallest score of a block", "score"),
+    "pav_high": Name("largest score of a block", "score"),
+    "pav_genuine": Name("genuine attempts in a block", "attempts"),
+    "pav_impostor": Name("impostor attempts in a block", "attempts"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
 }
 
 

@@ -63,10 +63,12 @@ def farthest(kind: str) -> float:
     return -math.inf if larger_is_closer(kind) else math.inf
 
 
-def derived(systems: Sequence[Scores], rule: Rule, kind: str, origin: str) -> Scores:
+def derived(
+    systems: Sequence[Scores], rule: Rule, kind: str, origin: str, *, limit: int = MEMORY_LIMIT
+) -> Scores:
     """Return scores over the templates of the first system, computed by a rule.
 
-    A matrix of more than `MEMORY_LIMIT` bytes is computed in blocks whenever it is read.
+    A matrix of more than `limit` bytes is computed in blocks whenever it is read.
     """
     first = systems[0]
     rows = DerivedRows(systems, rule, kind)
@@ -74,7 +76,7 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: str, origin: str) -> Sc
         made = first.with_values(
             rows.of([scores.values for scores in systems], np.arange(first.shape[0])), kind
         )
-    elif math.prod(rows.shape) * rows.dtype.itemsize > MEMORY_LIMIT:
+    elif math.prod(rows.shape) * rows.dtype.itemsize > limit:
         made = first.with_values(rows, kind)
         made.verification = rows  # type: ignore[assignment]
     else:

@@ -36,7 +36,7 @@ class LabelledMatrix:
     memory_limit = MEMORY_LIMIT
     labelled = True
     exclude: tuple[str, ...] = ()
-    #: What was left out or found when a file was read, a sentence each.
+    #: What was found when a file was read or the scores were made, for every result: sentences.
     remarks: tuple[str, ...] = ()
     _mask: Any = None
     _rows: np.ndarray | None = None
