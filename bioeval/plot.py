@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay
     from bioeval.mot.timeline import timeline as timeline
     from bioeval.scores.matrix import Scores
+    from bioeval.views.plots.calibration import BayesErrorDisplay as BayesErrorDisplay
+    from bioeval.views.plots.calibration import (
+        EmpiricalCrossEntropyDisplay as EmpiricalCrossEntropyDisplay,
+    )
+    from bioeval.views.plots.calibration import ReliabilityDisplay as ReliabilityDisplay
+    from bioeval.views.plots.calibration import TippettDisplay as TippettDisplay
+    from bioeval.views.plots.calibration import bayes_error as bayes_error
+    from bioeval.views.plots.calibration import empirical_cross_entropy as empirical_cross_entropy
+    from bioeval.views.plots.calibration import reliability as reliability
+    from bioeval.views.plots.calibration import tippett as tippett
     from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay
     from bioeval.views.plots.cmc import cmc as cmc
     from bioeval.views.plots.det import DetDisplay as DetDisplay
@@ -192,6 +202,11 @@ def save_all(
         ``ageing``, ``repeated``, ``spread``, ``folds``, ``threshold_study``,
         ``score-distributions`` and ``matrix``, those whose
         results are given. The name of a plot of one system ends in the system's.
+        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
+        ``spread``,
+        ``folds``, ``threshold_study``, ``reliability``, ``tippett``,
+        ``empirical-cross-entropy``, ``bayes-error``, ``score-distributions`` and ``matrix``, those
+        whose results are given. The name of a plot of one system ends in the system's.
 
     Examples
     --------

@@ -465,7 +465,7 @@ AVERAGED = {
             DIR,
             CMS,
             *(scalar for points in POINTS_OF.values() for scalar in points),
-            *CALIBRATION_POINTS,
+            *reversed(CALIBRATION_POINTS),
         )
     )
 }

@@ -18,6 +18,8 @@ COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
     "threshold": "Which threshold to install, and what to expect of it.",
     "compare": "Compare two systems over the same data.",
+    "calibration": "Evaluate scores as log-likelihood ratios: Cllr, costs by prior.",
+    "fuse": "Fuse systems, and evaluate them beside the fused one.",
     "gom": "Compare systems of open-world re-identification by GOM.",
     "gallery-size": "Evaluate identification against the size of the gallery.",
     "over-time": "Evaluate rates over time, and the ageing of templates.",

@@ -24,6 +24,10 @@ _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
                  "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
 _HOTA: Needs = {f"{name}_by_threshold": ("localisation_threshold",)
                 for name in ("hota", "deta", "assa")}  # fmt: skip
+_PAV: Needs = {"cllr": (), "pav_llr": ("pav_block",)}
+_TIPPETT: Needs = {"genuine_above": ("llr",), "impostor_above": ("llr",)}
+_ECE: Needs = {"min_ece": ("prior_log_odds",)}
+_BAYES: Needs = {"min_bayes_error": ("prior_log_odds",)}
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Plot:
         """The name of the display class."""
         return self.name.title().replace("_", "") + "Display"
 
+
+_CALIBRATION = "bioeval.views.plots.calibration"
 
 PLOTS = {
     plot.name: plot
@@ -96,6 +102,15 @@ PLOTS = {
             module="bioeval.mot.timeline",
         ),
         Plot("hota", "be.tracking", (_HOTA,), {"hota": {}}),
+        *(
+            Plot(name, "be.calibration", (needs,), {stem: {}}, module=_CALIBRATION)
+            for name, stem, needs in (
+                ("reliability", "reliability", _PAV),
+                ("tippett", "tippett", _TIPPETT),
+                ("empirical_cross_entropy", "empirical-cross-entropy", _ECE),
+                ("bayes_error", "bayes-error", _BAYES),
+            )
+        ),
         Plot("score_distributions", "be.Scores", files={"score-distributions": {}}),
         Plot("matrix", "be.Scores", files={"matrix": {}}),
     )
