@@ -113,10 +113,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
 
         fusion = Fusion(**how, weights=weights)
         read, taught = (
-            {
-                called: _read(file, called, reading, stages)
-                for called, file in zip(names, files, strict=False)
-            }
+            {called: _read(files[i], called, reading, stages) for i, called in enumerate(names)}
+            if files
+            else {}
             for files in (systems, train)
         )
         given = {"far_targets": far_targets or FAR_TARGETS, "templates": templates}

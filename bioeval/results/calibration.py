@@ -181,7 +181,7 @@ def _warnings(counts: CalibrationCounts, found: Variables) -> list[str]:
     if "cllr" not in found:
         said.append(
             f"the scores are {PLURALS[counts.about.kind]}, not log-likelihood ratios: only the "
-            "minima are given; be.Calibrator makes ratios of them"
+            "minima are given; a calibrator that has learnt from other people makes ratios of them"
         )
     elif found["cllr"][1] > 1:
         said.append(

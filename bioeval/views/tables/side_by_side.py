@@ -78,9 +78,10 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         unit = ", %" if scalar.percent else ""
         found = numbers[scalar.name]
         values = found.items() if isinstance(found, dict) else [(0.0, found)]
-        for target, value in values:
-            label = scalar.label.format(target=per_cent(target))
-            yield say(f"{label}{unit}"), _written(value, scalar.percent)
+        for goal, value in values:
+            head, at, target = scalar.label.partition(" at ")
+            label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))
+            yield say(label), _written(value, scalar.percent)
 
 
 def _written(value: float, percent: bool) -> str:
