@@ -111,9 +111,14 @@ def command(data: str, name: str | None, **options: Any) -> None:
 
 def _calibrated(method: str, prior: float, train: Any, scores: Any) -> Any:
     """Return calibrated scores; a result says where they are learnt from themselves."""
+    import warnings
+
+    from bioeval.base.errors import BioevalWarning
     from bioeval.evaluation.calibrator import Calibrator
 
-    made = Calibrator(method, prior).fit(train).transform(scores)
+    with warnings.catch_warnings():  # the table has them
+        warnings.simplefilter("ignore", BioevalWarning)
+        made = Calibrator(method, prior).fit(train).transform(scores)
     if train is scores:
         said = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
         made.remarks = (*made.remarks, said)

@@ -99,6 +99,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     reading = take_reading(systems[0], options)
     names = names or tuple(system_name(file, None, reading) for file in systems)
     _require_distinct(names)
+    import warnings
+
+    from bioeval.base.errors import BioevalWarning
     from bioeval.cli.progress import Stages
     from bioeval.scores.formats.files import check_target
 
@@ -122,7 +125,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         fused = None
         if out is not None or protocol is None:
             stages("fusing")
-            fused = fuse(read, **how, weights=weights, train=taught or None)
+            with warnings.catch_warnings():  # the table has them
+                warnings.simplefilter("ignore", BioevalWarning)
+                fused = fuse(read, **how, weights=weights, train=taught or None)
         stages("counting")
         if protocol is None:
             assert fused is not None

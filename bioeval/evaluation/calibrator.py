@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Self
 
 import numpy as np
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import BioevalWarning, DataError, require_choice
+from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.evaluation.log_odds import LogOdds, fit_log_odds
+from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, fit_log_odds
 from bioeval.evaluation.score_transformers import ScoreTransformer
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores
@@ -43,6 +42,12 @@ class Calibrator(ScoreTransformer):
         Of ``"pav"``: finite training scores at the ends of blocks, and the ratios there.
     kind_ : str
         Of the training scores.
+
+    Warns
+    -----
+    BioevalWarning
+        If the training classes are separable, or genuine scores are the farther; results of the
+        calibrated scores say so too.
 
     Raises
     ------
@@ -82,21 +87,23 @@ class Calibrator(ScoreTransformer):
         Calibrator
         """
         require_scores(X)
+        said: list[str] = []
         if self.method == "logistic":
             self._map = _Line(fit_log_odds([X], float(self.prior), "logistic calibration"))
             self.slope_ = float(self._map.fitted.weights[0])
             self.offset_, self.separable_ = self._map.fitted.offset, self._map.fitted.separable
+            if self.separable_:
+                said.append(SEPARABLE)
             if (self.slope_ > 0) != larger_is_closer(X.kind):
-                warnings.warn(
+                said.append(
                     f"of the training scores, {PLURALS[X.kind]}, genuine ones are the farther: "
-                    "calibration turns their order round; check `kind`",
-                    BioevalWarning,
-                    stacklevel=2,
+                    "calibration turns their order round; check `kind`"
                 )
         else:
             self._map = _Steps(count_for_calibration(X))
             self.knots_, self.ratios_ = self._map.knots, self._map.of(self._map.knots)
         self.kind_ = X.kind
+        self._remark(said)
         return self
 
     def transform(self, X: Scores) -> Scores:
@@ -120,7 +127,7 @@ class Calibrator(ScoreTransformer):
         fitted = self._map
         origin = f"{self.method} calibration of {PLURALS[kind]}"
         made = derived([X], lambda values, _: fitted.of(values[0]), "llr", origin)
-        made.remarks = X.remarks
+        made.remarks = (*X.remarks, *self.remarks_)
         return made
 
 

@@ -15,7 +15,7 @@ from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
 from bioeval.evaluation.calibrator import require_scores
 from bioeval.evaluation.compare import require_same
-from bioeval.evaluation.log_odds import LogOdds, fit_log_odds, require_spread
+from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, fit_log_odds, require_spread
 from bioeval.evaluation.score_transformers import ScoreTransformer
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores
@@ -72,6 +72,11 @@ class Fusion(ScoreTransformer):
     offset_ : float
     separable_ : bool
         Whether a penalty was needed, since the training classes are separable.
+
+    Warns
+    -----
+    BioevalWarning
+        If the training classes are separable; results of the fused scores say so too.
 
     Raises
     ------
@@ -163,6 +168,7 @@ class Fusion(ScoreTransformer):
             self._line = fit_log_odds(entering, 0.5, "logistic fusion")
             self.weights_ = dict(zip(names, self._line.weights.tolist(), strict=True))
             self.offset_, self.separable_ = self._line.offset, self._line.separable
+        self._remark([SEPARABLE] if self._line is not None and self._line.separable else [])
         return self
 
     def transform(self, X: Systems) -> Scores:
@@ -201,7 +207,8 @@ class Fusion(ScoreTransformer):
             origin,
         )
         made.name = "fused"
-        made.remarks = tuple(dict.fromkeys(x for s in systems.values() for x in s.remarks))
+        own = (text for scores in systems.values() for text in scores.remarks)
+        made.remarks = tuple(dict.fromkeys([*own, *self.remarks_]))
         return made
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
@@ -344,4 +351,5 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-    return scale.of(blocks[0])
+    """Return scaled scores to fit to: infinite ones, which tanh makes finite, stay out of it."""
+    return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)

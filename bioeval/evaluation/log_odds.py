@@ -7,19 +7,24 @@ which nothing is kept but sums.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base.errors import BioevalWarning, DataError, counted
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.several_systems import SeveralSystems, Spread
 
 #: Weight of the squared weights of standardised scores, where the classes are separable.
 PENALTY = 1e-6
+
+SEPARABLE = (
+    "the genuine and impostor scores of the training data are separable: the logistic regression "
+    f"has no finite solution, and a penalty of {PENALTY:g} on its squared weights keeps them "
+    "finite; ratios far from 0 rest on the penalty, not on data"
+)
 
 # Newton's method converges in about ten steps where there is a minimum.
 _STEPS = 60
@@ -47,8 +52,8 @@ class LogOdds:
 def fit_log_odds(systems: Sequence[Scores], prior: float, what: str) -> LogOdds:
     """Fit a logistic regression, the classes weighted to a prior, to attempts of both.
 
-    The loss is that of ``l + logit(prior)``. A :class:`BioevalWarning` says that the classes are
-    separable, so that a small penalty keeps the weights finite.
+    The loss is that of ``l + logit(prior)``. Where the classes are separable, a small penalty keeps
+    the weights finite.
     """
     attempts = SeveralSystems(systems, what)
     spreads = attempts.spreads()
@@ -62,13 +67,6 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, what: str) -> LogOdds:
     weights, separable = _newton(logistic, start, 0.0)
     if separable:
         weights, _ = _newton(logistic, start, PENALTY)
-        warnings.warn(
-            f"the genuine and impostor scores of the training data are separable: {what} has no "
-            f"maximum-likelihood solution, and a penalty of {PENALTY:g} on its squared weights "
-            "keeps them finite; ratios far from 0 rest on the penalty, not on data",
-            BioevalWarning,
-            stacklevel=4,
-        )
     scale = weights[:-1] * inverse
     offset = float(weights[-1] - scale @ origin - shift)
     signs = np.array([1.0 if larger_is_closer(s.kind) else -1.0 for s in systems])

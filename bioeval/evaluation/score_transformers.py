@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, Self
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.partition.base import Parameters
 from bioeval.scores.matrix import Scores
 
@@ -40,6 +42,12 @@ class ScoreTransformer(Parameters, ABC):
         from sklearn.base import BaseEstimator
 
         return BaseEstimator().__sklearn_tags__()
+
+    def _remark(self, said: Iterable[str]) -> None:
+        """Warn of what `fit` has found, and keep it for the results of the new scores."""
+        self.remarks_ = tuple(said)
+        for text in self.remarks_:
+            warnings.warn(text, BioevalWarning, stacklevel=3)
 
     def _fitted(self, name: str) -> Any:
         """Return what `fit` has found, or raise :class:`DataError`."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.evaluation.calibrator import require_scores
 from bioeval.evaluation.cross.by_parts import fold_of
 from bioeval.evaluation.cross.options import FoldOptions
@@ -103,13 +105,18 @@ def evaluate_transformed(
     found: dict[tuple[int, int], Fold] = {}
     about = None
     places = system.plan.places
+    said: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
-        found[place], made = system.fold(system.plan.split(*place), options)
+        with warnings.catch_warnings():  # they are in the result, once
+            warnings.simplefilter("ignore", BioevalWarning)
+            found[place], made = system.fold(system.plan.split(*place), options)
         about = about or system.about(made)
+        said.update(() if made is None else made.remarks)
         if progress is not None:
             progress(done, len(places))
     assert about is not None  # a plan has a split
-    return found, about
+    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
+    return found, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
 
 
 def _pairs(
