@@ -88,10 +88,12 @@ class Calibrator(ScoreTransformer):
         """
         require_scores(X)
         said: list[str] = []
+        self._map: _Line | _Steps
         if self.method == "logistic":
-            self._map = _Line(fit_log_odds([X], float(self.prior), "logistic calibration"))
-            self.slope_ = float(self._map.fitted.weights[0])
-            self.offset_, self.separable_ = self._map.fitted.offset, self._map.fitted.separable
+            line = fit_log_odds([X], float(self.prior), "logistic calibration")
+            self._map = _Line(line)
+            self.slope_, self.offset_ = float(line.weights[0]), line.offset
+            self.separable_ = line.separable
             if self.separable_:
                 said.append(SEPARABLE)
             if (self.slope_ > 0) != larger_is_closer(X.kind):
@@ -100,8 +102,9 @@ class Calibrator(ScoreTransformer):
                     "calibration turns their order round; check `kind`"
                 )
         else:
-            self._map = _Steps(count_for_calibration(X))
-            self.knots_, self.ratios_ = self._map.knots, self._map.of(self._map.knots)
+            steps = _Steps(count_for_calibration(X))
+            self._map = steps
+            self.knots_, self.ratios_ = steps.knots, steps.of(steps.knots)
         self.kind_ = X.kind
         self._remark(said)
         return self

@@ -72,6 +72,7 @@ def derived(
     """
     first = systems[0]
     rows = DerivedRows(systems, rule, kind)
+    made: Scores
     if isinstance(first, PairScores):
         made = first.with_values(
             rows.of([scores.values for scores in systems], np.arange(first.shape[0])), kind

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
+import shlex
 
 import naive_calibration as twin
 import numpy as np
@@ -271,3 +273,20 @@ def test_large_matrices_are_computed_in_blocks(monkeypatch):
     index = np.array([3, 1, 30])
     np.testing.assert_array_equal(rows.select(index).values, whole.values[index])
     assert be.verification(rows).eer == be.verification(whole).eer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["calibration.md", "fusion.md"])
+def test_the_pages_say_what_happens(page, root, tmp_path, monkeypatch, capsys):
+    path = root / "docs" / page
+    monkeypatch.chdir(tmp_path)
+    failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert failed == 0 and ran > 5
+    text = path.read_text(encoding="utf-8")
+    commands = [line for line in text.splitlines() if line.startswith("bioeval ")]
+    assert len(commands) >= 4
+    for line in commands:
+        capsys.readouterr()
+        assert main(shlex.split(line)[1:]) == 0, line
+    if page == "fusion.md":
+        assert "EER, %" in capsys.readouterr().out

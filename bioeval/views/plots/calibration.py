@@ -205,8 +205,8 @@ def reliability(
     >>> import bioeval as be
     >>> scores = be.simulate(20, 4)
     >>> ratios = be.Calibrator().fit_transform(scores)
-    >>> be.plot.reliability(be.calibration(ratios)).ax_.get_xlim()
-    (-0.015, 1.015)
+    >>> be.plot.reliability(be.calibration(ratios)).ax_.get_ylabel()
+    'Probability observed, by isotonic regression'
     """
     return ReliabilityDisplay.from_results(data).plot(ax, prior=prior, **style)
 

@@ -34,12 +34,17 @@ class SideBySideTable:
         yield indented(grid(self._header()))
         yield Text("")
         columns = {name: dict(_cells(dataset)) for name, dataset in self.found.items()}
+        labels = list(dict.fromkeys(label for cells in columns.values() for label in cells))
+        widest = max(len(text) for cells in columns.values() for text in cells.values())
+        wide = max(map(len, labels)) + len(columns) * (widest + 2) + 4 <= options.max_width
         table = plain_table(["", *columns])
-        for label in dict.fromkeys(label for cells in columns.values() for label in cells):
-            table.add_row(label, *(cells.get(label, "") for cells in columns.values()))
+        for label in labels:
+            texts = (cells.get(label, "") for cells in columns.values())
+            table.add_row(label, *(text if wide else text.partition(" ")[0] for text in texts))
         yield indented(table)
         if self._in_folds:
-            said = "Means over the folds of the test parts, and standard deviations between them."
+            said = "Means over the folds of the test parts"
+            said += ", and standard deviations between them." if wide else "."
             yield Text("")
             yield Text(said, style="dim")
         yield from warned(
