@@ -71,15 +71,23 @@ class SeveralSystems:
         self.systems = list(systems)
         self._readers = [BlockReader(scores) for scores in systems]
 
-    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the class of each cell, 0 where it is no attempt, and the scores of all systems."""
+    @property
+    def rows_per_block(self) -> int:
+        """The number of rows that are read together, of all systems alike."""
+        return min(reader.rows_per_block() for reader in self._readers)
+
+    def blocks(self, every: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the class of each cell, 0 where it is no attempt, and the scores of all systems.
+
+        Of all blocks of rows, or one in `every`.
+        """
         first = self.systems[0]
         if isinstance(first, PairScores):
             rows = [as_row(s.values, s.kind, s.nan) for s in self.systems]
             yield np.where(first.genuine, GENUINE, IMPOSTOR)[None].astype(np.uint8), _stack(rows)
             return
-        step = min(reader.rows_per_block() for reader in self._readers)
-        for low in range(0, first.shape[0], step):
+        step = self.rows_per_block
+        for low in range(0, first.shape[0], every * step):
             found = [r.block(low, min(low + step, first.shape[0])) for r in self._readers]
             block = found[0]
             if first.labelled:
@@ -101,7 +109,7 @@ class SeveralSystems:
         return spreads
 
     def logistic(
-        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray
+        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray, every: int = 1
     ) -> list[LogisticSums]:
         """Return the sums of a logistic regression over impostor and over genuine attempts."""
         size = len(weights)
@@ -109,7 +117,7 @@ class SeveralSystems:
         total = np.zeros((2, width - 2))
         low, high = np.full(2, np.inf), np.full(2, -np.inf)
         with threads_for(self.systems[0]):
-            for classes, stack in self.blocks():
+            for classes, stack in self.blocks(every):
                 sums = np.empty((len(classes), 2, width))
                 logistic_sums(classes, stack, origin, inverse, weights, sums)
                 total += sums[..., :-2].sum(axis=0)
