@@ -20,7 +20,9 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.cli import main
+from bioeval.evaluation import log_odds
 from bioeval.results.calibration import LOG_ODDS
+from bioeval.scores import blocks
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
 
@@ -119,6 +121,21 @@ def test_the_logistic_map_is_that_of_scikit_learn(people, prior, kind):
     made = found.transform(scores)
     np.testing.assert_allclose(made.values, found.slope_ * scores.values + found.offset_)
     assert made.kind == "llr" and made.probe_labels is scores.probe_labels
+
+
+def test_a_fit_that_begins_in_a_sample_ends_at_the_same_place(people, monkeypatch):
+    expected = be.Calibrator().fit(people)
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", 1)  # a row a block, of which one in four
+    sampled = []
+    at = log_odds._Loss.at
+    monkeypatch.setattr(
+        log_odds._Loss, "at", lambda self, w: sampled.append(self.every) or at(self, w)
+    )
+    found = be.Calibrator().fit(people)
+    assert sampled[0] == 4 and sampled[-1] == 1
+    close = dict(rtol=1e-8)
+    np.testing.assert_allclose(found.slope_, expected.slope_, **close)
+    np.testing.assert_allclose(found.offset_, expected.offset_, **close)
 
 
 def test_separable_classes_are_penalised_with_a_warning():
