@@ -148,8 +148,8 @@ if TYPE_CHECKING:
     from bioeval.evaluation.evaluate import evaluate, summary
     from bioeval.evaluation.fusion import Fusion, fuse
     from bioeval.evaluation.gallery_size import gallery_size
-    from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.normalise import normalise
+    from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.tally import Tally, refine_tally, tally

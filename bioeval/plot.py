@@ -199,11 +199,7 @@ def save_all(
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
         ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``over-time``,
-        ``ageing``, ``repeated``, ``spread``, ``folds``, ``threshold_study``,
-        ``score-distributions`` and ``matrix``, those whose
-        results are given. The name of a plot of one system ends in the system's.
-        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
-        ``spread``,
+        ``ageing``, ``repeated``, ``spread``,
         ``folds``, ``threshold_study``, ``reliability``, ``tippett``,
         ``empirical-cross-entropy``, ``bayes-error``, ``score-distributions`` and ``matrix``, those
         whose results are given. The name of a plot of one system ends in the system's.
