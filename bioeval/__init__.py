@@ -29,11 +29,14 @@ __all__ = [
     "__version__",
     "ageing",
     "apply_convention",
+    "by_group",
     "calibration",
     "closed_set",
     "compare",
     "cross_evaluate",
     "eer_scorer",
+    "epc",
+    "error_discard",
     "evaluate",
     "fuse",
     "gallery_size",
@@ -88,6 +91,9 @@ _HOMES = {
     "open_set": "bioeval.evaluation.tasks",
     "closed_set": "bioeval.evaluation.tasks",
     "ranks": "bioeval.evaluation.tasks",
+    "by_group": "bioeval.evaluation.groups",
+    "epc": "bioeval.evaluation.expected_performance",
+    "error_discard": "bioeval.evaluation.discard",
     "tracking": "bioeval.mot",
     "top_k": "bioeval.results.top_k",
     "with_failures": "bioeval.results.failures",
@@ -145,9 +151,12 @@ if TYPE_CHECKING:
         repeat,
         study_threshold,
     )
+    from bioeval.evaluation.discard import error_discard
     from bioeval.evaluation.evaluate import evaluate, summary
+    from bioeval.evaluation.expected_performance import epc
     from bioeval.evaluation.fusion import Fusion, fuse
     from bioeval.evaluation.gallery_size import gallery_size
+    from bioeval.evaluation.groups import by_group
     from bioeval.evaluation.normalise import normalise
     from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.reid import apply_convention, gom, reid

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from bioeval.views.plots.dir_far import dir_far as dir_far
     from bioeval.views.plots.dir_surface import DirSurfaceDisplay as DirSurfaceDisplay
     from bioeval.views.plots.dir_surface import dir_surface as dir_surface
+    from bioeval.views.plots.epc import EpcDisplay as EpcDisplay
+    from bioeval.views.plots.epc import epc as epc
+    from bioeval.views.plots.error_discard import ErrorDiscardDisplay as ErrorDiscardDisplay
+    from bioeval.views.plots.error_discard import error_discard as error_discard
     from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
     from bioeval.views.plots.error_rates import error_rates as error_rates
     from bioeval.views.plots.folds import FoldsDisplay as FoldsDisplay
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
     from bioeval.views.plots.gallery_size import gallery_size as gallery_size
     from bioeval.views.plots.gom import GomDisplay as GomDisplay
     from bioeval.views.plots.gom import gom as gom
+    from bioeval.views.plots.groups import GroupsDisplay as GroupsDisplay
+    from bioeval.views.plots.groups import groups as groups
     from bioeval.views.plots.hota import HotaDisplay as HotaDisplay
     from bioeval.views.plots.hota import hota as hota
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
@@ -199,10 +205,10 @@ def save_all(
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
         ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``over-time``,
-        ``ageing``, ``repeated``, ``spread``,
-        ``folds``, ``threshold_study``, ``reliability``, ``tippett``,
-        ``empirical-cross-entropy``, ``bayes-error``, ``score-distributions`` and ``matrix``, those
-        whose results are given. The name of a plot of one system ends in the system's.
+        ``ageing``, ``repeated``, ``spread``, ``folds``, ``threshold_study``, ``groups``, ``epc``,
+        ``error-discard``, ``reliability``, ``tippett``, ``empirical-cross-entropy``,
+        ``bayes-error``, ``score-distributions`` and ``matrix``, those whose results are given. The
+        name of a plot of one system ends in the system's.
 
     Examples
     --------

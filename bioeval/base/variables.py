@@ -67,6 +67,10 @@ COORDINATES = {
     ),
     "days": Name("length of the period", "days"),
     "templates": Name("templates of each subject", "templates"),
+    "group": Name("group of the subject; of an impostor attempt, of the probe's"),
+    "claimed_group": Name("group of the claimed subject"),
+    "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
+    "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
 }
 
 _RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
@@ -173,6 +177,74 @@ CLOSED_SET: dict[str, Name] = {
     "subjects": Name("subjects of the probes, enrolled: independent trials", "subjects"),
     "skipped": Name("probes without a usable mate, left out", "probes"),
     "tied": Name("probes with a non-mate tied with the best mate", "probes"),
+}
+
+_FLAG = "1 where {}, else 0"
+
+GROUPS: dict[str, Name] = {
+    **{name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")},
+    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    "subjects": Name("subjects of the group, on either side", "subjects"),
+    "threshold": Name("threshold of all groups", "score"),
+    "frr_overall": Name("FRR of all groups together", iso="FNMR"),
+    "far_overall": Name("FAR of all groups together", iso="FMR"),
+    "threshold_at_far": Name(
+        "loosest attainable threshold with FAR at most the target within the group", "score"
+    ),
+    "frr_at_far": Name(
+        "smallest FRR of the group with FAR at most the target within the group", iso="FNMR at FMR"
+    ),
+    "expected_fr": Name("false rejects expected at the overall FRR", "attempts"),
+    "expected_fa": Name("false accepts expected at the overall FAR", "attempts"),
+    "expected_fa_at_far": Name("false accepts expected within the group at the target", "attempts"),
+    "few_subjects": Name(_FLAG.format("the group has fewer than 30 subjects")),
+    "frr_flagged": Name(_FLAG.format("subjects or expected false rejects are fewer than 30")),
+    "far_flagged": Name(
+        _FLAG.format("subjects of either group or expected false accepts are fewer than 30")
+    ),
+    "frr_at_far_flagged": Name(
+        _FLAG.format("subjects or false accepts expected at the target are fewer than 30")
+    ),
+    "fdr": Name(
+        "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
+        "all groups are alike"
+    ),
+    "garbe": Name(
+        "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
+        "FRR over groups; 0 where all groups are alike"
+    ),
+    **{
+        f"{rate}_max_over_{other}": Name(
+            f"largest {rate.upper()}{within} of a group over the {words}"
+        )
+        for rate, within in (("far", " within the group"), ("frr", ""))
+        for other, words in (("min", "smallest"), ("geomean", "geometric mean"))
+    },
+}
+
+EPC: dict[str, Name] = {
+    "threshold": Name(
+        "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
+        "score",
+    ),
+    "hter": Name("half total error rate on the test set: (FAR + FRR) / 2"),
+    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set"),
+    "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
+    "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
+}
+
+ERROR_DISCARD: dict[str, Name] = {
+    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "discarded": Name("samples discarded", "samples"),
+    "samples": Name("samples of both sides, each template once", "samples"),
+    "threshold": Name("decision threshold", "score", "threshold T"),
+    "pauc": Name(
+        "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
+        "where discarding helps"
+    ),
 }
 
 RANKS = {
@@ -599,6 +671,13 @@ VERIFICATION |= _ends(
     (
         *("gar", "frr", "far", "grr", "frr_at_far", "eer", "auc"),
         *(scalar.name for scalar in scalars.OPTIMA),
+    ),
+)
+GROUPS |= _ends(
+    GROUPS,
+    (
+        *("frr", "far", "frr_at_far", "threshold_at_far", "fdr", "garbe"),
+        *(x for x in GROUPS if "_max_over_" in x),
     ),
 )
 OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))

@@ -92,6 +92,20 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         variables.OVER_TIME,
     ),
     "ageing": (lambda: be.ageing(seen(), 2, replicates=100), variables.AGEING),
+    "groups": (
+        lambda: be.by_group(
+            square(),
+            [x % 2 for x in square().probe_labels],
+            interval="subject-bootstrap",
+            replicates=100,
+        ),
+        variables.GROUPS,
+    ),
+    "expected performance": (lambda: be.epc(square(), square(), alphas=[0.5]), variables.EPC),
+    "error against discard": (
+        lambda: be.error_discard(square(), range(32), threshold="eer"),
+        variables.ERROR_DISCARD,
+    ),
     "comparison": (
         lambda: be.compare(square(), square(), replicates=100),
         variables.COMPARISON,

@@ -22,6 +22,9 @@ _FOLDS: Needs = {"far": ("repeat", "fold"), "frr": ("repeat", "fold"), "train_fa
 _EACH: Needs = {"genuine_attempts": ("repeat", "fold")}
 _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
                  "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
+_GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
+_EPC: Needs = {"hter": ("alpha",), "threshold": ("alpha",)}
+_DISCARD: Needs = {"frr": ("fraction",), "pauc": ()}
 _HOTA: Needs = {f"{name}_by_threshold": ("localisation_threshold",)
                 for name in ("hota", "deta", "assa")}  # fmt: skip
 _PAV: Needs = {"cllr": (), "pav_llr": ("pav_block",)}
@@ -94,6 +97,9 @@ PLOTS = {
             True,
             module="bioeval.views.plots.folds",
         ),
+        Plot("groups", "be.by_group", (_GROUPS,), {"groups": {}}, True),
+        Plot("epc", "be.epc", (_EPC,), {"epc": {}}),
+        Plot("error_discard", "be.error_discard", (_DISCARD,), {"error-discard": {}}),
         # Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
         Plot(
             "timeline",
