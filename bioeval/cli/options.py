@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError
+from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
+from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import METADATA, NUMBERS
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bioeval.scores.matrix import Scores
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -94,7 +97,7 @@ def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
 reading_options = _group(
     click.option(
         "--kind",
-        type=click.Choice(["distance", "similarity", "order"]),
+        type=click.Choice(KINDS),
         help="What the scores are.  [what the file says, else distance; a text must say it]",
     ),
     click.option(
@@ -324,6 +327,25 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
     ):
         if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} needs --interval METHOD, such as subject-bootstrap")
+
+
+# ------------------------------------------------------------------------- warnings
+
+
+def warnings_of(ds: xr.Dataset) -> list[str]:
+    """Return the warnings of a result, which name options of the command."""
+    return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
+
+
+def warning_lines(ds: xr.Dataset, width: int, say: Callable[[str], str]) -> list[str]:
+    """Return the warnings of a result, in the words of `say`, as the last lines of a text."""
+    import textwrap
+
+    wrapper = textwrap.TextWrapper(
+        width, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    lines = [line for warning in warnings_of(ds) for line in wrapper.wrap(say(warning))]
+    return ["", "Warnings", *lines] if lines else []
 
 
 # ------------------------------------------------------------------------- output

@@ -16,10 +16,11 @@ from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.partition import ClaimSampler
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.pairs import with_pairs
+from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_points import holds_points
@@ -85,6 +86,7 @@ class Plan:
         self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ):
         refuse_unused(card, options)
+        scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
         self.retrieval: RetrievalJob | None = None
         self.gom: GomJob | None = None
@@ -112,17 +114,26 @@ class Plan:
             card.report.far_targets if targets is None else targets
         )
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
-        self._add_tasks(card, TaskPlanner(self.reader, thresholds, self.far_targets))
+        #: Reads the attempts of verification, which may be transactions.
+        self.attempts_reader = self.reader
+        task = card.verification
+        if task is not None and task.attempts is not None:
+            refuse_claims(task.attempts, card.claims)
+            fusion = task.fusion if "multi" in task.templates else "min"
+            self.attempts_reader = reader_of(self.scores, task.attempts, fusion)
+        self._add_tasks(card, thresholds)
 
-    def _add_tasks(self, card: Protocol, planner: TaskPlanner) -> None:
+    def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
         self.tasks: dict[str, TaskPlan] = {}
+        planner = TaskPlanner(self.reader, thresholds, self.far_targets)
+        claiming = TaskPlanner(self.attempts_reader, thresholds)
         drawn = card.claims
         claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         if card.verification is not None and self._has("verification"):
             for templates in card.verification.templates:
                 if self.automatic and templates == "multi" and not self.scores.labelled:
                     continue  # a mask alone does not say which templates belong together
-                job = planner.verification(templates, card.verification, claims)
+                job = claiming.verification(templates, card.verification, claims)
                 self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
         last = self.options.max_rank
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
@@ -155,9 +166,12 @@ class Plan:
             if isinstance(job, VerificationJob):
                 job.wanted = self._wanted(keep) if points else None
         by_job: dict[Any, Any] = {}
-        for jobs in (counted, drawn):
+        apart = [job for job in counted if job.reader is not self.reader]
+        counted = [job for job in counted if job.reader is self.reader]
+        for jobs in (counted, apart, drawn):
             if jobs:
-                results = run_jobs(self.scores, self.reader, jobs, progress)
+                reader = jobs[0].reader
+                results = run_jobs(reader.scores, reader, jobs, progress)
                 by_job |= dict(zip(jobs, results, strict=True))
         found = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
         if self.retrieval is not None:
@@ -172,13 +186,14 @@ class Plan:
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
         """Find the operating points of verification, by looks that all tasks share."""
-        both_ways = bool(self.tasks) and is_symmetric(self.scores)
+        reader = self.attempts_reader
+        both_ways = bool(self.tasks) and is_symmetric(reader.scores)
         finders = []
         for job, found in self._verified(counted):
             symmetric = both_ways and found.templates == "single"
             wanted = PointsWanted(self._targets(found, symmetric), self.costs, self.options.auc)
-            if is_small(self.scores):  # nothing to share: its only block is read once
-                sweep = job.sweep(self.reader)
+            if is_small(reader.scores):  # nothing to share: its only block is read once
+                sweep = job.sweep(reader)
                 found.points = points_of_few(found, sweep, wanted, symmetric=symmetric)
                 continue
             finders.append(
@@ -229,10 +244,10 @@ class Plan:
         """Look at all impostor scores again."""
         if isinstance(self.scores, PairScores):
             for job, look in looks:
-                for impostors in job.sweep(self.reader):
+                for impostors in job.sweep(self.attempts_reader):
                     look.add(*impostors)
             return
-        for block in self.reader:
+        for block in self.attempts_reader:
             for job, look in looks:
                 for impostors in job.impostors(block):
                     look.add(*impostors)
@@ -292,7 +307,8 @@ def _searches_only(card: Protocol) -> bool:
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without the comparisons that the card's verification leaves out."""
+    """Return the scores without the comparisons that the card and its verification leave out."""
+    scores = with_exclusions(scores, card)
     return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
 
 

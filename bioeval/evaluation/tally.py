@@ -234,6 +234,11 @@ def tally(
         raise ProtocolError(
             f"protocol {card.name} has folds, whose counts do not merge; use be.evaluate"
         )
+    if card.verification is not None and card.verification.attempts is not None:
+        raise ProtocolError(
+            f"protocol {card.name} makes transactions of probes, which two tallies might divide; "
+            "use be.evaluate"
+        )
     secret = DigestKey.parse(key)
     if not isinstance(site, str):
         raise DataError(f"site is {type(site).__name__}; expected a name, such as 'A'")

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, rate
@@ -107,7 +108,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     kind = tally.about.kind
     points, bounds = _points_of(tally)
     thresholds = to_user(thresholds, kind)
-    if kind == "similarity":
+    if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
         if strangers is not None:
             accepted = accepted[::-1]
@@ -159,6 +160,11 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         )
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    if tally.attempts:
+        attrs["attempts"] = tally.attempts
+    if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
+        failed = np.count_nonzero(tally.genuine == np.inf) + tally.impostor.positive_infinite
+        attrs["failed_attempts"] = int(failed)
     return build(variables, VERIFICATION, coordinates, attrs)
 
 

@@ -52,6 +52,8 @@ def _notes(scores: Scores) -> list[str]:
         return notes
     if not scores.labelled:
         return notes
+    if (times := scores.enrolment_times) is not None:
+        notes.append(times.note())
     probe, gallery = scores.codes.probe, scores.codes.gallery
     if scores.layout == "probe-against-gallery":
         if not np.isin(probe, gallery).any():

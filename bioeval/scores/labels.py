@@ -22,7 +22,7 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 
 def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
-    array = _one_dimensional(labels, what)
+    array = one_dimensional(labels, what)
     if length is not None and len(array) != length:
         raise DataError(
             f"{what} has {len(array)} labels, but the scores have {length} "
@@ -37,7 +37,8 @@ def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     return array
 
 
-def _one_dimensional(labels: Any, what: str) -> np.ndarray:
+def one_dimensional(labels: Any, what: str) -> np.ndarray:
+    """Return labels as a 1-D array of hashable values; `what` is their name in messages."""
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
@@ -159,7 +160,7 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
         )
     columns = {}
     for name, column in named.items():
-        array = _one_dimensional(column, f"{what}[{name!r}]")
+        array = one_dimensional(column, f"{what}[{name!r}]")
         if len(array) != length:
             raise DataError(
                 f"{what}[{name!r}] has {len(array)} values; expected {length}, one a template"

@@ -167,6 +167,7 @@ class VerificationTally:
     people: tuple[int, int] | None = None  # subjects of listed attempts, disjoint pairs of them
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
     kept: KeptScores | None = None  # impostor scores around the operating points
+    attempts: str = ""  # metadata column whose values make transactions
 
     def merge(self, other: VerificationTally) -> VerificationTally:
         """Count the attempts of both; they must be of the same kind, over the same thresholds.
@@ -174,7 +175,7 @@ class VerificationTally:
         Operating points do not merge: they need the scores again, or those that both have kept.
         Nor do numbers of subjects, which do not say who is in both.
         """
-        require_alike(self, other, ("templates", "fusion", "claims", "requested"))
+        require_alike(self, other, ("templates", "fusion", "claims", "requested", "attempts"))
         if (self.given is None) != (other.given is None):
             raise MergeError("one tally has thresholds of its own, the other the default grid")
         return replace(

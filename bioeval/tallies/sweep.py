@@ -13,6 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels import sweep as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.arrays import writable_alias
@@ -65,7 +66,7 @@ def run_jobs(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
-    run = run_sweep if sweepable(scores, jobs) else run_blocks
+    run = run_sweep if reader.of_rows and sweepable(scores, jobs) else run_blocks
     with threads_for(scores):
         return run(scores, reader, jobs, progress)
 
@@ -267,7 +268,7 @@ class _Sweep:
             found = self._computed_mates(row, place)
         else:
             found = self.base[self.rows[row], self.gallery.order[place]]
-        found = -found if self.scores.kind == "similarity" else found
+        found = -found if larger_is_closer(self.scores.kind) else found
         found[place == gallery.self_position[row]] = np.nan
         return found
 
@@ -388,7 +389,7 @@ class _Sweep:
             values=values,
             keys=values.view(self.keys.dtype),
             rows=numbers,
-            negated=self.scores.kind == "similarity",
+            negated=larger_is_closer(self.scores.kind),
             infinity=self.dtype.type(np.inf),
             key_mask=self.keys.dtype.type(self.keys.max),
             key_shift=self.keys.dtype.type(self.keys.bits - 1),

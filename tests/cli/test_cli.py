@@ -749,17 +749,26 @@ def test_each_option_bears_the_name_of_an_argument():
             be.partition.Experiment,
             be.cross_evaluate,
             be.study_threshold,
+            be.verification,
+            be.with_failures,
         ],
         "compare": [be.load, be.compare],
         "threshold": [be.load, be.study_threshold],
         "gallery-size": [be.load, be.gallery_size],
         "gom": [be.load, be.gom],
         "zoo": [be.load, be.zoo],
+        "over-time": [be.load, be.over_time],
+        "workload": [be.load, be.verification, be.workload],
+        "sample-size": [be.load, be.sample_size],
+        "groups": [be.load, be.by_group],
+        "epc": [be.load, be.epc],
+        "error-discard": [be.load, be.error_discard],
         "simulate": [be.simulate],
         "convert": [be.load],
         "tracking": [be.tracking],
     }
-    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets"}
+    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets", "ages"}
+    own |= {"task", "listed", "dry_run"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
         known = {arg for function in called for arg in signature(function).parameters}

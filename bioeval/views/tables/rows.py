@@ -18,6 +18,7 @@ from bioeval.base.scalars import (
     QUERY_MEANS,
     VERIFICATION_POINTS,
     VERIFICATION_RATES,
+    WITH_FAILURES,
     Scalar,
 )
 from bioeval.stats.interval_variables import STEMS
@@ -33,7 +34,16 @@ if TYPE_CHECKING:
 FEW = 12
 
 # First rows of verification; other scalars of the operating points that have a label follow.
-_FIRST = ("eer", "frr_at_far", "zero_far", "zero_frr", "auc", "min_cost", "d_prime")
+_FIRST = (
+    "eer",
+    "frr_at_far",
+    *(x.name for x in WITH_FAILURES),
+    "zero_far",
+    "zero_frr",
+    "auc",
+    "min_cost",
+    "d_prime",
+)
 
 _RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
 
@@ -41,7 +51,8 @@ _RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of verification."""
     over = _classes(dataset)
-    shown = [x for x in (*EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, MIN_COST) if x.label]
+    points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, *WITH_FAILURES, MIN_COST
+    shown = [x for x in points if x.label]
     place = {name: i for i, name in enumerate(_FIRST)}
     for scalar in sorted(shown, key=lambda x: place.get(x.name, len(place))):
         yield from _of_scalar(dataset, scalar, over)
