@@ -15,8 +15,10 @@ from bioeval.base.version import __version__
 __all__ = [
     "BioevalError",
     "BioevalWarning",
+    "Calibrator",
     "CardError",
     "DataError",
+    "Fusion",
     "MergeError",
     "PairScores",
     "Protocol",
@@ -25,18 +27,26 @@ __all__ = [
     "Tally",
     "TopKScores",
     "__version__",
+    "ageing",
     "apply_convention",
+    "by_group",
+    "calibration",
     "closed_set",
     "compare",
     "cross_evaluate",
     "eer_scorer",
+    "epc",
+    "error_discard",
     "evaluate",
+    "fuse",
     "gallery_size",
     "gom",
     "gom_from_curves",
     "load",
     "make_scorer",
+    "normalise",
     "open_set",
+    "over_time",
     "parse_names",
     "partition",
     "plot",
@@ -44,6 +54,7 @@ __all__ = [
     "refine_tally",
     "reid",
     "repeat",
+    "sample_size",
     "save",
     "simulate",
     "simulate_embeddings",
@@ -54,6 +65,9 @@ __all__ = [
     "top_k",
     "tracking",
     "verification",
+    "zoo",
+    "with_failures",
+    "workload",
 ]
 
 # Where each public name is defined; "bioeval" is a module of the public surface, such as be.plot.
@@ -78,13 +92,22 @@ _HOMES = {
     "open_set": "bioeval.evaluation.tasks",
     "closed_set": "bioeval.evaluation.tasks",
     "ranks": "bioeval.evaluation.tasks",
+    "by_group": "bioeval.evaluation.groups",
+    "epc": "bioeval.evaluation.expected_performance",
+    "error_discard": "bioeval.evaluation.discard",
     "tracking": "bioeval.mot",
     "top_k": "bioeval.results.top_k",
+    "with_failures": "bioeval.results.failures",
+    "workload": "bioeval.evaluation.workload",
+    "sample_size": "bioeval.evaluation.sample_size",
     "compare": "bioeval.evaluation.compare",
     "gallery_size": "bioeval.evaluation.gallery_size",
+    "over_time": "bioeval.evaluation.over_time",
+    "ageing": "bioeval.evaluation.over_time",
     "reid": "bioeval.evaluation.reid",
     "gom": "bioeval.evaluation.reid",
     "gom_from_curves": "bioeval.results.gom",
+    "zoo": "bioeval.evaluation.zoo",
     "apply_convention": "bioeval.evaluation.reid",
     "refine_tally": "bioeval.evaluation.tally",
     "cross_evaluate": "bioeval.evaluation.cross",
@@ -92,6 +115,11 @@ _HOMES = {
     "study_threshold": "bioeval.evaluation.cross",
     "make_scorer": "bioeval.evaluation.cross",
     "eer_scorer": "bioeval.evaluation.cross",
+    "calibration": "bioeval.evaluation.calibration",
+    "Calibrator": "bioeval.evaluation.calibrator",
+    "fuse": "bioeval.evaluation.fusion",
+    "Fusion": "bioeval.evaluation.fusion",
+    "normalise": "bioeval.evaluation.normalise",
     "BioevalError": "bioeval.base.errors",
     "BioevalWarning": "bioeval.base.errors",
     "DataError": "bioeval.base.errors",
@@ -115,6 +143,8 @@ if TYPE_CHECKING:
         MergeError,
         ProtocolError,
     )
+    from bioeval.evaluation.calibration import calibration
+    from bioeval.evaluation.calibrator import Calibrator
     from bioeval.evaluation.compare import compare
     from bioeval.evaluation.cross import (
         cross_evaluate,
@@ -123,13 +153,23 @@ if TYPE_CHECKING:
         repeat,
         study_threshold,
     )
+    from bioeval.evaluation.discard import error_discard
     from bioeval.evaluation.evaluate import evaluate, summary
+    from bioeval.evaluation.expected_performance import epc
+    from bioeval.evaluation.fusion import Fusion, fuse
     from bioeval.evaluation.gallery_size import gallery_size
+    from bioeval.evaluation.groups import by_group
+    from bioeval.evaluation.normalise import normalise
+    from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.reid import apply_convention, gom, reid
+    from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
+    from bioeval.evaluation.workload import workload
+    from bioeval.evaluation.zoo import zoo
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol
+    from bioeval.results.failures import with_failures
     from bioeval.results.gom import gom_from_curves
     from bioeval.results.top_k import top_k
     from bioeval.scores.formats import load, save

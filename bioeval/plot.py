@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay
     from bioeval.mot.timeline import timeline as timeline
     from bioeval.scores.matrix import Scores
+    from bioeval.views.plots.calibration import BayesErrorDisplay as BayesErrorDisplay
+    from bioeval.views.plots.calibration import (
+        EmpiricalCrossEntropyDisplay as EmpiricalCrossEntropyDisplay,
+    )
+    from bioeval.views.plots.calibration import ReliabilityDisplay as ReliabilityDisplay
+    from bioeval.views.plots.calibration import TippettDisplay as TippettDisplay
+    from bioeval.views.plots.calibration import bayes_error as bayes_error
+    from bioeval.views.plots.calibration import empirical_cross_entropy as empirical_cross_entropy
+    from bioeval.views.plots.calibration import reliability as reliability
+    from bioeval.views.plots.calibration import tippett as tippett
     from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay
     from bioeval.views.plots.cmc import cmc as cmc
     from bioeval.views.plots.det import DetDisplay as DetDisplay
@@ -29,6 +39,10 @@ if TYPE_CHECKING:
     from bioeval.views.plots.dir_far import dir_far as dir_far
     from bioeval.views.plots.dir_surface import DirSurfaceDisplay as DirSurfaceDisplay
     from bioeval.views.plots.dir_surface import dir_surface as dir_surface
+    from bioeval.views.plots.epc import EpcDisplay as EpcDisplay
+    from bioeval.views.plots.epc import epc as epc
+    from bioeval.views.plots.error_discard import ErrorDiscardDisplay as ErrorDiscardDisplay
+    from bioeval.views.plots.error_discard import error_discard as error_discard
     from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
     from bioeval.views.plots.error_rates import error_rates as error_rates
     from bioeval.views.plots.folds import FoldsDisplay as FoldsDisplay
@@ -39,9 +53,17 @@ if TYPE_CHECKING:
     from bioeval.views.plots.gallery_size import gallery_size as gallery_size
     from bioeval.views.plots.gom import GomDisplay as GomDisplay
     from bioeval.views.plots.gom import gom as gom
+    from bioeval.views.plots.groups import GroupsDisplay as GroupsDisplay
+    from bioeval.views.plots.groups import groups as groups
     from bioeval.views.plots.hota import HotaDisplay as HotaDisplay
     from bioeval.views.plots.hota import hota as hota
+    from bioeval.views.plots.lorenz import LorenzDisplay as LorenzDisplay
+    from bioeval.views.plots.lorenz import lorenz as lorenz
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
+    from bioeval.views.plots.over_time import AgeingDisplay as AgeingDisplay
+    from bioeval.views.plots.over_time import OverTimeDisplay as OverTimeDisplay
+    from bioeval.views.plots.over_time import ageing as ageing
+    from bioeval.views.plots.over_time import over_time as over_time
     from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
     from bioeval.views.plots.repeated import repeated as repeated
     from bioeval.views.plots.roc import RocDisplay as RocDisplay
@@ -52,6 +74,8 @@ if TYPE_CHECKING:
     )
     from bioeval.views.plots.spread import SpreadDisplay as SpreadDisplay
     from bioeval.views.plots.spread import spread as spread
+    from bioeval.views.plots.zoo import ZooDisplay as ZooDisplay
+    from bioeval.views.plots.zoo import zoo as zoo
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
@@ -184,10 +208,11 @@ def save_all(
     -------
     list of Path
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
-        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``repeated``,
-        ``spread``,
-        ``folds``, ``threshold_study``, ``score-distributions`` and ``matrix``, those whose
-        results are given. The name of a plot of one system ends in the system's.
+        ``dir-far-log``, ``dir-surface``, ``cmc``, ``gom``, ``gallery-size``, ``over-time``,
+        ``ageing``, ``repeated``, ``spread``, ``folds``, ``threshold_study``, ``groups``, ``epc``,
+        ``error-discard``, ``zoo``, ``lorenz``, ``reliability``, ``tippett``,
+        ``empirical-cross-entropy``, ``bayes-error``, ``score-distributions`` and ``matrix``, those
+        whose results are given. The name of a plot of one system ends in the system's.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import random
 import re
 import zipfile
@@ -15,6 +16,8 @@ from typing import Any
 import click
 import h5py
 import numpy as np
+import pyarrow.parquet
+import safetensors.numpy
 import scipy.io
 
 import bioeval as be
@@ -142,10 +145,11 @@ def valid_inputs(folder: Path) -> list[Input]:
         ),
         Input(
             "csv pairs",
-            {"p.csv": _text("score,genuine,subject_a,subject_b,fold", *(
+            {"p.csv": _text("distance,genuine,subject_a,subject_b,fold", *(
                 f"{d[0, k]},{int(who[k] == 0)},s0,s{who[k]},{k % 2}" for k in range(1, n)))},
             ["run", "p.csv"],
         ),
+        *_lists(d, who, folder),
         *(Input("mat 5", {"a.mat": raw}, ["run", "a.mat", *market]) for raw in packed.values()),
         Input("mat 7.3", {"c.mat": written["c.mat"]}, ["run", "c.mat", *market]),
         Input(
@@ -204,6 +208,54 @@ def valid_inputs(folder: Path) -> list[Input]:
             ["tracking", "a", "r.txt"],
         ),
         Input("tally", {"t.npz": written["t.npz"]}, []),
+    ]  # fmt: skip
+
+
+def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
+    """Return lists of scores in text, tables and stores."""
+    n = len(who)
+    pairs = [(i, j) for i in range(6) for j in range(6, n)]
+    kind = ["--kind", "distance"]
+    bob = _text(*(f"s{who[j]} s{who[i]} p{i} {d[i, j]}" for i, j in pairs))
+    models = _text(*(f"s{who[j]} m{j} s{who[i]} p{i} {d[i, j]}" for i, j in pairs))
+    keyed = _text(*(f"id{who[i]}/{i} id{who[j]}/{j} {d[i, j]}" for i, j in pairs))
+    trials = _text(
+        *(f"{int(who[i] == who[j])} id{who[i]}/{i} id{who[j]}/{j}" for i, j in reversed(pairs))
+    )
+    rows = [
+        {"distance": d[i, j], "genuine": bool(who[i] == who[j]), "probe": f"{i}", "model": f"{j}"}
+        for i, j in pairs
+    ]
+    table = {name: [row[name] for row in rows] for name in rows[0]}
+    pyarrow.parquet.write_table(pyarrow.table(table), folder / "p.parquet")
+    safetensors.numpy.save_file({"scores": d, "labels": who}, folder / "s.safetensors")
+    be.save(be.Scores(d.astype(np.float32), who), folder / "s.h5")
+    be.save(be.Scores(d.astype(np.float32), who), folder / "s.mtx")
+    made = ("p.parquet", "s.safetensors", "s.h5", "s.mtx", "s.mask")
+    written = {name: (folder / name).read_bytes() for name in made}
+    matrix = ["convert", "s.txt", "out.npz", "--as", "matrix", *kind]
+    return [
+        Input("text bob", {"s.txt": bob}, ["run", "s.txt", *kind]),
+        Input("text gzip", {"s.gz": gzip.compress(bob, mtime=0)}, ["run", "s.gz", *kind]),
+        Input("text matrix", {"s.txt": models}, matrix),
+        Input("text trials", {"s.txt": keyed, "t.txt": trials}, ["run", "s.txt", "t.txt", *kind]),
+        Input(
+            "text subjects", {"s.txt": keyed},
+            ["run", "s.txt", "--subject-from", "id([0-9]+)/", *kind],
+        ),
+        Input(
+            "text two files",
+            {"g.txt": _text(*map(str, d[0])), "i.txt": _text(*map(str, d[1]))},
+            ["run", "g.txt", "i.txt", *kind],
+        ),
+        Input("json lines", {"s.jsonl": _text(*map(json.dumps, rows))}, ["run", "s.jsonl"]),
+        Input("parquet", {"p.parquet": written["p.parquet"]}, ["run", "p.parquet"]),
+        Input("safetensors", {"s.safetensors": written["s.safetensors"]}, ["run", "s.safetensors"]),
+        Input("hdf5", {"s.h5": written["s.h5"]}, ["run", "s.h5"]),
+        Input(
+            "bee", {name: written[name] for name in ("s.mtx", "s.mask")},
+            ["run", "s.mtx", "s.mask"],
+        ),
     ]  # fmt: skip
 
 
@@ -374,11 +426,17 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 # ------------------------------------------------------------------------- options
 
 #: A command that works, for each command, to which odd options are added.
-_COMMANDS = {
+WORKING = {
     "run": ["s.npz"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
+    "gom": ["s.npz", "--protocol", "viper"],
+    "zoo": ["s.npz", "--permutations", "9"],
     "gallery-size": ["s.npz"],
+    "over-time": ["s.npz", "--meta", "seen_at=camera"],
+    "groups": ["s.npz", "--by", "session"],
+    "epc": ["s.npz", "s.npz"],
+    "error-discard": ["s.npz", "--quality", "session", "--threshold", "eer"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
     "convert": ["s.npz", "out.csv"],
@@ -393,7 +451,7 @@ def working_commands(valid: list[Input]) -> dict[str, Input]:
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
     return {
-        name: Input(f"options of {name}", files, [name, *args]) for name, args in _COMMANDS.items()
+        name: Input(f"options of {name}", files, [name, *args]) for name, args in WORKING.items()
     }
 
 

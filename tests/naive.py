@@ -21,6 +21,9 @@ Every function on data takes the same arguments:
     Identities of the templates, for a part of a square matrix: cells with equal ids are a
     template against itself, and are not compared. With gallery labels the layout is
     probe-against-gallery, ids or not.
+``times``
+    Of galleries over time: ``enrolled_at`` and ``withdrawn_at`` of each gallery template and
+    ``seen_at`` of each probe, three lists; None in them means always.
 
 Inside, everything is a distance (a similarity is negated, which is exact for Python numbers);
 what goes in and comes out is in the user's units. Counts are integers, or fractions under
@@ -86,7 +89,7 @@ def as_list(x: Any) -> list[Any] | None:
 
 def sign_of(kind: str) -> int:
     """Return +1 where smaller is closer, -1 where larger is."""
-    return {"distance": 1, "order": 1, "similarity": -1}[kind]
+    return {"distance": 1, "order": 1, "similarity": -1, "llr": -1}[kind]
 
 
 def read(
@@ -99,6 +102,7 @@ def read(
     mask: Any = None,
     probe_ids: Any = None,
     gallery_ids: Any = None,
+    times: Any = None,
 ) -> Data:
     """Turn the arguments that all functions share into the comparisons that happened."""
     sign = sign_of(kind)
@@ -135,6 +139,8 @@ def read(
             else:
                 assert probes is not None and gallery is not None
                 mate = bool(probes[i] == gallery[j])
+            if times is not None and not there(times, i, j):
+                continue
             # PG by the label, whatever NaN does to it; without labels by a genuine cell.
             is_enrolled = is_enrolled or mate
             score = scores[i][j]
@@ -148,7 +154,17 @@ def read(
                 distance = sign * score
             row.append(Cell(j, distance, mate, None if gallery is None else gallery[j]))
         rows.append(row)
-        enrolled.append(is_enrolled if probes is None else probes[i] in (gallery or ()))
+        if probes is not None:
+            is_enrolled = probes[i] in (gallery or ())
+        if times is not None:  # the probe itself is no template that enrols its subject
+            itself = None if probe_ids is None or gallery_ids is None else probe_ids[i]
+            others = [
+                j
+                for j in range(n)
+                if gallery[j] == probes[i] and (itself is None or gallery_ids[j] != itself)
+            ]
+            is_enrolled = is_enrolled and (not others or any(there(times, i, j) for j in others))
+        enrolled.append(is_enrolled)
     return Data(
         rows=rows,
         enrolled=enrolled,
@@ -159,6 +175,14 @@ def read(
         sign=sign,
         kind=kind,
     )
+
+
+def there(times: Any, i: int, j: int) -> bool:
+    """Say whether template ``j`` is enrolled when probe ``i`` is seen."""
+    (enrolled, withdrawn), seen = (times[0][j], times[1][j]), times[2][i]
+    if seen is None:
+        return True
+    return (enrolled is None or enrolled <= seen) and (withdrawn is None or seen < withdrawn)
 
 
 def rate(count: Any, attempts: int) -> Any:
@@ -317,6 +341,42 @@ def attempts_multi(
             fused = fuse([c.distance for c in cells], fusion)
             if fused is not None:
                 (genuine if mate else impostor).append(data.user(fused))
+    return genuine, impostor
+
+
+def attempts_of_transactions(
+    values: Any,
+    probe_labels: Any,
+    gallery_labels: Any = None,
+    *,
+    column: Sequence[Any],
+    templates: str = "single",
+    fusion: str = "min",
+    mask: Any = None,
+    **options: Any,
+) -> tuple[list[Any], list[Any]]:
+    """All probes of a subject with the same value in `column` are one attempt: the nearest."""
+    probes, m, n = as_list(probe_labels), len(values), len(values[0])
+    gallery = as_list(gallery_labels) or probes
+    assert probes is not None and gallery is not None
+    if mask is None:
+        mask = [[2 if probes[i] == gallery[j] else 1 for j in range(n)] for i in range(m)]
+    tries = [(who, value) for who, value in zip(probes, column, strict=True)]
+    if gallery_labels is None:  # a transaction is not compared with its own templates
+        mask = [[0 if tries[i] == tries[j] else mask[i][j] for j in range(n)] for i in range(m)]
+    data = read(values, probe_labels, gallery_labels, mask=mask, **options)
+    genuine: list[Any] = []
+    impostor: list[Any] = []
+    for transaction in dict.fromkeys(tries):
+        nearest: dict[Any, Candidate] = {}  # by gallery template, or by claimed subject
+        for i in [i for i in range(m) if tries[i] == transaction]:
+            unit = "template" if templates == "single" else "subject"
+            for candidate in candidates(data, i, unit, fusion):
+                claim = candidate.column if templates == "single" else candidate.subject
+                if claim not in nearest or candidate.distance < nearest[claim].distance:
+                    nearest[claim] = candidate
+        for found in nearest.values():
+            (genuine if found.mate else impostor).append(data.user(found.distance))
     return genuine, impostor
 
 

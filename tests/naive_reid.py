@@ -65,7 +65,7 @@ def queries(
             if not out and j in usable:
                 cell = next(cell for cell in row if cell.column == j)
                 entries.append(Entry(cell.distance, own, j, identity))
-        enrolled = any(
+        enrolled = data.enrolled[i] and any(
             identity == probes[i]
             for j, identity in enumerate(gallery)
             if not (data.all_against_all and j == i)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -62,3 +63,18 @@ def require_probability(name: str, value: Any) -> np.ndarray:
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise DataError(f"{subject(name)} is {value!r}; expected numbers in [0, 1]")
     return array
+
+
+def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
+    """Return numbers by their decimal values, 0.29 as 29 / 100.
+
+    Raise :class:`DataError` unless they increase within [0, 1].
+    """
+    try:
+        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        array = np.array([math.nan])
+    inside = array.ndim == 1 and len(array) > 0 and ((array >= 0) & (array <= 1)).all()
+    if not inside or (np.diff(array) <= 0).any():
+        raise DataError(f"{subject(name)} is {values!r}; expected increasing numbers from 0 to 1")
+    return [Fraction(repr(value)) for value in array.tolist()]

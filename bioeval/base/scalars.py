@@ -239,6 +239,24 @@ FRR_AT_FAR = Scalar(
     results=("task", "comparison"),
 )
 
+#: FRR at a FAR with failures to acquire and to enrol.
+WITH_FAILURES = (
+    Scalar(
+        "smallest FTA + FRR (1 - FTA) with FAR at most the target",
+        iso="FRR at FMR",
+        name="frr_iso_at_far",
+        threshold="threshold_at_far",
+        label="FRR with FTA at FAR <= {target}",
+    ),
+    Scalar(
+        "smallest FTE + (1 - FTE) (FTA + FRR (1 - FTA)) with FAR at most the target",
+        iso="GFRR at FMR",
+        name="gfrr_at_far",
+        threshold="threshold_at_far",
+        label="GFRR at FAR <= {target}",
+    ),
+)
+
 MIN_COST = Scalar(
     "smallest expected cost p c_miss FRR + (1 - p) c_fa FAR",
     "cost",
@@ -342,6 +360,30 @@ FAR_UNENROLLED = Scalar(
     results=("folds",),
 )
 
+#: Of log-likelihood ratios that are learnt in folds.
+CALIBRATION_POINTS = (
+    Scalar(
+        "cost of the log-likelihood ratios (Cllr)",
+        "bits",
+        name="cllr",
+        label="Cllr",
+        percent=False,
+        decimals=4,
+        bounds=(0.0, np.inf),
+        results=("folds",),
+    ),
+    Scalar(
+        "Cllr after isotonic regression: the least by any monotone map",
+        "bits",
+        name="min_cllr",
+        label="min Cllr",
+        percent=False,
+        decimals=4,
+        bounds=(0.0, 1.0),
+        results=("folds",),
+    ),
+)
+
 #: GOM: the curves mReP, mVP and mFR over the thresholds as one number each.
 GOM_POINTS = (
     Scalar("largest mVP", name="max_mvp", label="max mVP", larger_is_better=True),
@@ -423,6 +465,7 @@ AVERAGED = {
             DIR,
             CMS,
             *(scalar for points in POINTS_OF.values() for scalar in points),
+            *reversed(CALIBRATION_POINTS),
         )
     )
 }

@@ -53,8 +53,26 @@ COORDINATES = {
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
+    "prior": Name("prior probability of a genuine attempt"),
+    "prior_log_odds": Name("natural log odds of the prior"),
+    "llr": Name("natural log-likelihood ratio"),
+    "pav_block": Name("block of scores of equal posterior, from the strictest on"),
     "repeat": Name("repeat of the partition"),
+    "time": Name("time at which probes were seen: start of the bin", ""),
+    "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "fold": Name("fold of a repeat, in the order of the splitter"),
+    "subject": Name("subject, by its label"),
+    "animal": Name("animal of the zoo of Yager and Dunstone (2010)"),
+    "event": Name(
+        "error of the system: false-alarm, an impostor accepted or somebody who is not "
+        "on the list found there; rejected, a genuine person rejected or a listed one missed"
+    ),
+    "days": Name("length of the period", "days"),
+    "templates": Name("templates of each subject", "templates"),
+    "group": Name("group of the subject; of an impostor attempt, of the probe's"),
+    "claimed_group": Name("group of the claimed subject"),
+    "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
+    "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
 }
 
 _RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
@@ -98,6 +116,14 @@ VERIFICATION: dict[str, Name] = {
     "eer_at_most": Name("upper bound of the EER, from counts alone"),
     "auc_at_least": Name("lower bound of the AUC, from counts alone"),
     "auc_at_most": Name("upper bound of the AUC, from counts alone"),
+    "zero_far_at_least": Name("lower bound of the smallest FRR without any false accept"),
+    "zero_far_at_most": Name("upper bound of the smallest FRR without any false accept"),
+    "zero_frr_at_least": Name("lower bound of the smallest FAR without any false reject"),
+    "zero_frr_at_most": Name("upper bound of the smallest FAR without any false reject"),
+    "frr_at_far_at_least": Name("lower bound of the smallest FRR with FAR at most the target"),
+    "frr_at_far_at_most": Name("upper bound of the smallest FRR with FAR at most the target"),
+    "min_cost_at_least": Name("lower bound of the smallest expected cost", "cost"),
+    "min_cost_at_most": Name("upper bound of the smallest expected cost", "cost"),
 }
 
 OPEN_SET: dict[str, Name] = {
@@ -155,6 +181,74 @@ CLOSED_SET: dict[str, Name] = {
     "tied": Name("probes with a non-mate tied with the best mate", "probes"),
 }
 
+_FLAG = "1 where {}, else 0"
+
+GROUPS: dict[str, Name] = {
+    **{name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")},
+    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    "subjects": Name("subjects of the group, on either side", "subjects"),
+    "threshold": Name("threshold of all groups", "score"),
+    "frr_overall": Name("FRR of all groups together", iso="FNMR"),
+    "far_overall": Name("FAR of all groups together", iso="FMR"),
+    "threshold_at_far": Name(
+        "loosest attainable threshold with FAR at most the target within the group", "score"
+    ),
+    "frr_at_far": Name(
+        "smallest FRR of the group with FAR at most the target within the group", iso="FNMR at FMR"
+    ),
+    "expected_fr": Name("false rejects expected at the overall FRR", "attempts"),
+    "expected_fa": Name("false accepts expected at the overall FAR", "attempts"),
+    "expected_fa_at_far": Name("false accepts expected within the group at the target", "attempts"),
+    "few_subjects": Name(_FLAG.format("the group has fewer than 30 subjects")),
+    "frr_flagged": Name(_FLAG.format("subjects or expected false rejects are fewer than 30")),
+    "far_flagged": Name(
+        _FLAG.format("subjects of either group or expected false accepts are fewer than 30")
+    ),
+    "frr_at_far_flagged": Name(
+        _FLAG.format("subjects or false accepts expected at the target are fewer than 30")
+    ),
+    "fdr": Name(
+        "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
+        "all groups are alike"
+    ),
+    "garbe": Name(
+        "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
+        "FRR over groups; 0 where all groups are alike"
+    ),
+    **{
+        f"{rate}_max_over_{other}": Name(
+            f"largest {rate.upper()}{within} of a group over the {words}"
+        )
+        for rate, within in (("far", " within the group"), ("frr", ""))
+        for other, words in (("min", "smallest"), ("geomean", "geometric mean"))
+    },
+}
+
+EPC: dict[str, Name] = {
+    "threshold": Name(
+        "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
+        "score",
+    ),
+    "hter": Name("half total error rate on the test set: (FAR + FRR) / 2"),
+    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set"),
+    "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
+    "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
+}
+
+ERROR_DISCARD: dict[str, Name] = {
+    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "discarded": Name("samples discarded", "samples"),
+    "samples": Name("samples of both sides, each template once", "samples"),
+    "threshold": Name("decision threshold", "score", "threshold T"),
+    "pauc": Name(
+        "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
+        "where discarding helps"
+    ),
+}
+
 RANKS = {
     "identification_rank": Name("rank of the best mate; NaN where there is none"),
     "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
@@ -179,6 +273,42 @@ GALLERY_SIZE = {
     "far_extrapolated": Name("whether FAR is extrapolated by a model (1) or exact (0)"),
     "validation_cms_error": Name("error of CMS predicted from a part of the gallery, the largest"),
     "validation_far_error": Name("error of FAR predicted from a part of the gallery, the largest"),
+}
+
+_AT = {name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")}
+
+OVER_TIME = {
+    "time_end": Name("end of the bin, which is not in it", ""),
+    "probes": Name("probes seen in the bin", "probes"),
+    "probes_outside": Name("probes in no bin, or without a time", "probes"),
+    **_AT,
+    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
+    "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
+    "threshold": COORDINATES["threshold"],
+    "dir": scalars.DIR,
+    "dir_count": Name("mated searches identified within threshold and rank", "probes"),
+    "cms": CLOSED_SET["cms"],
+    "cms_count": CLOSED_SET["cms_count"],
+    "mated_searches": OPEN_SET["genuine_attempts"],
+    "open_set_far": OPEN_SET["far"],
+    "open_set_fa": OPEN_SET["fa"],
+    "non_mated_searches": OPEN_SET["impostor_attempts"],
+}
+
+AGEING = {
+    "age_end": Name("end of the bin, which is not in it", ""),
+    **_AT,
+    "genuine_mean": Name("mean of the finite genuine scores", "score"),
+    "genuine_sd": Name("standard deviation (ddof 0) of the finite genuine scores", "score"),
+    "threshold": COORDINATES["threshold"],
+    "non_finite": Name("genuine scores that are not finite, left out of means", "attempts"),
+    "slope": Name("change of the genuine score with a unit of age, over all pairs", "score"),
+    "intercept": Name("genuine score at age 0, by the same least squares", "score"),
+    "slope_within": Name(
+        "change of the genuine score with a unit of age, within subjects (fixed effects)", "score"
+    ),
+    "subjects": Name("subjects with a genuine score: independent trials", "subjects"),
 }
 
 _HOTA = {
@@ -228,6 +358,52 @@ TRACKING = {
     "idfp": Name("other boxes of the result", "boxes"),
     "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
     "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
+}
+
+WORKLOAD = {
+    "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
+    "rate_low": Name("lower end of the interval of the rate; NaN where unknown"),
+    "rate_high": Name("upper end of the interval of the rate; NaN where unknown"),
+    "people_per_day": Name("people a day who can cause the event, on average", "people/day"),
+    "per_day": Name("expected events a day", "events/day"),
+    "expected": Name("expected events in the period", "events"),
+    "count_low": Name("lower end of the events in the period, if the rate is exact", "events"),
+    "count_high": Name("upper end of the events in the period, if the rate is exact", "events"),
+    "predicted_low": Name(
+        "lower end of the events in the period, the rate as uncertain as its interval; NaN without "
+        "one",
+        "events",
+    ),
+    "predicted_high": Name(
+        "upper end of the events in the period, the rate as uncertain as its interval; NaN without "
+        "one",
+        "events",
+    ),
+    "none_at_all": Name("probability of no event in the period, if the rate is exact"),
+}
+
+SAMPLE_SIZE = {
+    "subjects": Name("subjects for the width of the interval", "subjects"),
+    "sessions": Name("sessions of each subject, at least two", "sessions"),
+    "all_templates": Name("templates of all these subjects", "templates"),
+    "value": Name("FRR, or EER, that is expected"),
+    "subject_sd": Name("standard deviation of a subject's rate"),
+    "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
+    "icc": Name("correlation of two genuine errors of a subject that share no template"),
+    "template_icc": Name("the same of two that share a template, less icc"),
+    "trials_rule_of_3": Name("independent trials without a false accept to show the FAR", "trials"),
+    "trials_rule_of_30": Name(
+        "independent trials with 30 false accepts expected at the FAR", "trials"
+    ),
+    **{
+        f"subjects_{rule}{units}": Name(f"subjects who make as many trials, {what}", "subjects")
+        for rule in ("rule_of_3", "rule_of_30")
+        for units, what in (
+            ("", "each pair of subjects disjoint from all others: independent trials"),
+            ("_all_pairs", "all pairs of subjects taken as independent, which share subjects"),
+        )
+    },
+    "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
 }
 
 TRACKING_TARGETS = {
@@ -433,6 +609,92 @@ GOM = {
     "fr": Name("false rate; NaN where the identity is in the gallery"),
 }
 
+CALIBRATION = {
+    **_by_name(scalars.CALIBRATION_POINTS),
+    "calibration_loss": Name("Cllr less its minimum", "bits"),
+    "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
+    "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
+    "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts"),
+    "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR"),
+    "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR"),
+    "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "min_bayes_error": Name("least normalised Bayes error rate: min_dcf of equal costs", "cost"),
+    "ece": Name("empirical cross-entropy", "bits"),
+    "min_ece": Name("empirical cross-entropy after isotonic regression", "bits"),
+    "reference_ece": Name("cross-entropy of the prior alone, without any score", "bits"),
+    "genuine_above": Name("proportion of the genuine attempts with a larger ratio"),
+    "impostor_above": Name("proportion of the impostor attempts with a larger ratio"),
+    "pav_llr": Name("log-likelihood ratio of a block, by isotonic regression"),
+    "pav_low": Name("smallest score of a block", "score"),
+    "pav_high": Name("largest score of a block", "score"),
+    "pav_genuine": Name("genuine attempts in a block", "attempts"),
+    "pav_impostor": Name("impostor attempts in a block", "attempts"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+}
+
+
+def _zoo() -> dict[str, Name]:
+    """Name the variables of a zoo; those of probes and of claimed subjects differ in a word."""
+    own = "genuine attempts of the subject"
+    roles = {
+        "as_probe": "impostor attempts with probes of the subject (a wolf has many errors)",
+        "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
+    }
+    found = {
+        "threshold": Name("threshold at which errors are counted", "score", "threshold T"),
+        "genuine_mean": Name(f"mean finite score of the {own}", "score"),
+        "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
+        "genuine_attempts": Name(own, "attempts"),
+        "fr": Name(f"{own} that are rejected", "attempts"),
+        "frr": Name(f"false reject rate of the {own}", iso="FNMR"),
+        "fr_share": Name("proportion of all false rejects that are the subject's"),
+        "frr_without": Name("false reject rate of all other subjects", iso="FNMR"),
+        "far_without": Name(
+            "false accept rate of the attempts without the subject on either side", iso="FMR"
+        ),
+        "fr_gini": Name("Gini coefficient of the false rejects over subjects"),
+        "non_finite": Name("attempts with an infinite score, left out of means", "attempts"),
+    }
+    for role, attempts in roles.items():
+        found |= {
+            f"impostor_mean_{role}": Name(f"mean finite score of {attempts}", "score"),
+            f"impostor_attempts_{role}": Name(attempts, "attempts"),
+            f"fa_{role}": Name(f"accepted {attempts}", "attempts"),
+            f"far_{role}": Name(f"false accept rate of {attempts}", iso="FMR"),
+            f"fa_share_{role}": Name(f"proportion of all false accepts that are of {attempts}"),
+            f"fa_gini_{role}": Name(
+                f"Gini coefficient over subjects of false accepts, of {attempts}"
+            ),
+        }
+    found |= {
+        "animal_of_subject": Name("animal of the subject, or none"),
+        "animal_count": Name("subjects that are of the kind", "subjects"),
+        "animal_expected": Name("subjects expected if the two means were independent", "subjects"),
+        "animal_p_more": Name("probability of as many or more, if the means were independent"),
+        "animal_p_fewer": Name("probability of as many or fewer, if the means were independent"),
+        "kruskal_p": Name(
+            "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
+            "scores, and rejects far too often where scores share templates"
+        ),
+    }
+    for animal, scores in {
+        "goat": "genuine scores",
+        "wolf": "scores of their probes against others",
+        "lamb": "scores of others' probes against them",
+    }.items():
+        found[f"{animal}_correlation"] = Name(
+            f"rank correlation over subjects of mean {scores} in two halves without a template in "
+            "common"
+        )
+        found[f"{animal}_p"] = Name(
+            f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)"
+        )
+    return found
+
+
+ZOO = _zoo()
+
 
 def _ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
     """Name the ends of intervals after the values they are around."""
@@ -446,6 +708,28 @@ def _ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
     }
 
 
+_FAILURES = {
+    "frr_iso": Name("false reject rate with failures to acquire: FTA + FRR (1 - FTA)", iso="FRR"),
+    "far_iso": Name("false accept rate with failures to acquire: FAR (1 - FTA)", iso="FAR"),
+    "gfrr": Name("generalised false reject rate: FTE + (1 - FTE) FRR_iso", iso="GFRR"),
+    "gfar": Name("generalised false accept rate: (1 - FTE) FAR_iso", iso="GFAR"),
+}
+
+#: Variables of :func:`bioeval.with_failures`.
+FAILURES = {
+    f"{name}{ending}": Name(f"{what.long_name}{where}", what.units, what.iso)
+    for name, what in _FAILURES.items()
+    for ending, where in (
+        ("", ""),
+        ("_low", "; lower end of its interval, FTA and FTE taken as known"),
+        ("_high", "; upper end of its interval, FTA and FTE taken as known"),
+        ("_at_eer", "; at eer_threshold"),
+        ("_at_far", "; the smallest with FAR at most the target"),
+        ("_at_far_low", "; the smallest with FAR at most the target: lower end of its interval"),
+        ("_at_far_high", "; the smallest with FAR at most the target: upper end of its interval"),
+    )
+}
+
 VERIFICATION |= _ends(
     VERIFICATION,
     (
@@ -453,8 +737,17 @@ VERIFICATION |= _ends(
         *(scalar.name for scalar in scalars.OPTIMA),
     ),
 )
+GROUPS |= _ends(
+    GROUPS,
+    (
+        *("frr", "far", "frr_at_far", "threshold_at_far", "fdr", "garbe"),
+        *(x for x in GROUPS if "_max_over_" in x),
+    ),
+)
 OPEN_SET |= _ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
 CLOSED_SET |= _ends(CLOSED_SET, ("cms", "recognition_rate"))
+OVER_TIME |= _ends(OVER_TIME, ("frr", "dir", "cms"))
+AGEING |= _ends(AGEING, ("frr", "slope", "slope_within"))
 REID |= _ends(REID, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
 TOP_K |= _ends(TOP_K, ("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"))
 GOM |= _ends(

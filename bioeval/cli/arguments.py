@@ -49,9 +49,22 @@ def _metadata(text: str) -> tuple[str, str]:
     return name, key
 
 
+def _bins(text: str) -> int | str | list[str]:
+    if text.isdecimal():
+        return int(text)
+    return text.split(",") if "," in text else text
+
+
+def _threshold(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _size(text: str) -> float | int:
     size = float(text) if set(text) & set(".eEn") else int(text)
-    if not (0 <= size < 1 or (size >= 1 and size == int(size))):
+    if not (0 <= size < 1 or (1 <= size <= 2**53 and size == int(size))):  # nor NaN, infinity
         raise ValueError
     return size if 0 < size < 1 else int(size)
 
@@ -90,6 +103,8 @@ GALLERY = Typed(
     "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
 )
 CLAIMS = Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
+BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
+THRESHOLD = Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
 METADATA = Typed("name=key", _metadata, "name=KEY")
 
 

@@ -20,20 +20,39 @@ Examples:
   bioeval convert features.mat scores.npz
   bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
   bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
+  bioeval convert scores-dev.txt scores.npz --kind similarity --as matrix
+  bioeval convert scores.npz scores.mtx --dry-run
+  bioeval convert --list
 """
 
 
 @click.command("convert", cls=Command, help=HELP)
-@click.argument("data")
-@click.argument("out")
+@click.argument("data", required=False)
+@click.argument("out", required=False)
+@click.option("--list", "listed", is_flag=True, help="List the formats that are read and written.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written and lost; write nothing.")
 @click.option("--force", is_flag=True, help="Replace OUT where it exists.")
 @json_option("Describe what was written as JSON.")
 @reading_options
-def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> None:
+def command(
+    data: str | None,
+    out: str | None,
+    listed: bool,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Read a file and write another."""
+    from bioeval.cli.console import note, put, show_json
+
+    if listed:
+        put(_formats())
+        return
+    if data is None or out is None:
+        raise click.UsageError("expected DATA and OUT, or --list")
     reading = take_reading(data, options)
     from bioeval.base.errors import DataError, renamed
-    from bioeval.cli.console import note, put, show_json
     from bioeval.cli.progress import Stages
     from bioeval.scores.formats import load, losses, save
     from bioeval.scores.formats.files import check_target
@@ -42,19 +61,33 @@ def command(data: str, out: str, force: bool, as_json: bool, **options: Any) -> 
     form = format_to_write(place)
     check_target(place)
     existing = [path for path in form.files(place) if path.exists()]
-    if existing and not force:
+    if existing and not (force or dry_run):
         names = " and ".join(str(path) for path in existing)
         raise DataError(f"{names} would be replaced; say --force, or another name")
     with Stages() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading)
-        stages(f"writing {out}")
-        save(scores, place)
+        if not dry_run:
+            stages(f"writing {out}")
+            save(scores, place)
     lost = [renamed(text, naming()) for text in losses(scores, place)]
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
-        show_json({"file": data, "out": out, **about, "not_kept": lost})
+        show_json({"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run})
         return
-    put(f"wrote {out}: {scores!r}\n")
+    put(f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n")
     for text in lost:
         note(f"bioeval: note: {text}")
+
+
+def _formats() -> str:
+    """Return a table of all formats."""
+    from bioeval.scores.formats.registry import FORMATS
+
+    rows = [(form.word, form.holds, form.written) for form in FORMATS]
+    width = max(len(word) for word, _, _ in rows)
+    lines = [
+        f"{word:<{width}}  {holds.replace('`', '')}{f'; written: {written}' if written else ''}"
+        for word, holds, written in rows
+    ]
+    return "\n".join(lines) + "\n"

@@ -11,7 +11,8 @@ from click.core import ParameterSource
 from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE
 
 if TYPE_CHECKING:
-    from bioeval.protocol.card import Claims, Protocol, Threshold
+    from bioeval.protocol.card import Protocol, Threshold
+    from bioeval.protocol.tasks import Verification
     from bioeval.scores.matrix import Scores
 
 PARTS = ("train", "validation", "gallery_templates", "unenrolled", "too_few", "repeats")
@@ -20,11 +21,11 @@ _OPTIONS = (
     click.option(
         "--train",
         type=SIZE,
-        help="Divide by subject: proportion or number of subjects on whom the threshold is chosen; "
+        help="Divide by subject: proportion or number of subjects for choosing the threshold; "
         "the others are tested. Options not given are those of course-experiment.",
     ),
     click.option(
-        "--validation", type=SIZE, help="Subjects on whom the threshold is chosen, beside --train."
+        "--validation", type=SIZE, help="Subjects for choosing the threshold, beside --train."
     ),
     click.option(
         "--gallery-templates",
@@ -51,6 +52,12 @@ _OPTIONS = (
         type=CLAIMS,
         help="Draw the claims of verification: genuine=0.5,per_probe=1 (defaults).",
     ),
+    click.option(
+        "--attempts",
+        metavar="COLUMN",
+        help="Verification: all probes of a subject with the same value in this metadata column "
+        "make one attempt, accepted if any is.",
+    ),
 )
 
 
@@ -63,7 +70,7 @@ def experiment_options(command: Any) -> Any:
 
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options that were given out of a command's, with the seed if it is theirs."""
-    given = {name: options.pop(name) for name in (*PARTS, "target", "claims")}
+    given = {name: options.pop(name) for name in (*PARTS, "target", "claims", "attempts")}
     given = {name: value for name, value in given.items() if value is not None}
     return given
 
@@ -81,6 +88,7 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     if not given and not seeded:
         return protocol
     from bioeval.protocol import for_layout
+    from bioeval.protocol.card import Claims
 
     name = protocol
     if protocol == "auto" and parts:
@@ -105,7 +113,11 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
             )
         card = replace(card, threshold=_threshold(given["target"]))
     if "claims" in given:
-        card = replace(card, claims=_claims(card, given["claims"], seed))
+        _require_verification(card, "--claims are")
+        card = replace(card, claims=Claims(**given["claims"], seed=seed))
+    if "attempts" in given:
+        task = _require_verification(card, "--attempts is")
+        card = replace(card, verification=replace(task, attempts=given["attempts"]))
     return card
 
 
@@ -123,11 +135,9 @@ def _threshold(target: str) -> Threshold:
     )
 
 
-def _claims(card: Protocol, given: dict[str, Any], seed: int) -> Claims:
-    from bioeval.protocol.card import Claims
-
+def _require_verification(card: Protocol, option: str) -> Verification:
     if card.verification is None:
         raise click.UsageError(
-            f"--claims are of verification, which protocol {card.name} has not; leave them out"
+            f"{option} of verification, which protocol {card.name} has not; leave it out"
         )
-    return Claims(**given, seed=seed)
+    return card.verification

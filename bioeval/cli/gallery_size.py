@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import counted, renamed
+from bioeval.base.errors import counted
 from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, Thresholds
 from bioeval.cli.options import (
     Command,
     Output,
-    naming,
     output_options,
     ranks_option,
     read_scores,
     reading_options,
     take_reading,
     terms_option,
+    warning_lines,
+    warnings_of,
 )
 
 if TYPE_CHECKING:
@@ -140,13 +141,8 @@ def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
             }
             for i, size in enumerate(ds["validation_size"].values)
         ]
-    found["warnings"] = _warnings(ds)
+    found["warnings"] = warnings_of(ds)
     return found
-
-
-def _warnings(ds: xr.Dataset) -> list[str]:
-    """Return the warnings, which name options of the command."""
-    return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
 def _percent(rate: float) -> str:
@@ -199,13 +195,7 @@ def _text(ds: xr.Dataset) -> str:
             cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
             errors = f"CMS {_difference(cms)}, FAR {_difference(far)}"
             lines.append(f"  from {size:,}: {say(errors)}")
-    wrapper = textwrap.TextWrapper(
-        _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-    )
-    if warnings := _warnings(ds):
-        lines += ["", "Warnings"]
-    for warning in warnings:
-        lines += wrapper.wrap(say(warning))
+    lines += warning_lines(ds, _WIDTH, say)
     return "\n".join(lines) + "\n"
 
 

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError
+from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
+from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import METADATA, NUMBERS
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bioeval.scores.matrix import Scores
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -94,8 +97,8 @@ def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
 reading_options = _group(
     click.option(
         "--kind",
-        type=click.Choice(["distance", "similarity", "order"]),
-        help="What the scores are.  [what the file says, else distance]",
+        type=click.Choice(KINDS),
+        help="What the scores are.  [what the file says, else distance; a text must say it]",
     ),
     click.option(
         "--nan",
@@ -134,7 +137,11 @@ reading_options = _group(
         help="The labels are names of images: market1501, dukemtmc-reid, msmt17, veri776, "
         "vehicleid; or label-xml lists.",
     ),
-    click.option("--mask", metavar="KEY", help="Array of 0 ignore, 1 impostor, 2 genuine."),
+    click.option(
+        "--mask",
+        metavar="KEY|FILE",
+        help="Array of 0 ignore, 1 impostor, 2 genuine; or the .mask file of a .mtx matrix.",
+    ),
     click.option(
         "--meta",
         type=METADATA,
@@ -158,17 +165,62 @@ reading_options = _group(
     click.option(
         "--missing-pairs",
         type=click.Choice(["raise", "skip"]),
-        help="What to do with pairs of a list of which an image is missing.  [raise]",
+        help="What to do with pairs of a list of which an image or a score is missing.  [raise]",
+    ),
+    click.option(
+        "--trials",
+        metavar="TXT",
+        help="Trials of a text of scores: names of both sides, and whether the pair is genuine.",
+    ),
+    click.option(
+        "--impostor",
+        metavar="TXT",
+        help="Impostor scores, where DATA has genuine scores, one a line.",
+    ),
+    click.option(
+        "--subject-from",
+        metavar="REGEX",
+        help="The part of a template's name in a text that is its subject, as 'id(\\d+)/'.",
+    ),
+    click.option(
+        "--format",
+        "format_",
+        metavar="FORMAT",
+        help="Format of DATA; bioeval convert --list has all.  [what its content shows]",
+    ),
+    click.option(
+        "--as",
+        "as_",
+        type=click.Choice(["pairs", "matrix"]),
+        help="What a list of pairs is read as; a matrix has identification.  [pairs]",
     ),
 )
 
-_WORDS = ("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude")
-_KEYS = ("scores", "genuine", "embeddings", "indices", "mask")
-_KEYS_OR_FILES = ("gallery_embeddings", "pairs", "labels", "probe_labels", "gallery_labels")
+_WORDS = (
+    *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
+    *("trials", "impostor", "subject_from", "as_", "format_"),
+)
+_KEYS = ("scores", "genuine", "embeddings", "indices")
+_KEYS_OR_FILES = (
+    *("gallery_embeddings", "pairs", "mask", "labels", "probe_labels", "gallery_labels"),
+)
 
 
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Take these options out of a command's, as arguments of :func:`bioeval.load`."""
+    """Take these options out of a command's, as arguments of :func:`bioeval.load`.
+
+    A second file is the mask, the impostor scores or the trials of the first, as it shows itself.
+    """
+    second = options.pop("second", None)
+    if second is not None:
+        from bioeval.scores.formats.registry import role_of_second_file
+
+        role = role_of_second_file(Path(data))
+        if options[role] is not None:
+            raise click.UsageError(
+                f"{second!r} is a second file, beside --{role} {options[role]!r}"
+            )
+        options[role] = second
     arguments = {name: options.pop(name) for name in _WORDS}
     arguments |= {f"{name}_key": options.pop(name) for name in _KEYS}
     for name in _KEYS_OR_FILES:
@@ -192,8 +244,8 @@ def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
 
 def _is_key(value: str, data: str) -> bool:
     """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
-    in_file = Path(data).suffix.lower() not in (".npy", ".csv", ".txt")
-    return in_file and not value.lower().endswith((".csv", ".txt", ".xml"))
+    in_file = Path(data).suffix.lower() in (".npz", ".mat", "")
+    return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask"))
 
 
 def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
@@ -275,6 +327,25 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
     ):
         if interval is None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} needs --interval METHOD, such as subject-bootstrap")
+
+
+# ------------------------------------------------------------------------- warnings
+
+
+def warnings_of(ds: xr.Dataset) -> list[str]:
+    """Return the warnings of a result, which name options of the command."""
+    return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
+
+
+def warning_lines(ds: xr.Dataset, width: int, say: Callable[[str], str]) -> list[str]:
+    """Return the warnings of a result, in the words of `say`, as the last lines of a text."""
+    import textwrap
+
+    wrapper = textwrap.TextWrapper(
+        width, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    lines = [line for warning in warnings_of(ds) for line in wrapper.wrap(say(warning))]
+    return ["", "Warnings", *lines] if lines else []
 
 
 # ------------------------------------------------------------------------- output

@@ -29,6 +29,7 @@ from bioeval.cli.options import (
 
 @click.command("run", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @click.option(
     "--protocol",
     default="auto",
@@ -66,6 +67,15 @@ from bioeval.cli.options import (
 )
 @interval_options
 @click.option(
+    "--fta",
+    type=float,
+    metavar="P",
+    help="Verification: add rates with this failure-to-acquire rate, of ISO/IEC 19795-1.  [0]",
+)
+@click.option(
+    "--fte", type=float, metavar="P", help="The same with this failure-to-enrol rate.  [0]"
+)
+@click.option(
     "--per-query",
     is_flag=True,
     help="Re-identification: name the worst queries; with --out write queries.csv, with --json "
@@ -99,11 +109,14 @@ def command(
       bioeval run features.mat
       bioeval run features.npz --embeddings x --labels images.txt --names-of market1501
       bioeval run scores.npz --interval subject-bootstrap
+      bioeval run scores.npz --fta 0.02 --fte 0.01
+      bioeval run visits.npz --attempts visit
 
     KEY names an array in a .npz or .mat file whose arrays have names of their own.
     """
     options["auc"] = not options.pop("no_auc")
     options["plots"] = options["plots"] or bool(plot_formats)
+    failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     experiment = take_experiment(options)
     require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
@@ -121,6 +134,10 @@ def command(
         scores.name = system_name(data, name, reading)
         stages("counting")
         tree = evaluate(scores, resolved, **options, progress=stages.counting)
+        if any(failures.values()):
+            from bioeval.results.failures import with_failures
+
+            tree = with_failures(tree, **failures)
         found = Evaluation(tree, scores, protocol, data, options["per_query"], naming(), terms)
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = found.document() if output.documented else {}

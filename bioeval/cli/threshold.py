@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 @click.command("threshold", cls=Command)
 @click.argument("data")
+@click.argument("second", required=False, metavar="[FILE]")
 @click.option("--target", default="far=0.001", metavar="TARGET", help="How to choose it.")
 @click.option(
     "--folds",

@@ -21,6 +21,7 @@ from bioeval.evaluation.compared_measures import (
 )
 from bioeval.evaluation.compared_retrieval import ComparedRetrieval, retrieval_measures
 from bioeval.evaluation.reid import Named
+from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import cameras_of, convention_of
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, Progress, as_row
@@ -156,6 +157,7 @@ def compare(
     measures: list[PairedMeasure] = []
     if protocol is not None:
         rules = convention_of(protocol)
+        a, b = (with_exclusions(scores, protocol) for scores in (a, b))
         _refuse_unused(options, targets, rules.name)
         if rules.needs_cameras and not isinstance(a, PairScores):
             _require_same_cameras(a, b)

@@ -202,9 +202,9 @@ def _evaluate_system(
     with threads_for(scores):
         for node, part in counted.items():
             job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
-            found[node] = with_intervals(
-                tally.dataset(node), part, job, plan.reader, options.interval
-            )
+            verifies = node.startswith("verification")
+            reader = plan.attempts_reader if verifies else plan.reader
+            found[node] = with_intervals(tally.dataset(node), part, job, reader, options.interval)
     return tree_of(found)
 
 

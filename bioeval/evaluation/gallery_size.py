@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.results.closed_set import closed_set_dataset
@@ -125,6 +125,11 @@ def gallery_size(
     parse_fusion(fusion)
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
+    if scores.enrolment_times is not None:
+        raise ProtocolError(
+            "gallery sizes are of one gallery, but these scores have another one for each probe "
+            "(exclude has not-enrolled); bioeval.over_time gives the sizes and rates over time"
+        )
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
     grid = grid_over(reader, thresholds, THRESHOLDS)

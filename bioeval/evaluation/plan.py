@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,15 +16,18 @@ from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.partition import ClaimSampler
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.pairs import with_pairs
+from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.kept_points import holds_points
+from bioeval.tallies.kept_windows import at_most_kept, kept_of, look_near_points
+from bioeval.tallies.look import Look, PointsWanted
 from bioeval.tallies.point_search import PointFinder, points_of_few
-from bioeval.tallies.points import check_costs, check_far_targets
+from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import kept_scores
@@ -33,10 +36,6 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
-
-# FAR targets that verification under protocol="auto" also reports, where there are attempts enough
-# to expect 30 false accepts.
-RARE_TARGETS = (1e-5, 1e-6)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,6 +86,7 @@ class Plan:
         self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ):
         refuse_unused(card, options)
+        scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
         self.retrieval: RetrievalJob | None = None
         self.gom: GomJob | None = None
@@ -114,17 +114,26 @@ class Plan:
             card.report.far_targets if targets is None else targets
         )
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
-        self._add_tasks(card, TaskPlanner(self.reader, thresholds, self.far_targets))
+        #: Reads the attempts of verification, which may be transactions.
+        self.attempts_reader = self.reader
+        task = card.verification
+        if task is not None and task.attempts is not None:
+            refuse_claims(task.attempts, card.claims)
+            fusion = task.fusion if "multi" in task.templates else "min"
+            self.attempts_reader = reader_of(self.scores, task.attempts, fusion)
+        self._add_tasks(card, thresholds)
 
-    def _add_tasks(self, card: Protocol, planner: TaskPlanner) -> None:
+    def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
         self.tasks: dict[str, TaskPlan] = {}
+        planner = TaskPlanner(self.reader, thresholds, self.far_targets)
+        claiming = TaskPlanner(self.attempts_reader, thresholds)
         drawn = card.claims
         claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         if card.verification is not None and self._has("verification"):
             for templates in card.verification.templates:
                 if self.automatic and templates == "multi" and not self.scores.labelled:
                     continue  # a mask alone does not say which templates belong together
-                job = planner.verification(templates, card.verification, claims)
+                job = claiming.verification(templates, card.verification, claims)
                 self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
         last = self.options.max_rank
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
@@ -142,21 +151,27 @@ class Plan:
             return False  # only ranks within a row have a meaning
         return self.scores.derives_subjects
 
-    def count(self, progress: Progress | None, *, points: bool = False) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node, made in one sweep; `points` are wanted next."""
+    def count(
+        self, progress: Progress | None, *, points: bool = False, keep: int = 0
+    ) -> dict[str, TaskCounts]:
+        """Return the counts of all tasks by node, made in one sweep; `points` are wanted next.
+
+        Up to `keep` scores around them are kept for a merged tally.
+        """
         distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
         # The one-sweep kernel does not know drawn galleries; apart, they do not slow the rest.
         drawn = [job for job in distinct if isinstance(job, GalleryJob)]
         counted = [job for job in distinct if not isinstance(job, GalleryJob)]
         for job in counted:
             if isinstance(job, VerificationJob):
-                job.wanted = (
-                    PointsWanted(self.far_targets, self.costs, self.options.auc) if points else None
-                )
+                job.wanted = self._wanted(keep) if points else None
         by_job: dict[Any, Any] = {}
-        for jobs in (counted, drawn):
+        apart = [job for job in counted if job.reader is not self.reader]
+        counted = [job for job in counted if job.reader is self.reader]
+        for jobs in (counted, apart, drawn):
             if jobs:
-                results = run_jobs(self.scores, self.reader, jobs, progress)
+                reader = jobs[0].reader
+                results = run_jobs(reader.scores, reader, jobs, progress)
                 by_job |= dict(zip(jobs, results, strict=True))
         found = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
         if self.retrieval is not None:
@@ -171,16 +186,14 @@ class Plan:
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
         """Find the operating points of verification, by looks that all tasks share."""
-        both_ways = bool(self.tasks) and is_symmetric(self.scores)
+        reader = self.attempts_reader
+        both_ways = bool(self.tasks) and is_symmetric(reader.scores)
         finders = []
-        for node, (job, _) in self.tasks.items():
-            found = counted[node].tally
-            if not isinstance(job, VerificationJob) or not isinstance(found, VerificationTally):
-                continue
+        for job, found in self._verified(counted):
             symmetric = both_ways and found.templates == "single"
             wanted = PointsWanted(self._targets(found, symmetric), self.costs, self.options.auc)
-            if is_small(self.scores):  # nothing to share: its only block is read once
-                sweep = job.sweep(self.reader)
+            if is_small(reader.scores):  # nothing to share: its only block is read once
+                sweep = job.sweep(reader)
                 found.points = points_of_few(found, sweep, wanted, symmetric=symmetric)
                 continue
             finders.append(
@@ -190,25 +203,64 @@ class Plan:
             looks = [(job, finder.next_look()) for _, job, finder in finders]
             if not (looks := [(job, look) for job, look in looks if look is not None]):
                 break
-            if isinstance(self.scores, PairScores):
-                for job, look in looks:
-                    for impostors in job.sweep(self.reader):
-                        look.add(*impostors)
-                continue
-            for block in self.reader:
-                for job, look in looks:
-                    for impostors in job.impostors(block):
-                        look.add(*impostors)
+            self._look(looks)
         for found, _, finder in finders:
             found.points = finder.points()
 
+    @stage("keeping scores")
+    def keep(self, counted: dict[str, TaskCounts], most: int) -> None:
+        """Keep scores around the operating points of verification, at most so many of each task.
+
+        Scores that a sweep has kept are enough if they hold the points of these counts.
+        """
+        wanted, looks = self._wanted(most), []
+        for job, found in self._verified(counted):
+            look = job.look
+            if look is not None:
+                found.kept = kept_of(look, found, wanted, rare=self._rare)
+            if look is None or not holds_points(found):
+                looks.append((job, look_near_points(found, wanted)))
+        if looks:
+            self._look(looks)
+        again = dict(looks)
+        for job, found in self._verified(counted):
+            if job in again:
+                found.kept = kept_of(again[job], found, wanted, rare=self._rare)
+            found.kept = at_most_kept(found, most).kept
+
+    def _wanted(self, keep: int = 0) -> PointsWanted:
+        return PointsWanted(self.far_targets, self.costs, self.options.auc, keep)
+
+    def _verified(
+        self, counted: dict[str, TaskCounts]
+    ) -> Iterator[tuple[VerificationJob, VerificationTally]]:
+        """Yield the jobs of verification with their tallies."""
+        for node, (job, _) in self.tasks.items():
+            found = counted[node].tally
+            if isinstance(job, VerificationJob) and isinstance(found, VerificationTally):
+                yield job, found
+
+    def _look(self, looks: Sequence[tuple[VerificationJob, Look]]) -> None:
+        """Look at all impostor scores again."""
+        if isinstance(self.scores, PairScores):
+            for job, look in looks:
+                for impostors in job.sweep(self.attempts_reader):
+                    look.add(*impostors)
+            return
+        for block in self.attempts_reader:
+            for job, look in looks:
+                for impostors in job.impostors(block):
+                    look.add(*impostors)
+
+    @property
+    def _rare(self) -> bool:
+        """Whether verification reports rare FAR targets that the data can support."""
+        return self.automatic and self.options.far_targets is None
+
     def _targets(self, counted: VerificationTally, symmetric: bool) -> np.ndarray:
-        """Return the FAR targets of verification, with rare ones that the data can support."""
-        if not self.automatic or self.options.far_targets is not None:
-            return self.far_targets
+        """Return the FAR targets of verification."""
         own = counted.impostor.total / (2 if symmetric else 1)
-        rare = [x for x in RARE_TARGETS if own >= 30 / x and x not in self.far_targets]
-        return np.append(self.far_targets, rare)
+        return with_rare_targets(self.far_targets, own) if self._rare else self.far_targets
 
 
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
@@ -255,7 +307,8 @@ def _searches_only(card: Protocol) -> bool:
 
 
 def compared_scores(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without the comparisons that the card's verification leaves out."""
+    """Return the scores without the comparisons that the card and its verification leave out."""
+    scores = with_exclusions(scores, card)
     return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
 
 

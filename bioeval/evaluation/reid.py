@@ -15,6 +15,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import GOM, REID, TOP_K
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
+from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import convention_of
 from bioeval.protocol.tasks import Gom
 from bioeval.results.gom import GomOptions, gom_dataset, gom_measures
@@ -171,6 +172,7 @@ def reid(
     (array([0., 1., 1.]), 0.5, 0.5)
     """
     require_scores(scores)
+    scores = with_exclusions(scores, convention)
     rules = convention_of(
         convention,
         max_rank=max_rank,
@@ -336,6 +338,7 @@ def plan_gom(
         Options of :class:`GomOptions` in place of the card's; None leaves the card's.
     """
     require_values(scores, "GOM")
+    scores = with_exclusions(scores, convention)
     changed = {name: value for name, value in (given or {}).items() if value is not None}
     GomOptions(**changed)  # refuses what GOM does not have, before the card is read
     rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
@@ -413,7 +416,7 @@ def apply_convention(
     """
     require_scores(scores)
     rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
-    return kept_scores(scores, rules)
+    return kept_scores(with_exclusions(scores, convention), rules)
 
 
 def require_scores(scores: Any) -> None:

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, MergeError, ProtocolError, bad_choice
+from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, bad_choice
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.tally_file import read_tally, write_tally
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.scores.about import About
-from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.kept_scores import KEPT, KEPT_MERGED
+from bioeval.tallies.kept_windows import at_most_kept
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
@@ -85,7 +87,10 @@ class Tally:
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
-                merged[key] = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
+                joined: Counts = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
+                if isinstance(joined, VerificationTally):
+                    joined = at_most_kept(joined, KEPT_MERGED)
+                merged[key] = joined
             parts[node] = TaskCounts(merged[key], part.options)
         if self.counted is None or other.counted is None:
             raise MergeError(
@@ -153,6 +158,7 @@ def tally(
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
     normalize: tuple[float, float] | None = None,
+    points: bool | int = False,
     site: str = "",
     key: str | bytes | None = None,
     progress: Progress | None = None,
@@ -171,6 +177,10 @@ def tally(
         Of GOM, as for :func:`gom`: distances are scaled to 0 ... 1 from these, the smallest and
         the largest of all parts that are to be merged. By default from those of the scores, which
         differ between parts.
+    points : bool or int
+        Whether the operating points of verification are found, and impostor scores around them
+        kept, by which a merged tally has operating points without the scores: at most 1,048,576 of
+        each task (8 MiB), or the number given. A merged tally keeps at most 16,777,216.
     site : str
         Where the probes were taken. Probes of several sites whose labels, metadata and positions
         may be the same are different probes if the sites have different names.
@@ -185,8 +195,17 @@ def tally(
     -------
     Tally
         Merges with the tally of other probes, is saved and loaded, and gives the results: all
-        counts and rates; the operating points of verification need another look at the scores
-        (:func:`refine_tally`), until then they are reported as bounds.
+        counts and rates, and the operating points of open set. Those of verification are reported
+        as bounds, until :func:`refine_tally` looks at the scores again, unless `points` are
+        wanted: of a merged tally they are then exact where all parts kept the scores that they
+        need, which is checked, and bounds where not. d' needs all scores.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        If the card is for another layout, or has folds; `points` without verification.
 
     Examples
     --------
@@ -200,6 +219,12 @@ def tally(
     >>> whole = be.tally(scores)
     >>> a.merge(b).dataset("closed_set").equals(whole.dataset("closed_set"))
     True
+
+    With operating points:
+
+    >>> a, b = (be.tally(scores.select(probes=x), points=True) for x in (rows[:30], rows[30:]))
+    >>> a.merge(b).dataset("verification/single").eer.identical(be.verification(scores).eer)
+    True
     """
     options = EvaluationOptions.parse(
         thresholds=thresholds, max_rank=max_rank, far_targets=far_targets, normalize=normalize
@@ -209,11 +234,26 @@ def tally(
         raise ProtocolError(
             f"protocol {card.name} has folds, whose counts do not merge; use be.evaluate"
         )
+    if card.verification is not None and card.verification.attempts is not None:
+        raise ProtocolError(
+            f"protocol {card.name} makes transactions of probes, which two tallies might divide; "
+            "use be.evaluate"
+        )
     secret = DigestKey.parse(key)
     if not isinstance(site, str):
         raise DataError(f"site is {type(site).__name__}; expected a name, such as 'A'")
+    keep = _kept_at_most(points)
+    if keep and card.verification is None:
+        raise ProtocolError(
+            f"points do nothing under protocol {card.name}, which has no verification: the "
+            "operating points of its tasks are exact in any tally; leave them out"
+        )
     plan = Plan(scores, card, options, automatic=protocol == "auto")
-    parts = plan.count(progress)
+    parts = plan.count(progress, points=bool(keep), keep=keep)
+    if keep:
+        with threads_for(scores):
+            plan.refine(parts)
+            plan.keep(parts, keep)
     for part in parts.values():
         if not part.tally.about.sites:  # several tasks may share a tally
             part.tally.about = _of_site(part.tally.about, secret, site)
@@ -221,6 +261,18 @@ def tally(
             part.tally.people = None  # of pairs; merged, it would not say who is in both
     counted = CountedProbes.of(scores, secret, site)
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted)
+
+
+def _kept_at_most(points: Any) -> int:
+    """Return how many scores are kept for points at most; 0 where none are wanted."""
+    if isinstance(points, (bool, np.bool_)):
+        return KEPT * bool(points)
+    if not isinstance(points, (int, np.integer)) or points < 1:
+        raise DataError(
+            f"{Argument('points')} is {points!r}; expected True, False, or the largest number of "
+            "scores to keep"
+        )
+    return int(points)
 
 
 def _of_site(about: About, key: DigestKey, site: str) -> About:

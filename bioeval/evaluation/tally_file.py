@@ -25,12 +25,15 @@ from bioeval.tallies.counts import (
     ThresholdCounts,
     VerificationTally,
 )
+from bioeval.tallies.kept_scores import KeptScores
 from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
+from bioeval.tallies.threshold_search import Attempts
 
-# Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names.
-SCHEMA = 2
+# Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
+# layout 3 the scores that were kept around operating points (`kept` of verification).
+SCHEMA = 3
 
 _CLASSES = {
     c.__name__: c
@@ -43,6 +46,7 @@ _CLASSES = {
         GalleryTally,
         GomTally,
         IdentificationTally,
+        KeptScores,
         MatchLists,
         ReidTally,
         ThresholdCounts,
@@ -250,10 +254,22 @@ def _verification(tally: VerificationTally) -> str:
         return "the numbers of its subjects are damaged"
     if tally.points is not None and type(tally.points) is not VerificationPoints:
         return "the operating points are damaged"
+    if tally.kept is not None and not _kept(tally.kept, cells):
+        return "the scores that were kept are damaged"
     words = (tally.templates, tally.fusion, tally.claims)
     if not all(isinstance(x, str) for x in words) or not _whole(tally.skipped_claims):
         return "the options it was counted with are damaged"
     return ""
+
+
+def _kept(kept: Any, cells: CellCounts) -> bool:
+    if type(kept) is not KeptScores or not isinstance(kept.rare, bool):
+        return False
+    lists, costs = (kept.lows, kept.highs, kept.scores, kept.targets), kept.costs
+    right = all(_array(x, "f") for x in lists) and _counts(kept.below)
+    right = right and isinstance(costs, np.ndarray) and costs.dtype.kind == "f"
+    bins = Attempts.of_cells(np.empty(0), cells)
+    return right and kept.agrees(bins.edges, bins.counts)
 
 
 def _identification(tally: IdentificationTally) -> str:

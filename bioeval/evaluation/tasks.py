@@ -14,6 +14,7 @@ from bioeval.results.ranks import ranks_dataset
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.look import PointsWanted
@@ -37,6 +38,7 @@ def verification(
     thresholds: Any = None,
     claims: Any = None,
     unenrolled_claims: str = "raise",
+    attempts: str | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     costs: Sequence[tuple[float, float, float]] = COSTS,
     auc: bool = True,
@@ -66,6 +68,11 @@ def verification(
         drawn by :class:`bioeval.partition.ClaimSampler`.
     unenrolled_claims : {"raise", "skip"}
         Whether a claim of a subject without templates is an error, or is left out and counted.
+    attempts : str, optional
+        A metadata column of the probes: all probes of a subject with the same value make one
+        attempt, a transaction, accepted if any of them is; with multi templates each is fused
+        first. Where the probes are templates of the gallery, a transaction is not compared with
+        its own. Not with `claims`.
     far_targets : sequence of float
         For each, the smallest FRR with FAR at most the target, and its threshold.
     costs : sequence of (prior, c_miss, c_fa)
@@ -131,11 +138,21 @@ def verification(
     >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
     >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
     0.039 [0.026, 0.052]
+
+    Two tries each:
+
+    >>> scores = be.Scores(d[:2], ["ann", "ann"], ["ann", "ann", "bob", "bob"],
+    ...     probe_meta={"visit": [1, 1]})
+    >>> ds = be.verification(scores, thresholds=[0, 3], attempts="visit")
+    >>> int(ds.genuine_attempts), ds.gar.values
+    (2, array([1., 1.]))
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
-    reader = BlockReader(scores)
-    options = Verification(fusion=fusion, unenrolled_claims=unenrolled_claims)
+    refuse_claims(attempts, claims)
+    reader = reader_of(scores, attempts, fusion if templates == "multi" else "min")
+    scores = reader.scores
+    options = Verification(fusion=fusion, unenrolled_claims=unenrolled_claims, attempts=attempts)
     planner = TaskPlanner(reader, check_thresholds(thresholds))
     job = planner.verification(templates, options, claims)
     job.wanted = PointsWanted(targets, weights, auc)

@@ -213,6 +213,33 @@ def count_thresholds(
                     table[threshold_of(x, thresholds, base, scale, guide)] += 1
 
 
+@side_by_side("low")
+def ranges_between(
+    begin, end, block, own_start, own_stop, thresholds, base, scale, guide, low, high
+):
+    """Find the smallest and the largest impostor score between thresholds.
+
+    Bins and guide are those of :func:`count_thresholds`; `low` and `high`, float64 of shape
+    (chunks, t + 1), begin as inf and -inf.
+    """
+    b = block.shape[0]
+    chunks = low.shape[0]
+    for c in range(begin, end):
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            for side in range(2):
+                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                for j in range(len(part)):
+                    x = np.float64(part[j])
+                    if x != x:
+                        continue
+                    k = threshold_of(x, thresholds, base, scale, guide)
+                    if x < low[c, k]:
+                        low[c, k] = x
+                    if x > high[c, k]:
+                        high[c, k] = x
+
+
 @side_by_side("counts")
 def count_pairs(begin, end, block, starts, own, self_position, row_starts, thresholds, counts):
     """Count the impostor scores of each pair of subjects between thresholds.

@@ -145,18 +145,9 @@ def _rounded_down(part: int, whole: int) -> str:
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
     """Return which probes have a template of their own subject to be compared with."""
-    gallery = scores.codes.gallery
-    order = np.argsort(gallery, kind="stable")
-    first, last = (
-        np.searchsorted(gallery[order], scores.codes.probe[probes], side=side)
-        for side in ("left", "right")
-    )
-    size = last - first
-    number = np.repeat(np.arange(len(probes)), size)
-    column = order[np.arange(len(number)) + np.repeat(first - (np.cumsum(size) - size), size)]
+    number, column = scores.mate_cells(probes)
     row = probes[number]
-    usable = scores.probe_ids[row] != scores.gallery_ids[column]
-    usable &= ~scores.excluded(row, column)
+    usable = ~scores.excluded(row, column)
     if scores.has_mask:
         step = max(1, (1 << 22) // scores.shape[1])
         for low in range(0, scores.shape[0], step):

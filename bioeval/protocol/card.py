@@ -340,6 +340,8 @@ class Protocol:
         The same, of cards whose claims are drawn.
     thresholds, report
         The thresholds of the curves, and what tables show.
+    exclude
+        What is left out of the comparisons, beside what the scores leave out themselves.
     not_said
         What the card leaves open, one sentence each.
     not_expressed
@@ -358,6 +360,15 @@ class Protocol:
     layout: str = card_field(
         "what is compared with what",
         choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
+    )
+    exclude: tuple[str, ...] = card_field(
+        "what is not compared, beside what the scores leave out: pairs of one subject that agree "
+        "in a metadata column, as session; not-enrolled, templates that are not enrolled when the "
+        "probe is seen",
+        distinct=True,
+        may_be_empty=True,
+        layouts=SEARCHABLE,
+        default=(),
     )
     source: Source
     verification: Verification | None = None
@@ -419,7 +430,9 @@ class Protocol:
     def to_toml(self) -> str:
         """Return the card as text, with every default written out; it reads back as equal."""
         lines = [f"schema = {SCHEMA_VERSION}"]
-        for key in fields_of(Protocol):
+        for key, spec in fields_of(Protocol).items():
+            if self.layout not in spec.layouts:
+                continue
             lines.append(f"{key} = {toml_text.write(getattr(self, key))}")
         for name, section in self.sections.items():
             lines += ["", f"[{name}]"]

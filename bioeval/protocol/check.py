@@ -32,6 +32,7 @@ _FIELDS: Mapping[str, Mapping[str, Field]] = {
 
 #: Fields without effect in folds: only their defaults are accepted.
 _NOT_IN_FOLDS = {
+    "verification": ("attempts",),
     "open_set": ("gallery", "max_rank"),
     "closed_set": ("gallery", "max_rank"),
     "thresholds": ("count", "values"),
@@ -124,6 +125,9 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     _check_pairs(values, problems)
     if "claims" in data and "verification" not in data:
         problems.add(("claims",), "[claims] is of [verification], which the card has not")
+    attempts = values.get("verification", {}).get("attempts")
+    if "claims" in data and attempts is not None:
+        problems.add_unused("verification", "attempts", attempts, "beside [claims]")
     _check_retrieval(values, problems)
     problems.raise_if_any()
     del above["schema"]

@@ -31,6 +31,8 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
         *wrap(f"{layout}: {LAYOUTS[layout]}", "Layout"),
         *wrap(_source_line(protocol.source), "Source"),
     ]
+    if protocol.exclude:
+        head += wrap(f"exclude = {', '.join(protocol.exclude)}", "Left out")
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), head]
     blocks += [_task(task, layout, wrapped(name)) for name, task in protocol.tasks.items()]

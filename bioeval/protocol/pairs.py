@@ -7,13 +7,25 @@ the other cells out; here they are masked.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError, require_choice
+from bioeval.protocol import load
 from bioeval.protocol.fields import fields_of
+from bioeval.protocol.reid import Convention
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores
+
+
+def with_exclusions(scores: Scores, protocol: Any) -> Scores:
+    """Return the scores without what a card, or one named, excludes."""
+    if isinstance(protocol, Convention):
+        return scores
+    more = [name for name in load(protocol).exclude if name not in scores.exclude]
+    return scores.excluding(*scores.exclude, *more) if more else scores
 
 
 def with_pairs(scores: Scores, rule: str) -> Scores:

@@ -6,19 +6,29 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.scalars import OPTIMA, VERIFICATION_POINTS
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, rate
 from bioeval.results.support import equal_error_variables, point_variables, support_warnings
 from bioeval.scores.about import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.point_search import bin_bounds
+from bioeval.tallies.kept_points import Bounds, bounds_of_counts, points_of_kept
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
 
 # Variables that need every impostor score; absent with auc=False.
 EVERY_SCORE = ("auc", "d_prime", "eer_hull", *(scalar.name for scalar in OPTIMA))
+
+# Variables left out where there are bounds in place of a point, besides itself and its threshold;
+# FRR at FAR targets is NaN at those that have bounds.
+UNKNOWN = {
+    "eer": tuple(scalar.name for scalar in EQUAL_ERROR),
+    "frr_at_far": (),
+    "zero_frr": ("zero_frr",),
+    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull", *(x.name for x in OPTIMA)),
+}
 
 
 def grid_of(tally: VerificationTally) -> np.ndarray:
@@ -41,6 +51,12 @@ def grid_of(tally: VerificationTally) -> np.ndarray:
 
 def verification_scalars(tally: VerificationTally) -> Scalars:
     """Return the attempts and the operating points, or their bounds as far as counts say them."""
+    return _scalars(tally, *_points_of(tally))
+
+
+def _scalars(
+    tally: VerificationTally, points: VerificationPoints | None, bounds: Bounds
+) -> Scalars:
     variables: Variables = {
         "genuine_attempts": ((), np.int64(len(tally.genuine))),
         "impostor_attempts": ((), np.int64(tally.impostor.total)),
@@ -52,12 +68,28 @@ def verification_scalars(tally: VerificationTally) -> Scalars:
     if people is not None:
         for name, number in zip(("subjects", "disjoint_pairs"), people, strict=True):
             variables[name] = (), np.int64(number)
+    over = {"frr_at_far": ("far_target",), "min_cost": ("cost",)}
+    variables |= {
+        f"{name}_{end}": (over.get(name, ()), value)
+        for name, ends in bounds.items()
+        for end, value in zip(("at_least", "at_most"), ends, strict=True)
+        if np.size(value)
+    }
+    if points is None:
+        return Scalars(variables, {})
+    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+    unknown = {x for name in bounds for x in UNKNOWN.get(name, (name, f"{name}_threshold"))}
+    if tally.points is None and tally.kept is not None and not tally.kept.is_all:
+        unknown.add("d_prime")
+    found = _point_variables(tally, points)
+    return Scalars(variables | {k: v for k, v in found.items() if k not in unknown}, labels)
+
+
+def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bounds]:
+    """Return the operating points as far as they are known, and bounds of others."""
     if tally.points is not None:
-        return Scalars(
-            variables | _point_variables(tally, tally.points),
-            {"far_target": tally.points.far_target, "cost": tally.points.costs[:, 0]},
-        )
-    return Scalars(variables | {k: ((), x) for k, x in bin_bounds(tally).items()}, {})
+        return tally.points, {}
+    return points_of_kept(tally) if tally.kept is not None else (None, bounds_of_counts(tally))
 
 
 def verification_dataset(tally: VerificationTally) -> xr.Dataset:
@@ -74,8 +106,9 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     if strangers is not None:
         accepted = np.searchsorted(strangers, thresholds, side="right").astype(np.int64)
     kind = tally.about.kind
+    points, bounds = _points_of(tally)
     thresholds = to_user(thresholds, kind)
-    if kind == "similarity":
+    if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
         if strangers is not None:
             accepted = accepted[::-1]
@@ -90,7 +123,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         "fr": (over, genuine - ga),
         "fa": (over, fa),
         "gr": (over, impostor - fa),
-        **verification_scalars(tally).variables,
+        **_scalars(tally, points, bounds).variables,
     }
     if strangers is not None:
         variables |= {
@@ -108,12 +141,18 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             f"{counted(tally.skipped_claims, 'claims')} of subjects not enrolled left out"
         )
     coordinates = {"threshold": thresholds}
-    if (points := tally.points) is not None:
+    if points is not None:
         coordinates["far_target"] = points.far_target
         if impostor:
             independent = _independent(tally, points)
             symmetric = bool(points.symmetric)
             warnings += support_warnings(points.far_target, independent, symmetric, "FRR")
+        if bounds:
+            warnings.append(
+                f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "
+                "lie within the bounds ..._at_least and ..._at_most; be.refine_tally finds them in "
+                "the scores"
+            )
     else:
         warnings.append(
             "operating points need a second pass over the scores; EER and AUC lie within the "
@@ -121,6 +160,11 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         )
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    if tally.attempts:
+        attrs["attempts"] = tally.attempts
+    if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
+        failed = np.count_nonzero(tally.genuine == np.inf) + tally.impostor.positive_infinite
+        attrs["failed_attempts"] = int(failed)
     return build(variables, VERIFICATION, coordinates, attrs)
 
 

@@ -41,7 +41,7 @@ def describe(scores: Scores) -> About:
 
 def _notes(scores: Scores) -> list[str]:
     """Return remarks on what is valid but often a mistake."""
-    notes: list[str] = []
+    notes = list(scores.remarks)
     if isinstance(scores, PairScores):
         if scores.missing:
             listed = scores.missing + scores.shape[0]
@@ -52,6 +52,8 @@ def _notes(scores: Scores) -> list[str]:
         return notes
     if not scores.labelled:
         return notes
+    if (times := scores.enrolment_times) is not None:
+        notes.append(times.note())
     probe, gallery = scores.codes.probe, scores.codes.gallery
     if scores.layout == "probe-against-gallery":
         if not np.isin(probe, gallery).any():

@@ -12,15 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numba
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.sentinels import SentinelWatch, notes_of_pairs
@@ -105,16 +108,20 @@ class Block:
             self.values, self.columns, self.starts, self.self_position,
             rules.get(method, kth), fused, place,
         )  # fmt: skip
+        return self.of_groups(fused, place)
+
+    def of_groups(self, fused: np.ndarray, place: np.ndarray) -> Block:
+        """Return the same rows with a score for each subject."""
         enrolled = self.own >= 0
         return Block(
             low=self.low,
             values=fused,
             columns=place,
-            starts=np.arange(shape[1] + 1, dtype=np.int64),
+            starts=np.arange(fused.shape[1] + 1, dtype=np.int64),
             own=self.own,
             own_start=np.where(enrolled, self.own, 0),
             own_stop=np.where(enrolled, self.own + 1, 0),
-            self_position=np.full(len(self.values), -1, dtype=np.int64),
+            self_position=np.full(len(fused), -1, dtype=np.int64),
         )
 
 
@@ -153,6 +160,8 @@ class Gallery:
 class BlockReader:
     """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
 
+    of_rows = True  # whether a row of a block is one row of the scores
+
     def __init__(self, scores: Scores):
         if not isinstance(scores, Scores):
             raise DataError(
@@ -183,7 +192,7 @@ class BlockReader:
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for sentinels in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores.streams:
-            sign = -1.0 if self.scores.kind == "similarity" else 1.0
+            sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
             self.watch.look(low, values, np.arange(len(values)), self.watch.positions, sign)
 
     def note_sentinels(self) -> None:
@@ -268,7 +277,7 @@ class BlockReader:
         """Codes of probes, and of the gallery in its order, for each column that excludes."""
         scores, order = self.scores, self.gallery.order
         found = []
-        for name in scores.exclude:
+        for name in scores.exclude_columns:
             codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
             found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
         return found
@@ -280,10 +289,29 @@ class BlockReader:
         row = np.repeat(np.arange(high - low), size)
         return row, np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
 
-    def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return rows of the block and positions of what `exclude` leaves out, if anything."""
+    @cached_property
+    def enrolled(self) -> np.ndarray:
+        """Which probes are of a subject that is enrolled when they are seen."""
+        return self.scores.enrolled_probes()
+
+    @cached_property
+    def _times(self) -> EnrolmentTimes | None:
+        return self.scores.enrolment_times
+
+    def _excluded_cells(self, low: int, high: int) -> Any:
+        """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
         if not self.scores.exclude:
             return None
+        same = self._same_cells(low, high)
+        if self._times is None:
+            return same
+        columns = slice(None) if self.gallery.order is None else self.gallery.order
+        outside = self._times.not_enrolled(np.arange(low, high)[:, None], columns)
+        outside[same] = True
+        return outside
+
+    def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and positions of pairs of one subject that agree in a column."""
         row, position = self.own_cells(low, high)
         same = np.zeros(len(row), dtype=bool)
         for probe, gallery in self._excluding:
@@ -405,7 +433,7 @@ def as_distances(
                 f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
                 "numbers up to 2**53 are exact)"
             )
-    if kind == "similarity":
+    if larger_is_closer(kind):
         values = np.negative(values)
     return values
 

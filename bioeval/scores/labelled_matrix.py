@@ -15,15 +15,16 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name, require_choice, short_name
+from bioeval.base.kinds import KINDS, larger_is_closer
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
 from bioeval.scores.checksum import Verification
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.enrolment_times import NOT_ENROLLED, EnrolmentTimes
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
 
-KINDS = ("distance", "similarity", "order")
 NAN_POLICIES = ("raise", "reject", "exclude")
 
 
@@ -35,6 +36,8 @@ class LabelledMatrix:
     memory_limit = MEMORY_LIMIT
     labelled = True
     exclude: tuple[str, ...] = ()
+    #: What was found when a file was read or the scores were made, for every result: sentences.
+    remarks: tuple[str, ...] = ()
     _mask: Any = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
@@ -90,12 +93,14 @@ class LabelledMatrix:
         names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
         known = [name for name in self.probe_meta if name in self.gallery_meta]
         for name in names:
-            if name not in known:
+            if name == NOT_ENROLLED:
+                EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
+            elif name not in known:
                 side = "gallery" if name in self.probe_meta else "probe"
                 raise DataError(
                     f"exclude names {name!r}, which is not in the {side} metadata; "
                     f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
-                    f"{nearest_name(str(name), known)}"
+                    f"{nearest_name(str(name), [*known, NOT_ENROLLED])}"
                 )
         if names and not self.labelled:
             raise DataError("exclude needs labels: a mask alone does not say who is who")
@@ -194,6 +199,8 @@ class LabelledMatrix:
     def excluding(self, *columns: str) -> Self:
         """Leave out pairs of one subject with the same value in any of these metadata columns.
 
+        ``"not-enrolled"`` leaves out templates that are not enrolled when a probe is seen.
+
         Parameters
         ----------
         *columns : str
@@ -218,13 +225,59 @@ class LabelledMatrix:
         view.exclude = self._as_columns(columns)
         return view
 
+    @cached_property
+    def enrolment_times(self) -> EnrolmentTimes | None:
+        """The times by which templates are left out; None where the gallery is always the same."""
+        if NOT_ENROLLED not in self.exclude:
+            return None
+        return EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
+
+    @property
+    def exclude_columns(self) -> tuple[str, ...]:
+        """The metadata columns whose equal values leave out pairs of one subject."""
+        return tuple(name for name in self.exclude if name != NOT_ENROLLED)
+
     def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Say which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
         found = np.zeros(len(i), dtype=bool)
-        for name in self.exclude:
+        for name in self.exclude_columns:
             codes = Codes(self.probe_meta[name], self.gallery_meta[name])
             found |= codes.probe[i] == codes.gallery[j]
-        return found & (self.codes.probe[i] == self.codes.gallery[j]) if self.exclude else found
+        found &= self.codes.probe[i] == self.codes.gallery[j]
+        times = self.enrolment_times
+        return found if times is None else found | times.not_enrolled(i, j)
+
+    def mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cells of these probes with templates of their subject, but for themselves.
+
+        As places in `probes`, in order, and columns.
+        """
+        gallery = self.codes.gallery
+        order = np.argsort(gallery, kind="stable")
+        first, last = (
+            np.searchsorted(gallery[order], self.codes.probe[probes], side=side)
+            for side in ("left", "right")
+        )
+        size = last - first
+        place = np.repeat(np.arange(len(probes)), size)
+        column = order[np.arange(len(place)) + np.repeat(first - (np.cumsum(size) - size), size)]
+        other = self.probe_ids[probes[place]] != self.gallery_ids[column]
+        return place[other], column[other]
+
+    def enrolled_probes(self) -> np.ndarray:
+        """Return which probes are of an enrolled subject.
+
+        Of a gallery over time: of a subject with a template, not the probe itself, that is enrolled
+        when the probe is seen; a subject without another template is as in a fixed gallery.
+        """
+        known = np.isin(self.codes.probe, self.codes.gallery)
+        times = self.enrolment_times
+        if times is None:
+            return known
+        row, column = self.mate_cells(np.arange(self.shape[0]))
+        then = row[~times.not_enrolled(row, column)]
+        alone = np.bincount(row, minlength=len(known)) == 0
+        return known & (alone | (np.bincount(then, minlength=len(known)) > 0))
 
     def select(self, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.
@@ -252,7 +305,7 @@ class LabelledMatrix:
         (2, 3)
         """
         view = copy(self)
-        for found in ("fingerprint", "layout"):  # cached, of the whole
+        for found in ("fingerprint", "layout", "enrolment_times"):  # cached, of the whole
             view.__dict__.pop(found, None)
         view.codes = copy(self.codes)
         if probes is not None:
@@ -280,9 +333,18 @@ class LabelledMatrix:
         """
         view = self.select()
         if self._rows is not None or self._columns is not None:
-            view._base = _Selected(self)
+            view._base = SelectedRows(self)
             view._rows = view._columns = None
         view._mask = mask
+        return view
+
+    def with_values(self, values: Any, kind: str) -> Self:
+        """Return a view with other values, an array or an object read by rows like one."""
+        view = copy(self)
+        view.__dict__.pop("fingerprint", None)  # cached, of the other values
+        view._mask = None if self._mask is None else self.mask
+        view._base, view._rows, view._columns = values, None, None
+        view.kind, view.verification = kind, None
         return view
 
     @property
@@ -306,7 +368,7 @@ class LabelledMatrix:
     def reads_in_place(self) -> bool:
         """Whether reading rows copies nothing."""
         whole = self._rows is None and self._columns is None
-        return self.in_memory and whole and self.kind != "similarity"
+        return self.in_memory and whole and not larger_is_closer(self.kind)
 
     @property
     def has_mask(self) -> bool:
@@ -366,7 +428,7 @@ class LabelledMatrix:
         return self.labelled or self._mask_is_consistent
 
 
-class _Selected:
+class SelectedRows:
     """A selection read by rows like an array, so that it can have a mask of its own."""
 
     ndim = 2
@@ -375,6 +437,8 @@ class _Selected:
         self.scores, self.shape, self.dtype = scores, scores.shape, scores.dtype
 
     def __getitem__(self, rows: Any) -> np.ndarray:
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            return self.scores.read_rows(*rows.indices(self.shape[0])[:2])
         index = np.arange(self.shape[0])[rows]
         base, columns = self.scores.base, self.scores._columns
         return read_block(base, self.scores.base_rows(index), 0, len(index), columns)

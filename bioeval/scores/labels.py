@@ -22,7 +22,7 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 
 def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
-    array = _one_dimensional(labels, what)
+    array = one_dimensional(labels, what)
     if length is not None and len(array) != length:
         raise DataError(
             f"{what} has {len(array)} labels, but the scores have {length} "
@@ -37,7 +37,8 @@ def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     return array
 
 
-def _one_dimensional(labels: Any, what: str) -> np.ndarray:
+def one_dimensional(labels: Any, what: str) -> np.ndarray:
+    """Return labels as a 1-D array of hashable values; `what` is their name in messages."""
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
@@ -152,17 +153,32 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
     """Return metadata columns as arrays of the right length."""
     if meta is None:
         return {}
-    if not isinstance(meta, Mapping):
-        raise DataError(f"{what} is {type(meta).__name__}; expected a mapping of name to column")
+    named = columns_of(meta)
+    if named is None:
+        raise DataError(
+            f"{what} is {type(meta).__name__}; expected a mapping of name to column, or a table"
+        )
     columns = {}
-    for name, column in meta.items():
-        array = _one_dimensional(column, f"{what}[{name!r}]")
+    for name, column in named.items():
+        array = one_dimensional(column, f"{what}[{name!r}]")
         if len(array) != length:
             raise DataError(
                 f"{what}[{name!r}] has {len(array)} values; expected {length}, one a template"
             )
         columns[str(name)] = array
     return columns
+
+
+def columns_of(table: Any) -> Mapping[str, Any] | None:
+    """Return the columns of a mapping or of a table (pandas, polars, Arrow); None for others."""
+    if isinstance(table, Mapping):
+        return table
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None or not hasattr(table, "__getitem__") or not len(names):
+        return None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    return {name: np.asarray(table[name]) for name in names}
 
 
 def digest(*arrays: np.ndarray) -> str:

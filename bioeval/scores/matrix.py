@@ -14,9 +14,10 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.kinds import KINDS
 from bioeval.scores.arrays import IGNORE, as_array, as_index
 from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
-from bioeval.scores.labelled_matrix import KINDS, MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
 from bioeval.scores.labels import as_labels, digest
 
 
@@ -34,9 +35,10 @@ class Scores(LabelledMatrix):
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.
-    kind : {"distance", "similarity", "order"}
+    kind : {"distance", "similarity", "llr", "order"}
         ``"distance"``: smaller is closer, a claim is accepted iff ``d <= t``. ``"similarity"``:
-        accepted iff ``s >= t``. ``"order"``: each row holds only the order of its distances
+        accepted iff ``s >= t``. ``"llr"``: a similarity that is a natural log-likelihood ratio,
+        for :func:`bioeval.calibration`. ``"order"``: each row holds only the order of its distances
         (1 = nearest); ranks are right, thresholds across rows are refused.
     nan : {"raise", "reject", "exclude"}
         What a NaN, a comparison that failed, means: an error; an attempt at an infinite
@@ -53,7 +55,9 @@ class Scores(LabelledMatrix):
     exclude : sequence of str
         Metadata columns. Two templates of one subject with the same value in any of them are
         not compared: ``exclude=("session",)`` leaves out genuine pairs of one session, which
-        flatter the system. Impostor pairs stay.
+        flatter the system. Impostor pairs stay. ``"not-enrolled"`` compares each probe with the
+        templates enrolled when it is seen: ``enrolled_at <= seen_at < withdrawn_at``, numbers or
+        dates, where a missing value or column means always.
 
     Raises
     ------
@@ -234,7 +238,7 @@ class Scores(LabelledMatrix):
         rows, columns = self.base_rows(i), self.base_columns(j)
         if self._mask is not None:
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
-        refuse(self.excluded(i, j), f"are excluded for their {' or '.join(self.exclude)}")
+        refuse(self.excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
         self.verify()
         if isinstance(self._base, np.ndarray):
             values = self._base[rows, columns]

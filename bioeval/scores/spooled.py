@@ -99,7 +99,7 @@ class _Arriving:
             return self._done >= size
 
     def stop(self) -> None:
-        """Let nobody wait, and write no more."""
+        """Stop writing, and end every wait."""
         with self._changed:
             self.ended = True
             self._changed.notify_all()

@@ -171,7 +171,7 @@ class SubjectAttempts:
         error = EqualError() if points is None else points.equal_error
         chosen = edges  # empty where no impostor score is finite
         if len(edges):
-            level = np.concatenate([_levels(total), _around(error.eer * total)])
+            level = np.concatenate([levels(total), _around(error.eer * total)])
             chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
         every = np.union1d(chosen, wanted)
         return every[np.isfinite(every)], False
@@ -313,7 +313,7 @@ def _scores(block: ImpostorBlock) -> np.ndarray:
     return values[foreign & ~np.isnan(values)].astype(np.float64)
 
 
-def _levels(total: int) -> np.ndarray:
+def levels(total: int) -> np.ndarray:
     """Return numbers of false accepts from 1 to `total`: by ones, then by a constant factor."""
     steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
     ratios = _SINGLE * _FACTOR ** np.arange(steps)

@@ -17,6 +17,7 @@ import numpy as np
 from bioeval.base.errors import MergeError
 from bioeval.scores.about import About
 from bioeval.tallies.cells import CELLS, CellGrid
+from bioeval.tallies.kept_scores import KeptScores
 from bioeval.tallies.points import VerificationPoints
 
 
@@ -165,14 +166,16 @@ class VerificationTally:
     points: VerificationPoints | None = None
     people: tuple[int, int] | None = None  # subjects of listed attempts, disjoint pairs of them
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
+    kept: KeptScores | None = None  # impostor scores around the operating points
+    attempts: str = ""  # metadata column whose values make transactions
 
     def merge(self, other: VerificationTally) -> VerificationTally:
         """Count the attempts of both; they must be of the same kind, over the same thresholds.
 
-        Operating points do not merge: they need the scores again. Nor do numbers of subjects,
-        which do not say who is in both.
+        Operating points do not merge: they need the scores again, or those that both have kept.
+        Nor do numbers of subjects, which do not say who is in both.
         """
-        require_alike(self, other, ("templates", "fusion", "claims", "requested"))
+        require_alike(self, other, ("templates", "fusion", "claims", "requested", "attempts"))
         if (self.given is None) != (other.given is None):
             raise MergeError("one tally has thresholds of its own, the other the default grid")
         return replace(
@@ -189,6 +192,7 @@ class VerificationTally:
             unenrolled=None
             if self.unenrolled is None or other.unenrolled is None
             else np.sort(np.concatenate([self.unenrolled, other.unenrolled])),
+            kept=None if self.kept is None or other.kept is None else self.kept.merge(other.kept),
         )
 
 

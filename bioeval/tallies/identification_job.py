@@ -79,7 +79,7 @@ class IdentificationJob:
             about=self.reader.about,
             rank_unit=self.rank_unit,
             fusion=self.fusion if self.rank_unit == "subject" else "none",
-            enrolled=self.reader.gallery.own >= 0,
+            enrolled=self.reader.enrolled,
             nearest_mate=self.template_facts.mate,
             nearest_other=self.template_facts.other,
             **self.facts._asdict(),

@@ -31,7 +31,7 @@ def objectives(costs: np.ndarray, weights: Sequence[float]) -> Iterator[Objectiv
         sign = -1.0 if scalar.best == "max" else 1.0
         assert scalar.of_rates is not None
         yield functools.partial(_signed, sign, scalar.of_rates)
-    for p, miss, accept in [*costs.tolist(), *((1 - w, 1.0, 1.0) for w in weights)]:
+    for p, miss, accept in [*costs.astype(float).tolist(), *((1 - w, 1.0, 1.0) for w in weights)]:
         yield functools.partial(_weighted, p * miss, (1 - p) * accept)
 
 

@@ -99,7 +99,7 @@ class PointFinder:
     def next_look(self) -> Look | None:
         """Return the look that is to be taken next, at all impostor scores; None if all is known.
 
-        It is expected to have been taken when the next one is asked for.
+        The caller takes it before the next call.
         """
         attempts = self._attempts
         if not attempts.defined:
@@ -108,7 +108,7 @@ class PointFinder:
             self._take(self._look)
         if not len(self._needed):
             self._find_bins()
-        bins = np.flatnonzero(self._needed & ~self._single_valued())
+        bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
         for known in self._known:
             bins = bins[~self._held(known, bins)]
         counts = attempts.counts[bins]
@@ -134,10 +134,10 @@ class PointFinder:
     def points(self) -> VerificationPoints:
         """Return the points, once no look is missing."""
         wanted, attempts = self._wanted, self._attempts
-        points = _undefined(wanted, self._symmetric)
+        points = undefined_points(wanted, self._symmetric)
         if not attempts.defined:
             return points
-        found = self._found(np.flatnonzero(self._needed & ~self._single_valued()))
+        found = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
         _add_points(points, self._look_into(found))
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
@@ -158,12 +158,6 @@ class PointFinder:
         if self._wanted.every_score:
             self._optimal = optimal_bins(attempts, self._wanted.costs)
         self._needed = (near | self._optimal) & (attempts.counts > 0)
-
-    def _single_valued(self) -> np.ndarray:
-        """Return the bins that can hold only one value, as flags."""
-        edges = self._attempts.edges
-        with np.errstate(over="ignore"):
-            return np.append(True, np.nextafter(edges[:-1], np.inf) == edges[1:])
 
     def _windows(self, bins: np.ndarray) -> Windows:
         """Return windows that hold bins, at most as many as a look has; the gaps with fewest."""
@@ -227,7 +221,7 @@ class PointFinder:
 
     def _look_into(self, found: _Found) -> Attempts:
         """Return the attempts with the scores near points, all other bins joined."""
-        attempts, single = self._attempts, self._single_valued()
+        attempts, single = self._attempts, self._attempts.single_valued()
         wanted = self._near & (attempts.counts > 0)
         alone = np.flatnonzero(wanted & single)
         values, weights = [attempts.edges[alone]], [attempts.counts[alone]]
@@ -248,7 +242,7 @@ class PointFinder:
 
     def _corners(self, found: _Found) -> Curve:
         """Return the points where optima can lie, and the one that rejects all."""
-        attempts, single, wanted = self._attempts, self._single_valued(), self._optimal
+        attempts, single, wanted = self._attempts, self._attempts.single_valued(), self._optimal
         scores = distinct(attempts.genuine)
         bins = attempts.bin_of(scores)
         scores, bins = scores[wanted[bins]], bins[wanted[bins]]
@@ -276,7 +270,7 @@ def points_of_few(
     symmetric: bool | None,
 ) -> VerificationPoints:
     """Return the exact operating points of a tally from all its impostor scores, in order."""
-    points = _undefined(wanted, symmetric)
+    points = undefined_points(wanted, symmetric)
     blocks = list(impostors)
     scores = np.concatenate([np.empty(0, dtype=np.float16), *map(_of_others, blocks)])
     require_same(len(scores), tally.impostor.total)
@@ -303,7 +297,7 @@ def _of_others(block: ImpostorBlock) -> np.ndarray:
     return values[others & (values == values)]
 
 
-def _undefined(wanted: PointsWanted, symmetric: bool | None) -> VerificationPoints:
+def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> VerificationPoints:
     """Return points that are not defined yet."""
     return VerificationPoints(
         far_target=wanted.targets,
@@ -334,9 +328,14 @@ def _add_every_score(
     """Add what takes every score: AUC, d', hull, optima and least costs."""
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
-    points.optima = {x.name: float(x.over_points(corners.fars, corners.frrs)) for x in OPTIMA}
+    points.optima = optima_of(corners)
     points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
     points.min_cost, points.min_cost_threshold = min_costs(corners, points.costs)
+
+
+def optima_of(corners: Curve) -> dict[str, float]:
+    """Return the best values over operating points, by name."""
+    return {x.name: float(x.over_points(corners.fars, corners.frrs)) for x in OPTIMA}
 
 
 class _Division(Look):
@@ -393,24 +392,3 @@ def _ends(cells: CellCounts) -> tuple[float, float]:
         return 0.0, 0.0
     low, high = cells.grid.boundaries[[0, -1]].clip(-sys.float_info.max, sys.float_info.max)
     return float(low), float(high)
-
-
-def bin_bounds(tally: VerificationTally) -> dict[str, float]:
-    """Return bounds of EER and AUC from a tally alone, from its counts at cell edges."""
-    attempts = Attempts.of_cells(tally.genuine.astype(np.float64), tally.impostor)
-    if not attempts.defined:
-        return dict.fromkeys(("eer_at_least", "eer_at_most", "auc_at_least", "auc_at_most"), np.nan)
-    genuine, total = attempts.genuine_attempts, attempts.impostor_attempts
-    b = attempts.crossing_bin()
-    accepted, rejected = np.cumsum(attempts.counts), attempts.false_rejects(attempts.edges)
-    fa0, fr0 = (accepted[b - 1], rejected[b - 1]) if b else (0, genuine)
-    inside = np.diff(np.concatenate([[0], genuine - rejected]))
-    sure = int(np.dot(inside, total - accepted))  # genuine scores in a lower bin
-    undecided = int(np.dot(inside, attempts.counts))
-    pairs = genuine * total
-    return {
-        "eer_at_least": max(fa0 / total, rejected[b] / genuine),
-        "eer_at_most": min(accepted[b] / total, fr0 / genuine),
-        "auc_at_least": sure / pairs,
-        "auc_at_most": (sure + undecided) / pairs,
-    }

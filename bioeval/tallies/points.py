@@ -21,6 +21,10 @@ from bioeval.base.errors import Argument, DataError
 # The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
 
+# FAR targets that verification under protocol="auto" also reports, where there are attempts enough
+# to expect 30 false accepts.
+RARE_TARGETS = (1e-5, 1e-6)
+
 # Prior proportion of genuine attempts, cost of a false reject, cost of a false accept: half total
 # error rate.
 COSTS = ((0.5, 1.0, 1.0),)
@@ -35,6 +39,12 @@ def check_far_targets(targets: Any) -> np.ndarray:
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
         raise DataError(f"{Argument('far_targets')} is {targets!r}; expected rates in [0, 1]")
     return array
+
+
+def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
+    """Return FAR targets with the rare ones that so many impostor attempts support."""
+    rare = [x for x in RARE_TARGETS if attempts >= 30 / x and x not in targets]
+    return np.append(targets, rare)
 
 
 def per_cent(rate: float) -> str:

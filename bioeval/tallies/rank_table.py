@@ -35,7 +35,8 @@ def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) ->
     if digits:
         finite = scores[np.isfinite(scores)]
         spacing = np.spacing(abs(finite)).astype(np.float64)
-        step = int(np.clip(2.0**grid.exponent / spacing.max(initial=0.0), 1, digits))
+        width = 2.0**grid.exponent
+        step = int(np.clip(width / spacing.max(initial=width / digits), 1, digits))
         offsets = np.append(np.arange(-digits, digits, step), digits)
         around = finite + offsets[:, None] * spacing
         aside = _bits(grid, _places(grid, around.reshape(-1)))

@@ -48,13 +48,13 @@ class RowReader(BlockReader):
             own_stop=none,
         )
 
-    def _excluded_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray] | None:
-        if not self.scores.exclude:
-            return None
-        codes = self.scores.codes
-        rows, columns = np.nonzero(codes.probe[low:high, None] == codes.gallery[None])
-        same = self.scores.excluded(low + rows, columns)
-        return rows[same], columns[same]
+    def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        probe, gallery = self.scores.codes.probe[low:high], self.scores.codes.gallery
+        same = np.zeros((high - low, len(gallery)), dtype=bool)
+        for probes, columns in self._excluding:
+            same |= probes[low:high, None] == columns
+        rows, columns = np.nonzero(same & (probe[:, None] == gallery))
+        return rows, columns
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         codes = self.scores.codes
@@ -145,7 +145,7 @@ class Lists:
         self.own_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.room = counts[self.own]
         self.self_column = _self_columns(scores)
-        self.enrolled = self.room > (self.self_column >= 0)
+        self.enrolled = (self.room > (self.self_column >= 0)) & scores.enrolled_probes()
         self.marked = _has_id(codes, convention.junk_ids)
         removes = convention.junk == "remove"
         junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)

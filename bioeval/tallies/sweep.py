@@ -15,6 +15,7 @@ import numba
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.kernels.sweep import sweep_rows
 from bioeval.kernels.sweep_arguments import (
@@ -39,6 +40,7 @@ from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
+from bioeval.tallies.kept_windows import closest_windows
 from bioeval.tallies.look import Look, PointsWanted, Windows, scratch_of
 from bioeval.tallies.marked_cells import MarkedCells
 from bioeval.tallies.pilot import expected_windows
@@ -82,7 +84,7 @@ def run_jobs(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
-    run = run_sweep if sweepable(scores, jobs) else run_blocks
+    run = run_sweep if reader.of_rows and sweepable(scores, jobs) else run_blocks
     with threads_for(scores):
         return run(scores, reader, jobs, progress)
 
@@ -110,6 +112,8 @@ def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
     if isinstance(scores, PairScores) or not scores.labelled or is_small(scores):
+        return False
+    if scores.enrolment_times is not None:  # who is enrolled differs by probe
         return False
     return all(map(_served, jobs)) and _same_thresholds(jobs)
 
@@ -267,10 +271,17 @@ class _Sweep:
             self.pilot.append(counts if len(counts.counts) else UNUSED)
             if expected is not None and len(counts.counts):
                 every = counts.total / number * self.scores.shape[0]
-                most = min(max(MOST_KEPT, KEPT_ANYWAY / every), MOST_SCORES_KEPT / every)
-                self.windows[i], self.room[i] = expected_windows(
-                    grid, by_group, *expected[::-1], most
-                )
+                keep = expected[0].keep
+                anyway = max(keep, KEPT_ANYWAY) / every
+                most = min(max(MOST_KEPT, anyway), MOST_SCORES_KEPT / every)
+                if keep:  # wider windows, of which the closest are kept
+                    self.windows[i], self.room[i] = closest_windows(
+                        grid, by_group.sum(axis=0), *expected[::-1], most * counts.total
+                    )
+                else:
+                    self.windows[i], self.room[i] = expected_windows(
+                        grid, by_group, *expected[::-1], most
+                    )
 
     def _scratch(self, chunks: int) -> Scratch:
         """Return room for one row of each chunk."""
@@ -287,7 +298,7 @@ class _Sweep:
             found = self._computed_mates(row, column)
         else:
             found = self.scores.base[cells].astype(self.dtype)
-        found = -found if self.scores.kind == "similarity" else found
+        found = -found if larger_is_closer(self.scores.kind) else found
         left_out = place == gallery.self_position[row]
         left_out |= self.scores.excluded(row, column)
         if self.scores._mask is not None:
@@ -392,7 +403,8 @@ class _Sweep:
         offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
         genuine = np.empty(offsets[-1], dtype=self.dtype)
         probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
-        found = Found(*tables, genuine, facts, subject_facts)
+        single, multi = tables
+        found = Found(single, multi, genuine, facts, subject_facts)
         sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, found, scratch)
         return genuine
 
@@ -416,7 +428,7 @@ class _Sweep:
             keys=values.view(self.keys.dtype),
             rows=numbers,
             gaps=self.gaps,
-            negated=self.scores.kind == "similarity" and block is None,
+            negated=larger_is_closer(self.scores.kind) and block is None,
             infinity=self.dtype.type(np.inf),
             key_mask=self.keys.dtype.type(self.keys.max),
             key_shift=self.keys.dtype.type(self.keys.bits - 1),

@@ -26,6 +26,11 @@ def is_symmetric(scores: Scores) -> bool:
         return False
     sample = _sample(n)
     some = scores.select(probes=sample, gallery=sample)
+    times = some.enrolment_times
+    if times is not None:
+        outside = times.not_enrolled(np.arange(len(sample))[:, None], slice(None))
+        if (outside != outside.T).any():
+            return False
     if some.has_mask:
         mask = some.read_mask(0, len(sample))
         if (mask != mask.T).any():

@@ -129,6 +129,11 @@ class Attempts:
         """Return the ends of a bin, of which the lower one is not included (but for -inf)."""
         return float(self.edges[b - 1]) if b else -np.inf, float(self.edges[b])
 
+    def single_valued(self) -> np.ndarray:
+        """Return the bins that can hold only one value, as flags."""
+        with np.errstate(over="ignore"):
+            return np.append(True, np.nextafter(self.edges[:-1], np.inf) == self.edges[1:])
+
     def crossing_bin(self) -> int:
         """Return the first bin at whose upper edge FAR >= FRR."""
         bins = range(len(self.counts) - 1)

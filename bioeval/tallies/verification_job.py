@@ -45,6 +45,7 @@ class VerificationJob:
 
     With ``templates="single"`` each template makes an attempt, with ``"multi"`` each subject by its
     fused score. Thresholds and claims are as the user gives them; see :func:`bioeval.verification`.
+    `attempts` is the column of the transactions that the reader reads.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class VerificationJob:
         thresholds: Any = None,
         claims: Any = None,
         unenrolled_claims: str = "raise",
+        attempts: str | None = None,
     ):
         require_choice("templates", templates, TEMPLATES)
         require_choice("unenrolled_claims", unenrolled_claims, UNENROLLED_CLAIMS)
@@ -65,7 +67,7 @@ class VerificationJob:
         if templates == "multi" or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
-        self.reader = reader
+        self.reader, self.transactions = reader, attempts or ""
         self.claims = self.strangers = None
         self.claims_of = "all" if claims is None else "explicit"
         self.skipped = 0
@@ -185,6 +187,7 @@ class VerificationJob:
             requested=self.requested,
             people=self._people(),
             unenrolled=None if self.strangers is None else _increasing(self.unenrolled),
+            attempts=self.transactions,
         )
 
     def _people(self) -> tuple[int, int] | None:

@@ -380,7 +380,7 @@ def test_npy_with_labels_under_another_name(tmp_path, capsys):
 
 
 def test_csv_pairs(tmp_path, capsys):
-    (tmp_path / "p.csv").write_text("score,genuine\n0.1,1\n0.2,1\n0.9,0\n")
+    (tmp_path / "p.csv").write_text("distance,genuine\n0.1,1\n0.2,1\n0.9,0\n")
     assert run("run", "p.csv", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert list(document["tasks"]) == ["verification/single"]
@@ -727,6 +727,7 @@ def command_of(name: str):
         ("simulate", ("random_state",), "--seed"),
         ("simulate", ("layout", "pairs"), "--layout pairs"),
         ("gallery-size", ("ties", "stable"), "--ties stable"),
+        ("zoo", ("threshold", "far=0.1"), "--threshold far=0.1"),
         ("gallery-size", ("unenrolled_shares",), "--unenrolled"),
         ("compare", ("far_targets",), "--far"),
         ("threshold", ("target",), "--target"),
@@ -748,16 +749,26 @@ def test_each_option_bears_the_name_of_an_argument():
             be.partition.Experiment,
             be.cross_evaluate,
             be.study_threshold,
+            be.verification,
+            be.with_failures,
         ],
         "compare": [be.load, be.compare],
         "threshold": [be.load, be.study_threshold],
         "gallery-size": [be.load, be.gallery_size],
         "gom": [be.load, be.gom],
+        "zoo": [be.load, be.zoo],
+        "over-time": [be.load, be.over_time],
+        "workload": [be.load, be.verification, be.workload],
+        "sample-size": [be.load, be.sample_size],
+        "groups": [be.load, be.by_group],
+        "epc": [be.load, be.epc],
+        "error-discard": [be.load, be.error_discard],
         "simulate": [be.simulate],
         "convert": [be.load],
         "tracking": [be.tracking],
     }
-    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets"}
+    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets", "ages"}
+    own |= {"task", "listed", "dry_run"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
         known = {arg for function in called for arg in signature(function).parameters}
@@ -845,7 +856,7 @@ def test_folds_are_named_as_the_option(scores, capsys):
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
     from bioeval.partition.enrolment import TOO_FEW
-    from bioeval.scores.formats.options import MISSING
+    from bioeval.scores.formats.options import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.stats import METHODS
     from bioeval.views.plots.save import FORMATS
@@ -856,6 +867,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("interval") == METHODS
     assert choices.pop("terms") == TERMS
     assert choices.pop("too_few") == TOO_FEW
+    assert choices.pop("as_") == READ_AS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 
@@ -885,6 +897,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         (["run", "--protocol", "course-kfold"], "FNMR, %", "FRR"),
         (["threshold", "--folds", 2, "--repeats", 1, "--target", "far=0.1"], "FMR at most", "FRR"),
         (["gallery-size", "--sizes", "2,9"], "\nTPIR\n", "CMS"),
+        (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
     ],
 )
 def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):

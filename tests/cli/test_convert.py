@@ -70,7 +70,7 @@ def test_a_cell_is_written_as_it_is():
         ("square", ".npz", []),
         ("square", ".npy", []),
         ("square", ".csv", ["a list of pairs", "metadata day"]),
-        ("rectangle", ".csv", ["a list of pairs", 'kind="similarity"']),
+        ("rectangle", ".csv", ["a list of pairs"]),
         ("integers", ".npy", ["become text"]),
         ("integers", ".csv", ["labels become text", "a list of pairs", 'nan="reject"']),
         ("pairs", ".csv", []),
@@ -124,8 +124,9 @@ def test_from_matlab_to_the_rest(here, capsys):
 def test_options_are_those_of_run(here, capsys):
     np.savez("x.npz", far=np.arange(4.0).reshape(2, 2), who=["a", "b"])
     args = ["--scores", "far", "--labels", "who", "--kind", "similarity"]
-    assert main(["convert", "x.npz", "y.csv", *args]) == 0
-    assert "read it with --kind similarity" in capsys.readouterr().err
+    assert main(["convert", "x.npz", "y.csv", *args, "--nan", "reject"]) == 0
+    assert "read it with --nan reject" in capsys.readouterr().err
+    assert be.load("y.csv").kind == "similarity"
     assert main(["convert", "x.npz", "z.npz"]) == 2
     assert "--scores far" in capsys.readouterr().err
 
@@ -149,7 +150,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["a.npz", "b.mat"], "suffix '.mat'; expected one of .npz, .npy, .csv"),
+        (["a.npz", "b.mat"], "suffix '.mat'; expected one of .npz, .npy, .h5, .mtx, .csv"),
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),

@@ -8,11 +8,13 @@ import signal
 import sys
 from pathlib import Path
 
+import fuzz_inputs
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.cli.lazy_group import COMMANDS
 from bioeval.scores.formats import csv, files
 
 
@@ -35,6 +37,17 @@ def error_of(capsys, *args: str) -> str:
     text = capsys.readouterr().err
     assert text.startswith("bioeval: error: ") and text.count("\n") == 1, text
     return text
+
+
+def test_every_command_is_tried_with_odd_options():
+    assert set(fuzz_inputs.WORKING) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("size", ["inf", "-inf", "nan", "1e300", "1.5", "-1"])
+def test_a_size_that_is_none(scores, capsys, size):
+    assert "a proportion (0.3), or a whole n" in error_of(
+        capsys, "run", scores, "--unenrolled", size
+    )
 
 
 # ------------------------------------------------------------------------- bounds

@@ -55,3 +55,16 @@ def test_layout_2_knows_its_probes():
     fresh = be.tally(same, thresholds=[1, 2, 3, 4], site="north", key="shared").counted
     np.testing.assert_array_equal(tally.counted.probes, fresh.probes)
     assert (tally.counted.gallery, tally.counted.key) == (fresh.gallery, fresh.key)
+
+
+def test_layout_3_has_kept_scores():
+    """The same example, merged of the probes of either subject, with the scores it kept."""
+    tally = be.Tally.load(SAVED / "tally-layout-3.npz")
+    older = be.Tally.load(SAVED / "tally-layout-2.npz")
+    assert tally.dataset("open_set").di.equals(older.dataset("open_set").di)
+    single = tally.dataset("verification/single")
+    assert (single.eer, single.auc, single.eer_threshold) == (0, 1, 2)
+    np.testing.assert_array_equal(single.threshold_at_far, [2, 2, 2, 2])
+    kept = tally.parts["verification/single"].tally.kept
+    np.testing.assert_array_equal(kept.scores, [3, 3, 4, 4, 5, 5, 6, 6])
+    assert older.parts["verification/single"].tally.kept is None

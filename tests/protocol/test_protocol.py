@@ -154,6 +154,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "fusion": "min",
         "pairs": "ordered",
         "unenrolled_claims": "raise",
+        "attempts": None,
     }
     assert dict(card.tasks["open_set"]) == {
         "impostors": "auto",

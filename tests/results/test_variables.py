@@ -21,6 +21,11 @@ def square() -> be.Scores:
     return be.simulate(8, 4, random_state=3)
 
 
+def seen() -> be.Scores:
+    times = {"seen_at": np.arange(32), "enrolled_at": np.arange(32)}
+    return be.Scores(square().values, square().probe_labels, probe_meta=times)
+
+
 def folds(task: str) -> xr.Dataset:
     return be.cross_evaluate(square(), be.partition.SubjectKFold(2), task=task, ranks=[1, 2])
 
@@ -82,6 +87,25 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.gallery_size(square(), [2, 4, 16], thresholds=[5.0]),
         variables.GALLERY_SIZE,
     ),
+    "over time": (
+        lambda: be.over_time(seen(), 2, interval="subject-bootstrap", replicates=100),
+        variables.OVER_TIME,
+    ),
+    "ageing": (lambda: be.ageing(seen(), 2, replicates=100), variables.AGEING),
+    "groups": (
+        lambda: be.by_group(
+            square(),
+            [x % 2 for x in square().probe_labels],
+            interval="subject-bootstrap",
+            replicates=100,
+        ),
+        variables.GROUPS,
+    ),
+    "expected performance": (lambda: be.epc(square(), square(), alphas=[0.5]), variables.EPC),
+    "error against discard": (
+        lambda: be.error_discard(square(), range(32), threshold="eer"),
+        variables.ERROR_DISCARD,
+    ),
     "comparison": (
         lambda: be.compare(square(), square(), replicates=100),
         variables.COMPARISON,
@@ -106,6 +130,7 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.gom(queries(), per_query=True, interval="subject-bootstrap", replicates=100),
         variables.GOM,
     ),
+    "zoo": (lambda: be.zoo(square(), permutations=9), variables.ZOO),
     "top K": (
         lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"),
         variables.TOP_K,

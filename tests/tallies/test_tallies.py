@@ -565,7 +565,7 @@ def without(key: str):
         lambda h: 3,
         *(without(key) for key in ("bioeval_tally", "tallies", "nodes", "protocol")),
         without("far_targets"),
-        lambda h: {**h, "bioeval_tally": 3},
+        lambda h: {**h, "bioeval_tally": 4},
         lambda h: {**h, "bioeval_tally": 0},
         lambda h: {**h, "bioeval_tally": "2"},
         without("counted"),
@@ -664,6 +664,15 @@ HOSTILE = {
     "gallery a number": lambda h, a: h["counted"].update(gallery=1),
     "counted by another class": lambda h, a: h.update(counted=h["tallies"][0]["about"]),
     "sites a number": lambda h, a: h["tallies"][0]["about"].update(sites=3),
+    "kept of another class": lambda h, a: h["tallies"][0].update(kept=h["tallies"][0]["about"]),
+    "unsorted kept": lambda h, a: a.update({"0.kept.scores": a["0.kept.scores"][::-1]}),
+    "fewer kept": lambda h, a: a.update({"0.kept.scores": a["0.kept.scores"][1:]}),
+    "kept outside": lambda h, a: a.update({"0.kept.lows": np.array([5.0])}),
+    "kept in no window": lambda h, a: a.update({"0.kept.highs": np.array([-INF])}),
+    "more below": lambda h, a: a.update({"0.kept.below": a["0.kept.below"] + 10**6}),
+    "kept for FAR 2": lambda h, a: a.update({"0.kept.targets": np.array([2.0])}),
+    "kept for flat costs": lambda h, a: a.update({"0.kept.costs": np.zeros(3)}),
+    "kept for words": lambda h, a: h["tallies"][0]["kept"].update(rare="yes"),
     "fraction of a cell": lambda h, a: h["tallies"][0]["impostor"].update(first=1.5),
 }
 
@@ -671,7 +680,7 @@ HOSTILE = {
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_file_is_not_taken_on_trust(change, tmp_path):
     path = tmp_path / "tally.npz"
-    be.tally(be.simulate(6, 3, random_state=1)).save(path)
+    be.tally(be.simulate(6, 3, random_state=1), points=True).save(path)
     be.Tally.load(path)
     rewrite(path, change)
     with pytest.raises(be.DataError, match="damaged"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import DataError, ProtocolError, bad_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.splits import Sides
@@ -86,6 +86,11 @@ def evaluate_folds(
     scores: Scores, card: Protocol, far_targets: Any, *, progress: Progress | None = None
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
+    if card.verification is not None and card.verification.attempts is not None:
+        raise ProtocolError(
+            f"{Argument('attempts')} does not apply in folds, which divide probes; leave it out, "
+            "or take a card without folds"
+        )
     uncertainty = card.uncertainty or Uncertainty()
     make = partial(
         FoldOptions,

@@ -11,6 +11,7 @@ from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import Part
 from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan
+from bioeval.evaluation.ticker import ticker
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.by_fold.sweep import FoldSweep
@@ -32,17 +33,6 @@ class Evaluated(NamedTuple):
 
     folds: dict[tuple[int, int], Fold]
     on_all: Judged | None
-
-
-class _Ticker:
-    """Adds up the rows done for a progress callback."""
-
-    def __init__(self, progress: Progress, total: int):
-        self.progress, self.done, self.total = progress, 0, total
-
-    def __call__(self, rows: int) -> None:
-        self.done = min(self.done + rows, self.total)
-        self.progress(self.done, self.total)
 
 
 def verify(
@@ -78,9 +68,7 @@ def _verify_matrix(
     together = [repeat for repeat in coded if repeat not in apart]
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     looks = [together[i : i + most] for i in range(0, len(together), most)]
-    tick = None
-    if progress is not None:
-        tick = _Ticker(progress, 2 * (len(looks) + len(apart)) * scores.shape[0])
+    tick = ticker(progress, 2 * (len(looks) + len(apart)) * scores.shape[0])
     for some in looks:
         codes = [(coded[x][0][sides.probe], coded[x][0][sides.gallery]) for x in some]
         sweep = FoldSweep(reader, options.templates, options.fusion, codes)
@@ -90,8 +78,7 @@ def _verify_matrix(
         splits = [plan.split(repeat, fold) for fold in range(plan.folds_of(repeat))]
         parts_of = (map(Part, sides.views(split)) for split in splits)
         judged[repeat] = [judge_parts(train, test, options) for train, test in parts_of]
-        if tick is not None:
-            tick(2 * scores.shape[0])
+        tick(2 * scores.shape[0])
     found: dict[tuple[int, int], Fold] = {}
     for repeat, fold in plan.places:
         split = plan.split(repeat, fold)

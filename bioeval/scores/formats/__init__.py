@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats import registry
@@ -18,7 +19,7 @@ __all__ = ["load", "losses", "save"]
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     scores_key: str | None = None,
     genuine_key: str | None = None,
@@ -38,13 +39,19 @@ def load(
     pairs_key: str | None = None,
     pairs: str | os.PathLike[str] | None = None,
     missing_pairs: str | None = None,
+    mask: str | os.PathLike[str] | None = None,
+    trials: str | os.PathLike[str] | None = None,
+    impostor: str | os.PathLike[str] | None = None,
+    subject_from: str | None = None,
+    as_: str | None = None,
     meta: Mapping[str, str] | None = None,
     metric: str | None = None,
     kind: str | None = None,
     nan: str | None = None,
     exclude: Sequence[str] = (),
+    format_: str | None = None,
 ) -> Scores:
-    """Read scores, or embeddings, with their labels.
+    r"""Read scores, or embeddings, with their labels.
 
     Parameters
     ----------
@@ -53,10 +60,13 @@ def load(
         ``.npy``: a matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``,
         or in ``x.probe.csv`` and ``x.gallery.csv``.
         With `metric` or `gallery_embeddings`: embeddings, one a row.
-        ``.csv``: a list of pairs, with the columns ``score`` and ``genuine``.
+        Text, also compressed: a list of pairs with a score on each line; see ``docs/formats.md``.
         ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``,
         ``query_label``, ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``.
         Text with `probe_labels` and `gallery_labels`: top-K lists, one query a line.
+        HDF5, zarr and safetensors stores, Parquet, Arrow, JSON lines and BEE matrices:
+        ``docs/formats.md``. A table of pandas, polars or Arrow: a list of pairs by the names of its
+        columns, or a matrix.
     scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
         Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
     gallery_embeddings
@@ -89,17 +99,34 @@ def load(
     missing_pairs : {"raise", "skip"}, optional
         What to do with pairs of that list of which an image is not in the file: an error, or
         leave them out and report their number.
+    mask
+        The mask of a BEE matrix (``.mtx``): which cells are genuine, impostor, or ignored.
+    trials
+        A text with the trials of a list of scores: the names of both sides, and whether the pair is
+        genuine; a list of names alone lists the genuine pairs. Names are looked up in any order.
+    impostor
+        A text with one impostor score a line, where `path` has the genuine scores.
+    subject_from : str, optional
+        A regular expression whose one group is the subject within the name of a template, as
+        ``r"id(\d+)/"``.
+    as_ : {"pairs", "matrix"}, optional
+        What a list of pairs is read as. A matrix has the probes as rows and the gallery templates
+        as columns; pairs that are not listed are excluded.
     meta
         Metadata under other names, as ``{"camera": "cam_id"}``; for probe-against-gallery
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
     metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional
         How to compare embeddings. What the file says, else cosine.
-    kind : {"distance", "similarity", "order"}, optional
-        What the scores are. What the file says, else distance.
+    kind : {"distance", "similarity", "llr", "order"}, optional
+        What the scores are. What the file says, else distance; of a text that does not say it,
+        required.
     nan : {"raise", "reject", "exclude"}, optional
         What a comparison that failed means. What the file says, else raise.
     exclude : sequence of str
         Metadata columns: pairs of one subject with the same value in any of them are left out.
+    format_ : str, optional
+        The format of the file, as ``"npz"``, where it is not what its content shows:
+        ``bioeval convert --list`` has all.
 
     Returns
     -------
@@ -179,11 +206,11 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     --------
     >>> import bioeval as be
     >>> from bioeval.scores.formats import losses
-    >>> scores = be.Scores([[0.1, 0.9]], ["ann"], ["ann", "bob"], kind="similarity")
+    >>> scores = be.Scores([[0.1, 0.9]], ["ann"], ["ann", "bob"])
     >>> losses(scores, "x.npz")
     []
-    >>> losses(scores, "x.csv")[-1]
-    'a CSV file does not say that these are similarities: read it with `kind="similarity"`'
+    >>> losses(scores, "x.csv")
+    ['the matrix becomes a list of pairs, which has no identification']
     """
     lost = []
     if scores.origin and not isinstance(scores, PairScores):

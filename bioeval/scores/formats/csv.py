@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.enrolment_times import COLUMNS as TIMES
 from bioeval.scores.formats.files import (
     content,
     decode,
@@ -135,13 +136,13 @@ def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> 
 
 
 def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None:
-    """Append a row to the columns."""
+    """Append a row to the columns; of times alone, a cell may be blank."""
     if len(cells) != len(columns):
         raise DataError(
             f"{where}: {len(cells)} cells; expected {len(columns)} ({', '.join(columns)})"
         )
     for (name, column), cell in zip(columns.items(), cells, strict=True):
-        if not cell:
+        if not cell and name not in TIMES:
             raise DataError(f"{where}: the cell {name!r} is blank")
         column.append(cell)
 

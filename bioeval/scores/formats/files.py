@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import secrets
 from collections.abc import Iterator
@@ -48,10 +49,23 @@ MOST_SETTINGS = 1 << 20
 _LONGEST = 200  # characters of a library's message
 
 
+def optional(module: str, path: Path, what: str) -> Any:
+    """Import a library that not every installation has; the error says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise DataError(
+            f"{path}: is {what}, for which {module} is not installed: "
+            "python -m pip install 'bioeval[formats]'"
+        ) from None
+
+
 def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
     """Return `path` if it is a file that is not empty; else raise an error that says what it is."""
     path = Path(path)
     if path.is_dir():
+        if is_zarr(path) and what == "a file":
+            return path
         raise DataError(f"{path}: is a folder; expected {what}")
     if not path.exists():
         folder = path.parent
@@ -68,6 +82,11 @@ def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
     return path
 
 
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is a zarr store."""
+    return any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
+
+
 def no_folder(folder: Path, advice: str = "; make it first") -> str:
     """Say why `folder` is not one: it does not exist, or a file has its name."""
     for place in (folder, *folder.parents):
@@ -78,6 +97,8 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
 
 def content(path: Path) -> str:
     """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"`` or words for what else it looks like."""
+    if path.is_dir():
+        return "a zarr store"
     try:
         with open(path, "rb") as file:
             head = file.read(512)
@@ -147,12 +168,12 @@ def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
     return b"".join(pieces)
 
 
-def decode(raw: bytes, path: Path) -> str:
-    """Return the text of the bytes of a file in UTF-8."""
+def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
+    """Return the text of bytes of a file in UTF-8, which begin with its line `first_line`."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line, byte = raw.count(b"\n", 0, error.start) + 1, raw[error.start]
+        line, byte = raw.count(b"\n", 0, error.start) + first_line, raw[error.start]
         raise DataError(
             f"{path}: line {line}: the byte {byte:#04x} is not UTF-8 text; save it as UTF-8"
         ) from None

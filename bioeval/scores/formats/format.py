@@ -70,6 +70,11 @@ class Format:
     losses: Callable[[Scores], list[str]] = lambda scores: []
     files: Callable[[Path], list[Path]] = lambda path: [path]
 
+    @property
+    def word(self) -> str:
+        """The name of the format as the value of an option."""
+        return self.name.strip("`.").replace(" ", "-")
+
 
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
     """Say that `what`, such as ``"labels"``, becomes text, unless all columns are text already."""

@@ -20,7 +20,7 @@ from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, requir
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import HDF5, guarded
 from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import Scores
 
@@ -38,7 +38,7 @@ class MatArchive(Arrays):
         with open(path, "rb") as file:
             head = file.read(128)
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
-        self._file: _Mat5 | _Mat73 = _Mat73(path) if is_hdf5 else _Mat5(path)
+        self._file: _Mat5 | Mat73 = Mat73(path) if is_hdf5 else _Mat5(path)
         for name, header in self._file.headers.items():
             self.headers[name] = Header(_as_list(header.shape), header.dtype)
         if not self.headers:
@@ -103,7 +103,7 @@ def _header(variable: mat5.Variable) -> Header:
     return Header(variable.shape, np.dtype(plain or object))
 
 
-class _Mat73:
+class Mat73:
     """A MATLAB 7.3 file, which is HDF5; also plain HDF5, whose dimensions are as they are."""
 
     def __init__(self, path: Path):
@@ -145,6 +145,7 @@ class _Mat73:
         self.headers[name] = Header(shape, np.dtype(object))
 
     def read(self, key: str) -> np.ndarray:
+        """Read one array."""
         if key in self._refused:
             raise DataError(f"{self.path}: {key!r} {self._refused[key]}")
         header = self.headers[key]
@@ -247,5 +248,5 @@ FORMAT = Format(
     expected="a MATLAB file",
     recognise=_recognise,
     read=_read,
-    options=tuple(name for name in FLAGS if name != "exclude"),
+    options=ARRAYS,
 )

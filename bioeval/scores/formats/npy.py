@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.formats.archive import read_header, require_bytes, write_npy
 from bioeval.scores.formats.csv import Labels, write_labels
@@ -32,7 +33,7 @@ from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
@@ -60,7 +61,7 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
     m, n = values.shape
     with guarded(sibling(path, "json")):
         said = _sidecar(path)
-    probe, gallery = _matrix_labels(path, options, said, m, n)
+    probe, gallery = matrix_labels(path, options, said, m, n)
     mask = sibling(path, "mask.npy")
     masked = "mask" in said.get("files", []) if said else mask.exists()
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
@@ -110,7 +111,7 @@ def sibling(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.stem}.{ending}")
 
 
-def _matrix_labels(
+def matrix_labels(
     path: Path, options: ReadOptions, said: dict[str, Any], m: int, n: int
 ) -> tuple[Labels | None, Labels | None]:
     """Find the labels of both sides: as given, or beside the matrix."""

@@ -13,7 +13,7 @@ from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format
 from bioeval.scores.formats.npz_layout import RESERVED, SCHEMA, is_square
-from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
@@ -26,31 +26,36 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 def _write(scores: Scores, path: Path) -> None:
     with replacing(path) as part, ArchiveWriter(part) as out:
-        out.add("schema", np.int64(SCHEMA))
-        out.add("kind", np.array(scores.kind))
-        if scores.nan != "raise":
-            out.add("nan", np.array(scores.nan))
-        if scores.exclude:
-            out.add("exclude", np.array(scores.exclude))
-        if isinstance(scores, PairScores):
-            out.add("genuine", scores.genuine)
-            if scores.pair_subjects is not None:
-                out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
-            if scores.pair_folds is not None:
-                out.add("fold", _storable(scores.pair_folds, "fold", path))
-            out.add("scores", scores.values)
-            return
-        for key, array in _sides(scores).items():
-            out.add(key, _storable(array, key, path))
-        if isinstance(scores, TopKScores):
-            if scores.distances is not None:
-                out.add("distances", scores.distances)
-            out.add("indices", scores.indices)
-            return
-        m, n = scores.shape
-        if scores.mask is not None:
-            out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.read_mask)
-        out.add_rows("scores", (m, n), scores.dtype, scores.read_rows)
+        write_arrays(scores, out, path)
+
+
+def write_arrays(scores: Scores, out: Any, path: Path) -> None:
+    """Write the arrays of scores, under the names of bioeval's own layout."""
+    out.add("schema", np.int64(SCHEMA))
+    out.add("kind", np.array(scores.kind))
+    if scores.nan != "raise":
+        out.add("nan", np.array(scores.nan))
+    if scores.exclude:
+        out.add("exclude", np.array(scores.exclude))
+    if isinstance(scores, PairScores):
+        out.add("genuine", scores.genuine)
+        if scores.pair_subjects is not None:
+            out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
+        if scores.pair_folds is not None:
+            out.add("fold", _storable(scores.pair_folds, "fold", path))
+        out.add("scores", scores.values)
+        return
+    for key, array in _sides(scores).items():
+        out.add(key, _storable(array, key, path))
+    if isinstance(scores, TopKScores):
+        if scores.distances is not None:
+            out.add("distances", scores.distances)
+        out.add("indices", scores.indices)
+        return
+    m, n = scores.shape
+    if scores.mask is not None:
+        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.read_mask)
+    out.add_rows("scores", (m, n), scores.dtype, scores.read_rows)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
@@ -105,7 +110,7 @@ FORMAT = Format(
     expected="a .npz file",
     recognise=lambda found: found.content == "zip",
     read=_read,
-    options=tuple(name for name in FLAGS if name != "exclude"),
+    options=ARRAYS,
     written="everything in one file",
     write=_write,
 )

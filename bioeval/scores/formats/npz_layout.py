@@ -72,5 +72,10 @@ def is_square(scores: Scores) -> bool:
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
-    same = all(np.array_equal(rows[name], columns[name]) for name in rows if name in columns)
+    same = all(_equal(rows[name], columns[name]) for name in rows if name in columns)
     return same and set(rows) == set(columns)
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> bool:
+    """Say whether two columns are equal, missing values included."""
+    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fM" and b.dtype.kind in "fM")

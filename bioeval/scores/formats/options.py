@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.image_names import NAMES_OF
-from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+from bioeval.scores.labelled_matrix import NAN_POLICIES
 
 #: What to do with pairs of a published list of which an image is not in the file.
 MISSING = ("raise", "skip")
 
-_FILES = ("gallery_embeddings", "labels", "probe_labels", "gallery_labels", "pairs")
+#: What a list of pairs is read as.
+READ_AS = ("pairs", "matrix")
+
+_FILES = (
+    *("gallery_embeddings", "labels", "probe_labels", "gallery_labels", "pairs"),
+    *("mask", "trials", "impostor"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,11 +48,17 @@ class ReadOptions:
     pairs_key: str | None = None
     pairs: Path | None = None
     missing_pairs: str | None = None
+    mask: Path | None = None
+    trials: Path | None = None
+    impostor: Path | None = None
+    subject_from: str | None = None
+    as_: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     kind: str | None = None
     nan: str | None = None
     exclude: tuple[str, ...] = ()
+    format_: str | None = None
 
     @classmethod
     def parse(cls, **given: Any) -> ReadOptions:
@@ -64,16 +78,32 @@ class ReadOptions:
             raise DataError(f"first_index is {options.first_index!r}; expected 0 or 1")
         if options.pairs_key is not None and options.pairs is not None:
             raise DataError(f"{say('pairs_key')} and {say('pairs')} are both given; expected one")
-        if options.missing_pairs is not None and options.pairs is None:
+        if options.missing_pairs is not None and options.pairs is None and options.trials is None:
             raise DataError(
                 f"{say('missing_pairs')} is about a list of pairs by name; expected "
-                f"{say('pairs')} with it"
+                f"{say('pairs')} or {say('trials')} with it"
             )
+        if options.subject_from is not None:
+            options._check_pattern(options.subject_from)
         return options
 
+    @staticmethod
+    def _check_pattern(pattern: str) -> None:
+        try:
+            groups = re.compile(pattern).groups
+        except re.error as error:
+            raise DataError(
+                f"{say('subject_from', pattern)} is no regular expression: {error}"
+            ) from None
+        if groups != 1:
+            raise DataError(
+                f"{say('subject_from', pattern)} has {groups} groups; expected one, the subject, "
+                r"as in 'id(\d+)/'"
+            )
+
     def given(self) -> dict[str, object]:
-        """Return the options given about the file; `exclude` holds for every format."""
-        values = {name: getattr(self, name) for name in FLAGS if name != "exclude"}
+        """Return the options given about the file, but those that hold for every format."""
+        values = {name: getattr(self, name) for name in FLAGS if name not in EVERY_FORMAT}
         return {name: value for name, value in values.items() if value is not None and value != {}}
 
     @property
@@ -110,7 +140,20 @@ class ReadOptions:
 
 
 #: The flag of each option on the command line.
-FLAGS = {f.name: "--" + f.name.removesuffix("_key").replace("_", "-") for f in fields(ReadOptions)}
+FLAGS = {
+    f.name: "--" + f.name.removesuffix("_key").strip("_").replace("_", "-")
+    for f in fields(ReadOptions)
+}
+
+#: The options that hold for every format.
+EVERY_FORMAT = ("exclude", "format_")
+
+#: The options of files with named arrays.
+ARRAYS = tuple(
+    name
+    for name in FLAGS
+    if name not in (*EVERY_FORMAT, "mask", "trials", "impostor", "subject_from", "as_")
+)
 
 _CHOICES = {
     "kind": KINDS,
@@ -118,6 +161,7 @@ _CHOICES = {
     "metric": METRICS,
     "names_of": NAMES_OF,
     "missing_pairs": MISSING,
+    "as_": READ_AS,
 }
 
 

@@ -1,8 +1,9 @@
-"""Lists of pairs as CSV files, with the columns ``score`` and ``genuine``."""
+"""Lists of pairs as text, with a score on each line, and those that `save` writes."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,89 +11,245 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE
-from bioeval.scores.formats.csv import Table, check_cells, matrix_advice, read_table
-from bioeval.scores.formats.files import replacing, text_array
+from bioeval.scores.formats.csv import check_cells, matrix_advice
+from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format, Found, text_losses
+from bioeval.scores.formats.listed_matrix import Side, as_matrix
 from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, is_number, unknown_layout
+from bioeval.scores.formats.text_table import (
+    COMPRESSED,
+    Columns,
+    Shape,
+    TextColumn,
+    read_columns,
+    shape_of,
+)
+from bioeval.scores.formats.trials import impostor_scores, join, truth_of
+from bioeval.scores.formats.wide_tables import is_wide, wide_scores
 from bioeval.scores.matrix import PairScores, Scores
 
 _BLOCK_CELLS = 1 << 20
 
-#: The words of the column ``genuine``.
-TRUTH = {
-    "1": True,
-    "true": True,
-    "genuine": True,
-    "0": False,
-    "false": False,
-    "impostor": False,
-}
-
-
-#: The columns of the subjects of both sides.
-SUBJECTS = (("subject_a", "enrol"), ("subject_b", "test"))
+_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
 def _recognise(found: Found) -> bool:
-    recognised = found.content == "text" and found.suffix == ".csv"
-    if recognised and found.options.scores_key is None and (advice := matrix_advice(found.path)):
+    options = found.options
+    if options.probe_labels or options.gallery_labels:
+        return False
+    if found.content != "text" and (
+        found.content not in COMPRESSED or found.suffix not in _SUFFIXES
+    ):
+        return False
+    advice = "" if options.scores_key else matrix_advice(found.path)
+    named = found.suffix == ".csv"
+    if advice and named:
         raise DataError(f"{found.path}: {advice}")
-    return recognised
+    if named:
+        return True
+    shape = shape_of(found.path)
+    return not advice and (
+        is_wide(shape.cells[0], options) or find_layout(shape, options) is not None
+    )
 
 
-def _read(path: Path, options: ReadOptions) -> PairScores:
-    table = read_table(path)
-    score = _column(table, "scores_key", options.scores_key, "score")
-    genuine = _column(table, "genuine_key", options.genuine_key, "genuine")
-    values = np.empty(len(table.lines))
-    for row, cell in enumerate(table.columns[score]):
-        values[row] = _number(cell, table, row, score)
-    flags = np.empty(len(table.lines), dtype=bool)
-    for row, cell in enumerate(table.columns[genuine]):
-        if cell.casefold() not in TRUTH:
+def _read(path: Path, options: ReadOptions) -> Scores:
+    shape = shape_of(path)
+    if is_wide(shape.cells[0], options) and all(map(is_number, shape.cells[-1][1:])):
+        columns = shape.cells[0]
+        table = read_columns(shape, True, {0: columns[0]}, dict(enumerate(columns[1:], 1)))
+        matrix = np.column_stack([*table.numbers.values()])
+        return wide_scores(path, table.text[0].objects(), columns[1:], matrix, options)
+    layout = find_layout(shape, options)
+    if layout is None:
+        raise unknown_layout(shape)
+    if layout.score is None:
+        raise _no_score(shape, layout, options)
+    how = how_read(path, layout, options)
+    if layout.genuine is None and shape.columns == 1:
+        return _two_files(shape, options, how)
+    sides = {*(layout.subjects or ()), *(layout.templates or ())}
+    others = {i for i in (layout.genuine, layout.fold) if i is not None}
+    text = {i: layout.names[i] for i in sides | others}
+    table = read_columns(shape, layout.header, text, {layout.score: layout.names[layout.score]})
+    return pairs_of_columns(table, layout, options, how)
+
+
+def pairs_of_columns(
+    table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, str]
+) -> Scores:
+    """Return the pairs of a table whose columns are known, or their matrix."""
+    path = table.path
+    values, notes = table.numbers[layout.score or 0], []
+    rows: np.ndarray | slice = slice(None)
+    genuine = None
+    if options.trials is not None:
+        if layout.templates is None:
             raise DataError(
-                f"{table.at(row)}: {genuine} is {cell!r}; expected one of {', '.join(TRUTH)}"
+                f"{path}: has no names of templates, by which {say('trials')} are found"
             )
-        flags[row] = TRUTH[cell.casefold()]
-    sides = [table.find(*names) for names in SUBJECTS]
+        joined = join(table, layout.templates, options.trials, options)
+        rows, genuine, notes = joined.rows, joined.genuine, joined.notes
+    elif layout.genuine is not None:
+        genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
+    subjects = _subjects(table, layout, options)
+    if genuine is None:
+        if subjects is None:
+            raise DataError(
+                f"{path}: does not say which pairs are genuine; give the list of trials as "
+                f"{say('trials')}, or the part of a name that is its subject as "
+                f"{say('subject_from')}"
+            )
+        genuine = _same(*subjects)
+    values = values[rows]
+    if options.as_ == "matrix":
+        scores = _matrix(path, layout, table, rows, values, genuine, subjects, how)
+        scores.remarks += tuple(notes)
+        return scores
     who = None
-    if None not in sides:
-        columns = [text_array(table.columns[side or ""], f"{path}: {side}") for side in sides]
-        who = np.column_stack(columns)
-    fold = table.find("fold")
-    return Scores.from_pairs(
-        values,
-        flags,
-        folds=None if fold is None else text_array(table.columns[fold], f"{path}: {fold}"),
-        kind=options.kind or "distance",
-        nan=options.nan or "raise",
-        subjects=who,
-        name=path.stem,
+    if subjects is not None:
+        who = np.column_stack([side.objects()[rows] for side in subjects])
+    fold = None if layout.fold is None else table.text[layout.fold].objects()[rows]
+    scores = Scores.from_pairs(
+        values, genuine, folds=None if fold is None else fold.astype(str), subjects=who, **how
     )
+    scores.remarks = tuple(notes)
+    return scores
 
 
-def _column(table: Table, option: str, named: str | None, native: str) -> str:
-    """Return the column that an option names, or the one with the layout's name."""
-    key = named if named in table.columns else None if named else table.find(native)
-    if key is not None:
-        return key
-    columns = ", ".join(map(repr, table.columns))
-    raise DataError(
-        f"{table.path}: no column {named or native!r}; its columns are {columns}. A CSV list of "
-        f"pairs has the columns score and genuine (name others with {say(option)}). A CSV file "
-        "of labels goes with a .npy matrix: give the matrix, and the CSV file as "
-        f"{say('labels')}. A matrix of scores is read from .npy or .npz"
+def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, str]:
+    """Return kind, policy for NaN and name of the scores of a list."""
+    name = path.name.split(".")[0] or path.stem
+    return {"kind": _kind(path, layout, options), "nan": options.nan or "raise", "name": name}
+
+
+def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
+    """Return what the scores are: what the file declares, or the option."""
+    if layout.kind is None and options.kind is None:
+        raise DataError(
+            f"{path}: does not say whether its scores are distances or similarities; say "
+            f"{say('kind', 'distance')} or {say('kind', 'similarity')}, or name the column "
+            "distance or similarity"
+        )
+    if layout.kind and options.kind and layout.kind != options.kind:
+        name = layout.names[layout.score or 0]
+        raise DataError(
+            f"{path}: the column {name!r} declares the kind {layout.kind}, which "
+            f"{say('kind', options.kind)} contradicts"
+        )
+    return options.kind or layout.kind or ""
+
+
+def holds_numbers_alone(path: Path) -> bool:
+    """Whether a text has one number a line."""
+    return shape_of(path).columns == 1
+
+
+def _two_files(shape: Shape, options: ReadOptions, how: dict[str, str]) -> PairScores:
+    """Read genuine scores and, of a second file, impostor scores, one a line."""
+    if options.impostor is None:
+        raise DataError(
+            f"{shape.path}: holds one number a line; if these are genuine scores, give the file of "
+            f"the impostor scores as {say('impostor')}"
+        )
+    header = not shape.cells[0][0].lstrip("+-.").lower().startswith((*"0123456789", "inf", "nan"))
+    genuine = read_columns(shape, header, {}, {0: "score"}).numbers[0]
+    impostor = impostor_scores(options.impostor, options)
+    flags = np.repeat([True, False], [len(genuine), len(impostor)])
+    return Scores.from_pairs(np.concatenate([genuine, impostor]), flags, **how)
+
+
+def _subjects(
+    table: Columns, layout: PairLayout, options: ReadOptions
+) -> tuple[TextColumn, TextColumn] | None:
+    """Return the subjects of both sides: their columns, or parts of the templates' names."""
+    if options.subject_from is not None:
+        if layout.templates is None or len(layout.templates) != 2:
+            raise DataError(f"{table.path}: has no names of templates for {say('subject_from')}")
+        a, b = (_named_subjects(table, layout, i, options.subject_from) for i in layout.templates)
+        return a, b
+    if layout.subjects is None:
+        return None
+    a, b = (table.text[i] for i in layout.subjects)
+    return a, b
+
+
+def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
+    column = table.text[number]
+    found = TextColumn()
+    subjects = []
+    for code, name in enumerate(column.values):
+        match = re.search(pattern, name)
+        if match is None:
+            row = int(np.argmax(column.codes == code))
+            raise DataError(
+                f"{table.at(row)}: {say('subject_from', pattern)} does not match "
+                f"{layout.names[number]} {name!r}; expected a regular expression with one group, "
+                "the subject"
+            )
+        subjects.append(match[1])
+    found.append(subjects)
+    return TextColumn(found.values, [found.codes[column.codes]])
+
+
+def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
+    number = {value: i for i, value in enumerate(a.values)}
+    other = np.array([number.get(value, -1) for value in b.values])
+    return np.asarray(a.codes == other[b.codes])
+
+
+def _matrix(
+    path: Path,
+    layout: PairLayout,
+    table: Columns,
+    rows: np.ndarray | slice,
+    values: np.ndarray,
+    genuine: np.ndarray,
+    subjects: tuple[TextColumn, TextColumn] | None,
+    how: dict[str, str],
+) -> Scores:
+    """Return the pairs as a matrix of the probes against the gallery."""
+    if layout.templates is None or len(layout.templates) != 2:
+        raise DataError(
+            f"{path}: has no names of templates, which {say('as_', 'matrix')} needs; expected two "
+            "columns such as template_a and template_b"
+        )
+    sides = []
+    for i, number in enumerate(layout.templates):
+        column = table.text[number]
+        who = None
+        if subjects is not None:
+            # A name of a template within its subject: two subjects may use one.
+            who = np.empty(len(column.values), dtype=object)
+            who[column.codes] = subjects[i].objects()
+            whose = np.empty(len(column.values), dtype=np.int64)
+            whose[column.codes] = subjects[i].codes
+            for row in np.flatnonzero(whose[column.codes] != subjects[i].codes)[:1]:
+                raise DataError(
+                    f"{table.at(row)}: the template {column.values[column.codes[row]]!r} is of "
+                    "another subject than on a line before"
+                )
+        names = [f"claim {name}" for name in column.values] if layout.claims and not i else None
+        sides.append(Side(column.codes[rows], names or column.values, who))
+    if layout.probe:
+        sides.reverse()
+    return as_matrix(path, values, genuine, sides, **how)
+
+
+def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataError:
+    columns = ", ".join(map(repr, layout.names))
+    if not layout.header:
+        return DataError(
+            f"{shape.path}: is a list of trials without scores; give the file with the scores, and "
+            f"this one as {say('trials')}"
+        )
+    return DataError(
+        f"{shape.path}: no column {options.scores_key or 'score'!r}; its columns are {columns}. A "
+        f"list of pairs has a column score, distance or similarity (name others with "
+        f"{say('scores_key')}). A CSV file of labels goes with a .npy matrix: give the matrix, and "
+        f"the CSV file as {say('labels')}. A matrix of scores is read from .npy or .npz"
     )
-
-
-def _number(cell: str, table: Table, row: int, name: str) -> float:
-    try:
-        if "_" not in cell:
-            return float(cell)
-    except ValueError:
-        pass
-    hint = " (decimals have a point, not a comma)" if "," in cell else ""
-    raise DataError(f"{table.at(row)}: {name} is {cell!r}; expected a number{hint}")
 
 
 def _write(scores: Scores, path: Path) -> None:
@@ -112,6 +269,11 @@ def _write(scores: Scores, path: Path) -> None:
                 writer.writerows(_matrix_lines(scores))
 
 
+def _column(scores: Scores) -> str:
+    """Return the name of the column of scores, which declares what they are."""
+    return "score" if scores.kind == "order" else scores.kind
+
+
 def _check(scores: Scores, path: Path) -> None:
     """Raise where text would not be read back as it is."""
     if isinstance(scores, PairScores):
@@ -126,7 +288,10 @@ def _check(scores: Scores, path: Path) -> None:
 
 
 def _pair_lines(scores: PairScores) -> Iterator[Sequence[object]]:
-    table = {"score": scores.values.tolist(), "genuine": scores.genuine.astype(int).tolist()}
+    table = {
+        _column(scores): scores.values.tolist(),
+        "genuine": scores.genuine.astype(int).tolist(),
+    }
     if scores.pair_subjects is not None:
         for i, side in enumerate("ab"):
             table[f"subject_{side}"] = scores.pair_subjects[:, i].tolist()
@@ -137,7 +302,7 @@ def _pair_lines(scores: PairScores) -> Iterator[Sequence[object]]:
 
 
 def _matrix_lines(scores: Scores) -> Iterator[Sequence[object]]:
-    names = ("score", "genuine", "subject_a", "subject_b")
+    names = (_column(scores), "genuine", "subject_a", "subject_b")
     yield names if scores.labelled else names[:2]
     gallery = scores.gallery_labels.tolist()
     for row, columns, values, genuine in _attempts(scores):
@@ -182,11 +347,8 @@ def _losses(scores: Scores) -> list[str]:
         names = sorted({*scores.probe_meta, *scores.gallery_meta})
         if names:
             lost.append(f"the metadata {', '.join(names)} are left out")
-    if scores.kind != "distance":
-        plural = {"similarity": "similarities", "order": "orders"}[scores.kind]
-        lost.append(
-            f'a CSV file does not say that these are {plural}: read it with `kind="{scores.kind}"`'
-        )
+    if scores.kind == "order":
+        lost.append('a CSV file does not say that these are orders: read it with `kind="order"`')
     if scores.nan != "raise":
         lost.append(
             "what a failed comparison means is not said in a CSV file: read it with "
@@ -196,15 +358,18 @@ def _losses(scores: Scores) -> list[str]:
 
 
 FORMAT = Format(
-    name="`.csv`",
+    name="text",
     suffixes=(".csv",),
-    holds="a list of pairs, with the columns `score` and `genuine`",
+    holds="a list of pairs with a score on each line, with or without the names of its columns",
     looks="text",
-    expected="a CSV file, which is read as a list of pairs (a matrix of scores is .npy or .npz)",
+    expected="a text with a score on each line (a matrix of scores is .npy or .npz)",
     recognise=_recognise,
-    needs="a list of pairs is a .csv file with the columns score and genuine",
+    needs="a list of pairs has a score on each line",
     read=_read,
-    options=("scores_key", "genuine_key", "kind", "nan"),
+    options=(
+        *("scores_key", "genuine_key", "kind", "nan"),
+        *("trials", "impostor", "missing_pairs", "subject_from", "as_"),
+    ),
     written="a list of pairs",
     write=_write,
     losses=_losses,

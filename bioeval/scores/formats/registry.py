@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from bioeval.base.errors import DataError, nearest_name, printable
-from bioeval.scores.formats import mat, npy, npz, pair_lists, top_k
+from bioeval.base.errors import DataError, nearest_name, printable, require_choice
+from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, stores, tables, top_k
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
@@ -21,19 +22,24 @@ from bioeval.scores.matrix import Scores
 FORMATS: tuple[Format, ...] = (
     npz.FORMAT,
     npy.FORMAT,
-    pair_lists.FORMAT,
     mat.FORMAT,
+    *stores.FORMATS,
+    *tables.FORMATS,
+    bee.FORMAT,
     top_k.FORMAT,
+    pair_lists.FORMAT,
 )
 
 #: Every suffix that promises a format, in the order of the registry.
 SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
 
 
-def read(path: str | os.PathLike[str], options: ReadOptions) -> Scores:
-    """Read a file by the format that its content shows; every error names the file."""
+def read(path: Any, options: ReadOptions) -> Scores:
+    """Read a file by the format that its content shows, or a table; every error names the file."""
+    if not isinstance(path, str | os.PathLike):
+        return tables.read_table_object(path, options)
     place = existing_file(path)
-    form = recognise(place, options)
+    form = _by_word(options.format_) if options.format_ else recognise(place, options)
     try:
         options.allow(form.expected, form.options)
         with guarded(place, expected=form.expected):
@@ -66,6 +72,18 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     raise DataError(
         f"{path}: is named {path.suffix} but holds {looks}; expected {promised[0].looks}; {advice}"
     )
+
+
+def _by_word(word: str) -> Format:
+    require_choice("format_", word, [form.word for form in FORMATS])
+    return next(form for form in FORMATS if form.word == word)
+
+
+def role_of_second_file(path: Path) -> str:
+    """Return the option that a second file is of: a mask, impostor scores or trials."""
+    if bee.is_bee(existing_file(path)):
+        return "mask"
+    return "impostor" if pair_lists.holds_numbers_alone(path) else "trials"
 
 
 def written_formats() -> list[Format]:

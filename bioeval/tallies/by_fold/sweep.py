@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -37,6 +38,18 @@ COLLECT = 1 << 22
 # A table of 32 bits is emptied before it can overflow.
 FLUSH = 1 << 30
 
+
+class RowWindows(NamedTuple):
+    """Windows of scores: those of fold ``f`` are ``first[f]:first[f + 1]``."""
+
+    first: np.ndarray
+    above: np.ndarray
+    upto: np.ndarray
+    scores: int  # in them, at most
+
+
+# Says which scores are kept, from their values, rows and positions.
+Keep = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 # Scores, the number of the pair of folds of each, and how often it occurs.
 Weighted = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -87,6 +100,10 @@ class Partition:
             both = (probe != part.fold) & (gallery != part.fold)
         return both[pairs]
 
+    def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
+        """Return the `counts` from those of the tables, the bins along the last axis."""
+        return _by_part(tables)
+
     def tables(self, grid: CellGrid) -> list[FoldTable]:
         """Return a table by pair of folds; by each side, and within folds, where it is too big."""
         if self.folds**2 * (grid.count + 1) <= PAIR_ENTRIES:
@@ -96,6 +113,18 @@ class Partition:
             FoldTable(self, grid, by_probe=False),
             FoldTable(self, grid, by_gallery=False, within=True),
         ]
+
+
+class Groups(Partition):
+    """Folds of which each pair is counted: `counts` has the shape (folds, folds, bins)."""
+
+    def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
+        """Return the counts of each pair of folds."""
+        return tables[0][..., :-1].astype(np.int64)
+
+    def tables(self, grid: CellGrid) -> list[FoldTable]:
+        """Return a table by pair of folds."""
+        return [FoldTable(self, grid)]
 
 
 class FoldTable:
@@ -184,6 +213,7 @@ class FoldSweep:
         templates: str,
         fusion: str,
         codes: Sequence[tuple[np.ndarray, np.ndarray]],
+        partition: type[Partition] = Partition,
     ):
         self.rows = RowReader(reader, templates, fusion)
         gallery = reader.gallery
@@ -192,7 +222,7 @@ class FoldSweep:
             fold = fold if gallery.order is None else fold[gallery.order]
             if templates == "multi":
                 fold = fold[gallery.starts[:-1]]
-            self.partitions.append(Partition(probe.astype(np.int64), fold.astype(np.int64)))
+            self.partitions.append(partition(probe.astype(np.int64), fold.astype(np.int64)))
         most = max(x.folds for x in self.partitions)
         self.number = max(
             LEAST_CELLS,
@@ -250,7 +280,7 @@ class FoldSweep:
         self.genuine = genuine[order].astype(np.float64)
         for one, tables in zip(self.partitions, counted, strict=True):
             one.pair = one.pairs_of(row[order], position[order])
-            one.counts = _by_part(tables)
+            one.counts = one.parts_of(tables)
         self.total = counted[0][0][..., :-1].sum(axis=(0, 1), dtype=np.int64)
 
     def _counted(
@@ -308,19 +338,30 @@ class FoldSweep:
         between = np.flatnonzero((edges > ends[0]) & (edges < ends[1]))
         divided = functools.partial(_divided, bins=slice(first, last + 1), between=between)
         for one, tables in zip(self.partitions, counted, strict=True):
-            one.counts = divided(one.counts, _by_part(tables))
+            one.counts = divided(one.counts, one.parts_of(tables))
         total = counted[0][0][..., :-1].sum(axis=(0, 1), dtype=np.int64)
         self.total = divided(self.total, total)
         self.edges = np.concatenate([self.edges[:first], edges[between], self.edges[last:]])
         return True
 
-    def collect(self, wanted: np.ndarray, tick: Tick | None = None) -> Iterator[Weighted]:
-        """Yield the impostor scores in some bins for each partition, in increasing order."""
+    def collect(
+        self, wanted: np.ndarray, tick: Tick | None = None, keep: Keep | None = None
+    ) -> Iterator[Weighted]:
+        """Yield the impostor scores in some bins for each partition, in increasing order.
+
+        `wanted` flags the bins, or has a row of flags for each fold of the probe in the first
+        partition. Of the scores collected, `keep` says which are kept.
+        """
+        windows = self._windows(np.atleast_2d(wanted))
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
         kept: list[tuple[np.ndarray, ...]] = []
         waiting = 0
         for rows, found in self.rows.sweep(tick):
-            kept.append(self._inside(rows, found, wanted))
+            inside = self._inside(rows, found, windows)
+            if keep is not None:
+                these = keep(*inside)
+                inside = tuple(x[these] for x in inside)
+            kept.append(inside)
             waiting += len(kept[-1][0])
             if waiting > COLLECT:
                 for parts, coded in zip(joined, self._coded(kept), strict=True):
@@ -338,20 +379,33 @@ class FoldSweep:
         for one in self.partitions:
             yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
 
-    def _inside(self, rows: slice, found: Rows, wanted: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the impostor scores of some rows in some bins, their rows and positions."""
+    def _windows(self, wanted: np.ndarray) -> RowWindows:
+        """Return the windows of wanted bins, which has a row for each fold of the probe, or one."""
+        ends = [runs_of(flags) for flags in wanted]
+        first, last = (np.concatenate(side) for side in zip(*ends, strict=True))
+        above = np.where(first > 0, self.edges[first - 1], np.nan)
+        return RowWindows(
+            np.concatenate([[0], np.cumsum([len(one) for one, _ in ends])]),
+            rounded_down(above, self.dtype),
+            rounded_down(self.edges[last], self.dtype),
+            int(self.total[wanted.any(axis=0)].sum()),
+        )
+
+    def _inside(self, rows: slice, found: Rows, windows: RowWindows) -> tuple[np.ndarray, ...]:
+        """Return the impostor scores of some rows in windows, their rows and positions."""
         values, chunks = found.values, numba.get_num_threads()
-        first, last = runs_of(wanted)
-        if not len(first):
+        if not len(windows.upto):
             return np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32)
-        above = rounded_down(np.where(first > 0, self.edges[first - 1], np.nan), values.dtype)
-        upto = rounded_down(self.edges[last], values.dtype)
         of_chunk = -(-len(values) // chunks) * values.shape[1]
-        room = min(of_chunk, int(self.total[wanted].sum()))
+        room = min(of_chunk, windows.scores)
         out = np.empty((chunks, room), dtype=values.dtype)
         place = np.empty((chunks, room, 2), dtype=np.int32)
         filled = np.empty(chunks, dtype=np.int64)
-        kernel.collect_scores(found, above, upto, out, place, filled)
+        fold = self.partitions[0].probe[rows]
+        kernel.collect_scores(
+            found, fold if len(windows.first) > 2 else np.zeros_like(fold), windows.first,
+            windows.above, windows.upto, out, place, filled,
+        )  # fmt: skip
         kept = np.arange(room) < filled[:, None]
         row, position = place[kept].T
         return out[kept], row + np.int32(rows.start), position

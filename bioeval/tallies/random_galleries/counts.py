@@ -186,17 +186,24 @@ class GalleryJob:
         """Add the rows of a block."""
         room = block.own_stop - block.own_start
         tally = self.tally
-        enrolled = block.own >= 0
+        enrolled = self.reader.enrolled[block.low : block.low + len(block.values)]
         tally.targets += int(enrolled.sum())
         tally.non_targets += int((~enrolled).sum())
         for low, high in _tiles(room, self.ranks, len(self.thresholds)):
             probes = grouped(block, slice(low, high))
-            given = probes, _usable(probes)
+            given = probes, _usable(probes), enrolled[low:high]
             self._rank(*given, block.low + low, room[low:high])
             if len(self.thresholds):
                 self._within(*given)
 
-    def _rank(self, probes: GroupedBlock, usable: np.ndarray, low: int, room: np.ndarray) -> None:
+    def _rank(
+        self,
+        probes: GroupedBlock,
+        usable: np.ndarray,
+        enrolled: np.ndarray,
+        low: int,
+        room: np.ndarray,
+    ) -> None:
         first = np.concatenate([[0], np.cumsum(room)])
         ranks = rank_chances.MateRanks(
             first=first,
@@ -214,11 +221,11 @@ class GalleryJob:
         mated[np.repeat(np.arange(len(room)), room)[usable]] = True
         tally.genuine += int(mated.sum())
         tally.unmated += int((~mated).sum())
-        tally.unmated_targets += int((~mated & (probes.own >= 0)).sum())
+        tally.unmated_targets += int((~mated & enrolled).sum())
         if tally.first_unmated < 0 and not mated.all():
             tally.first_unmated = low + int(np.argmin(mated))
 
-    def _within(self, probes: GroupedBlock, usable: np.ndarray) -> None:
+    def _within(self, probes: GroupedBlock, usable: np.ndarray, enrolled: np.ndarray) -> None:
         shape = (len(usable), len(self.thresholds))
         chances = within_chances.Chances(
             anyone=np.empty(shape),
@@ -227,7 +234,7 @@ class GalleryJob:
         )
         within_chances.within_chances(probes, usable, self.grid, self.steps, chances)
         anyone, oneself, others = chances
-        tally, enrolled = self.tally, probes.own >= 0
+        tally = self.tally
         tally.impostors_enrolled += int((enrolled & (others > 0)).sum())
         tally.impostors_unenrolled += int((~enrolled & (others > 0)).sum())
         tally.within.add(anyone, np.where(enrolled, ENROLLED, UNENROLLED))

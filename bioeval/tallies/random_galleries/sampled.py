@@ -60,7 +60,7 @@ class SampledJob:
             about=self.reader.about,
             rank_unit="subject",
             fusion="min",
-            enrolled=self.reader.gallery.own >= 0,
+            enrolled=self.reader.enrolled,
             mates=self.mates,
             mates_tied=self.mates,
             others=self.others,

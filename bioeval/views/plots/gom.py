@@ -57,7 +57,7 @@ class GomDisplay(_Panel):
     ) -> Self:
         """Draw the curves. See :func:`gom`."""
         above = look.axes_for(ax, _SIZE)
-        below = _half(above)
+        _, below = look.stacked(above, 2)
         normalized = agreed(self.systems, "normalised_span") != "1.0"
         x = "Threshold τ" + (", distances scaled to 0 ... 1" if normalized else "")
         y = "Mean re-ID precision, mReP"
@@ -71,18 +71,6 @@ class GomDisplay(_Panel):
         self.false_rate._draw(below, name, style)
         self.false_rate._finish(Captions("", x, "Mean false rate, mFR", at=0.5))
         return self
-
-
-def _half(ax: Axes) -> Axes:
-    """Return axes for the lower half of the place of `ax`, which keeps the upper one."""
-    figure, place = ax.figure, ax.get_subplotspec()
-    if place is None:
-        left, low, wide, high = ax.get_position().bounds
-        ax.set_position((left, low + 0.53 * high, wide, 0.47 * high))
-        return look.axes_for(figure.add_axes((left, low, wide, 0.47 * high), sharex=ax))
-    halves = place.subgridspec(2, 1)
-    ax.set_subplotspec(halves[0])
-    return look.axes_for(figure.add_subplot(halves[1], sharex=ax))
 
 
 def _details(display: GomDisplay) -> list[str]:

@@ -16,12 +16,24 @@ _ROC: Needs = {"far": ("threshold",), "gar": ("threshold",)}
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _GOM: Needs = {"mrep": ("threshold",), "mfr": ("threshold",)}
 _BY_SIZE: Needs = {"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)}
+_OVER_TIME: Needs = {"frr": ("time",), "far": ("time",), "gallery_subjects": ("time",)}
+_AGEING: Needs = {"genuine_mean": ("age",), "frr": ("age",)}
 _FOLDS: Needs = {"far": ("repeat", "fold"), "frr": ("repeat", "fold"), "train_far_mean": ()}
 _EACH: Needs = {"genuine_attempts": ("repeat", "fold")}
 _STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
                  "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
+_GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
+_EPC: Needs = {"hter": ("alpha",), "threshold": ("alpha",)}
+_DISCARD: Needs = {"frr": ("fraction",), "pauc": ()}
 _HOTA: Needs = {f"{name}_by_threshold": ("localisation_threshold",)
                 for name in ("hota", "deta", "assa")}  # fmt: skip
+_ZOO: Needs = {"genuine_mean": ("subject",), "impostor_mean": ("subject",),
+               "animal_of_subject": ("subject",)}  # fmt: skip
+_ERRORS: Needs = {name: ("subject",) for name in ("fr", "fa_as_probe", "fa_as_claimed")}
+_PAV: Needs = {"cllr": (), "pav_llr": ("pav_block",)}
+_TIPPETT: Needs = {"genuine_above": ("llr",), "impostor_above": ("llr",)}
+_ECE: Needs = {"min_ece": ("prior_log_odds",)}
+_BAYES: Needs = {"min_bayes_error": ("prior_log_odds",)}
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,8 @@ class Plot:
         return self.name.title().replace("_", "") + "Display"
 
 
+_CALIBRATION = "bioeval.views.plots.calibration"
+
 PLOTS = {
     plot.name: plot
     for plot in (
@@ -61,6 +75,15 @@ PLOTS = {
         Plot("cmc", "be.closed_set", ({"cms": ("rank",)}, {"cmc": ("rank",)}), {"cmc": {}}),
         Plot("gom", "be.gom", (_GOM,), {"gom": {}}),
         Plot("gallery_size", "be.gallery_size", (_BY_SIZE,), {"gallery-size": {}}),
+        Plot("over_time", "be.over_time", (_OVER_TIME,), {"over-time": {}}, True),
+        Plot(
+            "ageing",
+            "be.ageing",
+            (_AGEING,),
+            {"ageing": {}},
+            True,
+            module="bioeval.views.plots.over_time",
+        ),
         Plot(
             "repeated",
             "be.repeat",
@@ -77,6 +100,11 @@ PLOTS = {
             True,
             module="bioeval.views.plots.folds",
         ),
+        Plot("zoo", "be.zoo", (_ZOO,), {"zoo": {}}, True),
+        Plot("lorenz", "be.zoo", (_ERRORS,), {"lorenz": {}}),
+        Plot("groups", "be.by_group", (_GROUPS,), {"groups": {}}, True),
+        Plot("epc", "be.epc", (_EPC,), {"epc": {}}),
+        Plot("error_discard", "be.error_discard", (_DISCARD,), {"error-discard": {}}),
         # Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
         Plot(
             "timeline",
@@ -85,6 +113,15 @@ PLOTS = {
             module="bioeval.mot.timeline",
         ),
         Plot("hota", "be.tracking", (_HOTA,), {"hota": {}}),
+        *(
+            Plot(name, "be.calibration", (needs,), {stem: {}}, module=_CALIBRATION)
+            for name, stem, needs in (
+                ("reliability", "reliability", _PAV),
+                ("tippett", "tippett", _TIPPETT),
+                ("empirical_cross_entropy", "empirical-cross-entropy", _ECE),
+                ("bayes_error", "bayes-error", _BAYES),
+            )
+        ),
         Plot("score_distributions", "be.Scores", files={"score-distributions": {}}),
         Plot("matrix", "be.Scores", files={"matrix": {}}),
     )

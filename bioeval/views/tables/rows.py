@@ -18,6 +18,7 @@ from bioeval.base.scalars import (
     QUERY_MEANS,
     VERIFICATION_POINTS,
     VERIFICATION_RATES,
+    WITH_FAILURES,
     Scalar,
 )
 from bioeval.stats.interval_variables import STEMS
@@ -33,7 +34,16 @@ if TYPE_CHECKING:
 FEW = 12
 
 # First rows of verification; other scalars of the operating points that have a label follow.
-_FIRST = ("eer", "frr_at_far", "zero_far", "zero_frr", "auc", "min_cost", "d_prime")
+_FIRST = (
+    "eer",
+    "frr_at_far",
+    *(x.name for x in WITH_FAILURES),
+    "zero_far",
+    "zero_frr",
+    "auc",
+    "min_cost",
+    "d_prime",
+)
 
 _RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
 
@@ -41,7 +51,8 @@ _RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of verification."""
     over = _classes(dataset)
-    shown = [x for x in (*EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, MIN_COST) if x.label]
+    points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, *WITH_FAILURES, MIN_COST
+    shown = [x for x in points if x.label]
     place = {name: i for i, name in enumerate(_FIRST)}
     for scalar in sorted(shown, key=lambda x: place.get(x.name, len(place))):
         yield from _of_scalar(dataset, scalar, over)
@@ -57,17 +68,8 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     over = _classes(dataset)
     for scalar in (OPEN_SET_EER, DIR_AT_FAR):
         yield from _of_scalar(dataset, scalar, over)
-    # Operating points of expected rates are known between two thresholds of the result.
-    for end in ("at least", "at most"):
-        name = f"eer_{end.replace(' ', '_')}"
-        if (eer := value_of(dataset, name)) is not None:
-            yield replace(_row(OPEN_SET_EER, eer, over, label=f"EER, rank 1, {end}"), undefined="")
-    bounds = [f"dir_at_far_{end}" for end in ("at_least", "at_most")]
-    for of_target in zip(*(_targets(dataset, name) for name in bounds), strict=True):
-        for end, (target, value, _) in zip(("at least", "at most"), of_target, strict=True):
-            label = f"{DIR_AT_FAR.label.format(target=per_cent(target))}, {end}"
-            yield _row(DIR_AT_FAR, value, over, label=label)
-    instead = "dir_at_far" if "dir_at_far" in dataset else bounds[0]
+    # Expected rates have bounds of the operating points, between two thresholds of the result.
+    instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
     for i, threshold in _few_thresholds(dataset, instead):
         ends = _ends(dataset, "dir", threshold=i, rank=0)
         value = _value_at(dataset, "dir", threshold=i, rank=0)
@@ -152,7 +154,8 @@ def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
 
 
 def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
-    """Return the row of a scalar, or its rows at FAR targets or costs."""
+    """Return the row of a scalar, or its rows at FAR targets or costs, and those of bounds."""
+    yield from _bounds(dataset, scalar, over)
     if scalar.name not in dataset:
         return
     dims = dataset[scalar.name].dims
@@ -165,10 +168,34 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
     elif dims == ("cost",):
         yield from _costs(dataset, scalar, over)
     for i, (target, value, threshold) in enumerate(_targets(dataset, scalar.name)):
+        if math.isnan(value) and f"{scalar.name}_at_least" in dataset:
+            continue
         at = {"far_target": i} | ({"rank": 0} if "rank" in dims else {})
-        label = scalar.label.format(target=per_cent(target))
-        label += numbers.fvc_name(target) if scalar is FRR_AT_FAR else ""
+        label = _at_target(scalar, target)
         yield _row(scalar, value, over, threshold, _ends(dataset, stem, **at), label=label)
+
+
+def _at_target(scalar: Scalar, target: float) -> str:
+    """Return the label of a scalar at a FAR target."""
+    fvc = numbers.fvc_name(target) if scalar is FRR_AT_FAR else ""
+    return scalar.label.format(target=per_cent(target)) + fvc
+
+
+def _bounds(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
+    """Return the rows of bounds that are known in place of a scalar."""
+    names = {end: f"{scalar.name}_{end.replace(' ', '_')}" for end in ("at least", "at most")}
+    if any(name not in dataset for name in names.values()):
+        return
+    if not dataset[names["at least"]].dims:
+        for end, name in names.items():
+            row = _row(scalar, float(dataset[name]), over, label=f"{scalar.label}, {end}")
+            yield replace(row, undefined="")
+    exact = [value for _, value, _ in _targets(dataset, scalar.name)]
+    for i, ends in enumerate(zip(*(_targets(dataset, x) for x in names.values()), strict=True)):
+        if exact and not math.isnan(exact[i]):
+            continue
+        for end, (target, value, _) in zip(names, ends, strict=True):
+            yield _row(scalar, value, over, label=f"{_at_target(scalar, target)}, {end}")
 
 
 def _row(

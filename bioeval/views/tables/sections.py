@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.views.tables.row import Section
 from bioeval.views.tables.rows import (
@@ -48,7 +49,8 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
         options.append("fusion")
     else:
         rows = verification_rows(dataset)
-        options = ["fusion", "claims"] if attrs.get("templates") == "multi" else ["claims"]
+        options = ["fusion"] if attrs.get("templates") == "multi" else []
+        options += ["claims", "attempts", "fta", "fte"]
         more = list(_independent(dataset))
     say = speaker(dataset)
     listed = [replace(row, measure=say(row.measure), undefined=say(row.undefined)) for row in rows]
@@ -76,6 +78,9 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
         "impostors": lambda x: f"impostors {x}",
         "fusion": lambda x: fusion_in_words(x, str(attrs.get("kind", ""))),
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
+        "attempts": lambda x: f"one attempt for all probes of a subject with the same {x}",
+        "fta": lambda x: f"FTA {100 * float(x):g} %",
+        "fte": lambda x: f"FTE {100 * float(x):g} %",
         "removes": lambda x: f"removed: {x.replace('-', ' ')}",
         "junk": lambda x: f"junk {x}",
         "cmc_counts": lambda x: f"CMC counts {x}",
@@ -91,8 +96,8 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     """Return how the scores of a subject's templates are fused, in words of their kind."""
     if fusion in ("", "none"):
         return ""
-    near, far = ("most", "least") if kind == "similarity" else ("nearest", "farthest")
-    alike = " similar" if kind == "similarity" else ""
+    near, far = ("most", "least") if larger_is_closer(kind) else ("nearest", "farthest")
+    alike = " similar" if larger_is_closer(kind) else ""
     method, order = parse_fusion(fusion)
     which = {
         "min": f"{near}{alike} template",

@@ -221,7 +221,7 @@ def test_pairs_carry_their_folds(tmp_path):
     be.save(pairs, tmp_path / "p.npz")
     assert be.load(tmp_path / "p.npz").pair_folds.tolist() == fold.tolist()
     lines = [f"{x},{s},{f}" for x, s, f in zip(d.tolist(), same.tolist(), fold, strict=True)]
-    (tmp_path / "p.csv").write_text("\n".join(["score,genuine,fold", *lines]))
+    (tmp_path / "p.csv").write_text("\n".join(["distance,genuine,fold", *lines]))
     expected = be.evaluate(pairs, "lfw-view2")["folds/verification/single"].accuracy
     for name in ("p.npz", "p.csv"):
         again = be.evaluate(be.load(tmp_path / name), "lfw-view2")

@@ -205,7 +205,7 @@ def test_named_columns_on_the_command_line(names, tmp_path):
     file = tmp_path / "p.csv"
     columns = (pairs.values, pairs.genuine.astype(int), *pairs.pair_subjects.T)
     rows = [",".join(map(str, row)) for row in zip(*(x.tolist() for x in columns), strict=True)]
-    file.write_text("\n".join([f"score,genuine,{','.join(names)}", *rows]))
+    file.write_text("\n".join([f"distance,genuine,{','.join(names)}", *rows]))
     words = ["run", str(file), "--protocol", "course-kfold", "--json"]
     done = CliRunner().invoke(root, words, catch_exceptions=False)
     task = json.loads(done.stdout)["tasks"]["folds/verification/single"]

@@ -564,7 +564,7 @@ def test_a_matrix_as_text_is_told_apart(tmp_path):
     with pytest.raises(DataError, match="begins with a line of numbers"):
         be.load(tmp_path / "wide.csv", labels="people.csv")
     (tmp_path / "p.csv").write_text("1,2,3\n0.5,1,0\n")  # columns may have such names
-    pairs = be.load(tmp_path / "p.csv", scores_key="1", genuine_key="2")
+    pairs = be.load(tmp_path / "p.csv", scores_key="1", genuine_key="2", kind="distance")
     assert pairs.values.tolist() == [0.5]
     (tmp_path / "p.txt").write_text("0 1 2\n1 0 3\n2 3 0\n")
     with pytest.raises(DataError, match=r"is text; expected .*np.loadtxt\('.*p.txt'\)\)"):
@@ -599,7 +599,10 @@ def test_csv_pairs_under_other_names(tmp_path):
         ('score,genuine\n"0,5",1\n', "line 2: .*point, not a comma"),
         ("score,genuine\n1_0,1\n", "line 2: score is '1_0'"),
         ("score,genuine\n1,2\n", "line 2: genuine is '2'; expected one of 1, true, genuine"),
-        ("score,genuine\n1,\n", "line 2: the cell 'genuine' is blank"),
+        ("score,genuine\n1,\n", "line 2: 1 cells; expected 2, none of them blank"),
+        ("score,genuine\n,1\n", "line 2: the cell 'score' is blank"),
+        ("score,genuine\n1,1,1\n", "line 2: more than 2 cells; expected 2"),
+        ("score,genuine\n45%,1\n", "line 2: score is '45%'; .*per cent as fractions"),
         ("score,genuine\n", "no rows"),
         ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels"),
         ("0.1,0.2\n0.3,0.4\n", "no column 'score'.*A matrix of scores is read from .npy"),
@@ -610,7 +613,7 @@ def test_csv_pairs_under_other_names(tmp_path):
 def test_bad_csv_pairs(tmp_path, text, message):
     (tmp_path / "p.csv").write_text(text)
     with pytest.raises(DataError, match=message):
-        be.load(tmp_path / "p.csv")
+        be.load(tmp_path / "p.csv", kind="distance")
 
 
 # ------------------------------------------------------------------------ bad files
@@ -663,7 +666,11 @@ BROKEN[5000] ^= 255  # in the scores, so that the checksum does not fit
         ("x.npy", npy(np.zeros((2, 2, 2))), r"\(2, 2, 2\); expected a matrix"),
         ("x.npy", b"", "is empty"),
         ("x.npz", pickle.dumps([1, 2], protocol=4), "pickle, which bioeval never unpickles"),
-        ("x.npz", b"\x89HDF\r\n\x1a\n rest", "an HDF5 file.*expected .npz, .npy, .csv or .mat"),
+        (
+            "x.npz",
+            b"\x89HDF\r\n\x1a\n rest",
+            "holds an HDF5 file; expected a zip file; .* name it x.h5",
+        ),
         ("x.mat", b"MATLAB 5.0 MAT-file", "header is not whole.*expected a MATLAB file"),
         ("x.npz", b"MATLAB 5.0 MAT-file", "named .npz but holds a MATLAB file.*name it x.mat"),
         ("x.npz", b"\x1f\x8b\x08 rest", "a gzip file"),
@@ -722,7 +729,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("scores", "name", "message"),
     [
-        (rectangle(), "x.mat", "suffix '.mat'; expected one of .npz, .npy, .csv"),
+        (rectangle(), "x.mat", "suffix '.mat'; expected one of .npz, .npy, .h5, .mtx, .csv"),
         (rectangle(), "x.npx", "Did you mean '.npz'"),
         (rectangle(), "nowhere/x.npz", "there is no folder"),
         ("scores", "x.npz", "save was given str; expected Scores"),

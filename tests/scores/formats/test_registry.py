@@ -14,7 +14,7 @@ from bioeval.cli.convert import command
 from bioeval.scores.formats import losses, registry
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format
-from bioeval.scores.formats.options import FLAGS, ReadOptions
+from bioeval.scores.formats.options import ARRAYS, EVERY_FORMAT, FLAGS, ReadOptions
 
 PAIRS = be.Scores.from_pairs([0.1, 0.2], [1, 0])
 SQUARE = be.Scores(np.arange(4.0).reshape(2, 2), ["a", "b"])
@@ -35,11 +35,12 @@ def test_every_flag_is_one_of_the_command():
 
 @pytest.mark.parametrize("form", registry.written_formats(), ids=lambda form: form.name)
 def test_a_written_format_is_read_and_recognised(tmp_path, form):
-    scores = SQUARE if form.name == "`.npy`" else PAIRS
+    scores = SQUARE if form.name in ("`.npy`", "`.mtx`") else PAIRS
     path = tmp_path / f"x{form.suffixes[0]}"
     be.save(scores, path)
     assert set(tmp_path.iterdir()) <= set(form.files(path))
-    np.testing.assert_array_equal(be.load(path).values, scores.values)
+    options = {"mask": tmp_path / "x.mask"} if form.name == "`.mtx`" else {}
+    np.testing.assert_array_equal(be.load(path, **options).values, scores.values)
 
 
 LISTS = be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"])
@@ -60,7 +61,7 @@ def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
 @pytest.mark.parametrize("form", registry.FORMATS, ids=lambda form: form.name)
 def test_options_that_a_format_does_not_have(tmp_path, form):
     """An option outside the registered ones is refused, before the file is read."""
-    for name in set(FLAGS) - set(form.options) - {"exclude"}:
+    for name in set(FLAGS) - set(form.options) - set(EVERY_FORMAT):
         with pytest.raises(be.DataError, match=f"{name} has no meaning for"):
             ReadOptions(**{name: 1}).allow(form.expected, form.options)
 
@@ -70,8 +71,11 @@ def test_the_table_of_the_documents(root):
     rows = []
     for form in registry.FORMATS:
         flags = dict.fromkeys(FLAGS[name] for name in form.options)
-        everything = set(flags) == {flag for name, flag in FLAGS.items() if name != "exclude"}
-        options = "all" if everything else ", ".join(f"`{flag}`" for flag in flags)
+        options = (
+            "those of arrays"
+            if form.options == ARRAYS
+            else ", ".join(f"`{flag}`" for flag in flags)
+        )
         rows.append(f"| {form.name} | {form.holds} | yes | {form.written or 'no'} | {options} |")
     assert "\n".join(rows) in text, "docs/formats.md wants these rows:\n" + "\n".join(rows)
 

@@ -1,0 +1,91 @@
+"""``bioeval epc``: expected performance, of thresholds that are chosen on other data."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.groups import attributes, rows_over, write_rows
+from bioeval.cli.options import (
+    Command,
+    Output,
+    name_option,
+    naming,
+    output_options,
+    read_scores,
+    reading_options,
+    system_name,
+    take_reading,
+    templates_option,
+    terms_option,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@click.command("epc", cls=Command)
+@click.argument("dev")
+@click.argument("test")
+@click.option(
+    "--alphas", type=NUMBERS, metavar="A,A", help="Weights of FAR, increasing.  [0,0.01 ... 1]"
+)
+@templates_option
+@click.option("--fusion", default="min", help="How a subject's templates are fused.")
+@name_option
+@output_options("results.nc, summary.json, table.txt and curve.csv", "draw the curve")
+@terms_option
+@reading_options
+def command(dev: str, test: str, name: str | None, terms: str, **options: Any) -> None:
+    """Evaluate the errors on TEST at thresholds that are chosen on DEV.
+
+    For each weight alpha the threshold minimises alpha FAR + (1 - alpha) FRR on DEV. Both are files
+    as `bioeval run` reads them; options of reading apply to both.
+
+    Examples
+    --------
+      bioeval epc dev.npz test.npz
+      bioeval epc dev.npz test.npz --alphas 0.1,0.5,0.9 --json
+      bioeval epc dev.npz test.npz --out epc --plots
+    """
+    output = Output.take(options)
+    reading = take_reading(dev, options)
+    if options["alphas"] is None:
+        del options["alphas"]
+    from bioeval.base.errors import renamed
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.expected_performance import epc
+        from bioeval.views.tables.curve_points import EpcTable
+        from bioeval.views.terms import in_terms
+
+        both = [read_scores(file, reading, stages) for file in (dev, test)]
+        both[1].name = system_name(test, name, reading)
+        stages("counting")
+        ds = epc(*both, **options, progress=stages.counting)
+        reword = partial(renamed, naming=naming())
+        shown = in_terms(ds, terms)
+        document = {**attributes(ds, test, reword), "dev": dev, "curve": rows_over(ds, "alpha")}
+        table = EpcTable(shown, reword)
+        files = output.write(
+            document, lambda folder: _write(ds, shown, table, folder, output.plots), stages
+        )
+    output.show(table, document, files)
+
+
+def _write(ds: xr.Dataset, shown: xr.Dataset, table: Any, folder: Path, plots: bool) -> None:
+    """Write the results into a folder; the table and the plot as they are shown."""
+    from bioeval.cli.outputs import write_results
+
+    write_results(folder, ds, table)
+    write_rows(folder / "curve.csv", rows_over(ds, "alpha"))
+    if plots:
+        from bioeval.views.plots.save import save_all
+
+        save_all(shown, (), folder)

@@ -1,0 +1,130 @@
+"""``bioeval error-discard``: whether measures of quality foretell errors."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.groups import attributes, number_or_rule, rows_over, write_rows
+from bioeval.cli.options import (
+    Command,
+    Output,
+    name_option,
+    naming,
+    output_options,
+    read_scores,
+    reading_options,
+    system_name,
+    take_reading,
+    terms_option,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@click.command("error-discard", cls=Command)
+@click.argument("data")
+@click.option(
+    "--quality",
+    multiple=True,
+    required=True,
+    metavar="COLUMN",
+    help="Metadata column of a quality, larger is better; repeatable, to compare measures.",
+)
+@click.option(
+    "--threshold",
+    required=True,
+    metavar="T|RULE",
+    help="A number, or how to choose one on all attempts: eer, far=0.001, hter, cost=P,M,A.",
+)
+@click.option(
+    "--fractions",
+    type=NUMBERS,
+    metavar="F,F",
+    help="Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
+)
+@name_option
+@output_options("results.nc, summary.json, table.txt and curves.csv", "draw the curves")
+@terms_option
+@reading_options
+def command(
+    data: str, quality: tuple[str, ...], name: str | None, terms: str, **options: Any
+) -> None:
+    """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
+
+    A useful measure of quality makes FRR fall. The quality of an attempt is the lower of its two
+    samples'; pAUC is the area under FRR up to a discarded fifth, 1 where nothing changes.
+
+    Examples
+    --------
+      bioeval error-discard scores.npz --quality sharpness --threshold far=0.001
+      bioeval error-discard scores.npz --quality sharpness --quality size --threshold 0.4 --json
+      bioeval error-discard scores.npz --quality sharpness --threshold eer --out discard --plots
+    """
+    output = Output.take(options)
+    reading = take_reading(data, options)
+    if options["fractions"] is None:
+        del options["fractions"]
+    options["threshold"] = number_or_rule(options["threshold"])
+    from bioeval.base.errors import renamed
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.discard import error_discard
+        from bioeval.views.tables.curve_points import ErrorDiscardTable
+        from bioeval.views.terms import in_terms
+
+        scores = read_scores(data, reading, stages)
+        scores.name = system_name(data, name, reading)
+        stages("counting")
+        found = {
+            column: error_discard(scores, column, **options, progress=stages.counting)
+            for column in dict.fromkeys(quality)
+        }
+        reword = partial(renamed, naming=naming())
+        shown = {column: in_terms(ds, terms) for column, ds in found.items()}
+        table = ErrorDiscardTable(shown, reword)
+        document = {
+            "file": data,
+            "qualities": {
+                column: {**attributes(ds, data, reword), "curve": rows_over(ds, "fraction")}
+                for column, ds in found.items()
+            },
+        }
+        files = output.write(
+            document, lambda folder: _write(found, shown, table, folder, output.plots), stages
+        )
+    output.show(table, document, files)
+
+
+def _write(
+    found: dict[str, xr.Dataset],
+    shown: dict[str, xr.Dataset],
+    table: Any,
+    folder: Path,
+    plots: bool,
+) -> None:
+    """Write the results of all measures into a folder; table and plot as they are shown."""
+    import xarray as xr
+
+    from bioeval.cli.outputs import write_results
+
+    # Names of columns may hold characters that paths in a tree may not.
+    nodes = {column.replace("/", "_") or "_": ds for column, ds in found.items()}
+    write_results(folder, xr.DataTree.from_dict(nodes), table)
+    rows = [
+        {"quality": column, **row}
+        for column, ds in found.items()
+        for row in rows_over(ds, "fraction")
+    ]
+    write_rows(folder / "curves.csv", rows)
+    if plots:
+        from bioeval.views.plots.save import save_all
+
+        save_all(shown, (), folder)

@@ -1,0 +1,61 @@
+"""The threshold that a rule chooses on all attempts."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.point_search import refine
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.verification_job import VerificationJob
+
+
+def rule_of(threshold: Any) -> Rule:
+    """Return the rule that `threshold` is: a number in the units of the scores, or a rule."""
+    if isinstance(threshold, numbers.Real) and not isinstance(threshold, (bool, np.bool_)):
+        threshold = ("fixed", float(threshold))
+    return parse_rule(threshold)
+
+
+def chosen_threshold(
+    reader: BlockReader,
+    rule: Rule,
+    *,
+    templates: str,
+    fusion: str,
+    progress: Progress | None = None,
+) -> float:
+    """Return the distance that a rule chooses on all attempts; only a given one needs no look.
+
+    NaN rejects all: the stricter thresholds are all taken by scores.
+    """
+    scores = reader.scores
+    rule = rule.as_distance(scores.kind)
+    if rule.name == "fixed":
+        return rule.values[0]
+    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    targets = np.array(rule.values if rule.name == "far" else ())
+    costs = np.array([rule.values]) if rule.name == "cost" else np.empty((0, 3))
+    job.wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
+    (tally,) = run_jobs(scores, reader, [job], progress)
+    genuine, impostor = len(tally.genuine), tally.impostor.total
+    if not (genuine and impostor):
+        lacking = "impostor" if genuine else "genuine"
+        raise ProtocolError(
+            f"{Argument('threshold', str(rule))} is chosen on genuine and impostor attempts, and "
+            f"there is no {lacking} attempt; give a number"
+        )
+    if rule.name == "accuracy":  # each attempt weighs the same
+        costs = np.array([[0.5, genuine, impostor]])
+    wanted = PointsWanted(targets, costs, job.wanted.every_score)
+    with threads_for(scores):
+        points = refine(tally, lambda: job.sweep(reader), wanted, symmetric=False, look=job.look)
+    if rule.name == "eer":
+        return points.equal_error.eer_threshold
+    return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])

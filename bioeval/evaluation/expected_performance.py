@@ -1,0 +1,162 @@
+"""Expected performance: thresholds chosen on a development set, errors on a test set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_increasing_proportions
+from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.variables import EPC
+from bioeval.results.dataset import about_attrs, build
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.point_search import refine
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import TEMPLATES, VerificationJob
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Default weights of FAR: 0, 0.01 ... 1.
+ALPHAS = tuple(k / 100 for k in range(101))
+
+
+def epc(
+    dev: Scores,
+    test: Scores,
+    *,
+    alphas: Sequence[float] = ALPHAS,
+    templates: str = "single",
+    fusion: str = "min",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate expected performance: errors on a test set at thresholds of a development set.
+
+    Parameters
+    ----------
+    dev, test : Scores
+        The same kind of scores, a matrix or a list of pairs each; of other subjects, unless the
+        threshold is to be used for these very subjects.
+    alphas : increasing sequence of float
+        Weights of FAR, from 0 to 1. For each, the threshold minimises ``alpha FAR + (1 - alpha)
+        FRR`` on the development set, the strictest in a tie.
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``, for one set after the other.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``alpha``: ``threshold``, and at it ``hter far frr fa fr`` on the test set, with
+        ``dev_error``, the weighted error on the development set. Scalars ``genuine_attempts
+        impostor_attempts`` and, of the development set, ``dev_genuine_attempts
+        dev_impostor_attempts``.
+
+    Raises
+    ------
+    DataError
+        If the kinds of scores differ, alphas do not increase, or an option is wrong.
+    ProtocolError
+        If scores hold only an order, or a list of pairs is to be multi-template.
+
+    Notes
+    -----
+    Thresholds are the scores of the development set themselves and the one that rejects all
+    (``-inf``; ``inf`` for similarities; NaN where a score has that very value). Ties are decided on
+    exact fractions, `alphas` by their decimal values. Bengio and Mariethoz 2004, "The expected
+    performance curve: a new assessment measure for person authentication", Odyssey.
+    ``docs/groups.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> be.epc(dev, test, alphas=[0.1, 0.5, 0.9]).hter.values.round(3)
+    array([0.04 , 0.036, 0.054])
+    """
+    chosen = require_increasing_proportions("alphas", alphas)
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    readers = BlockReader(dev), BlockReader(test)
+    for scores in (dev, test):
+        require_values(scores, "an EPC")
+    if dev.kind != test.kind:
+        raise DataError(
+            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
+            "a threshold of one means nothing to the other"
+        )
+    options = {"templates": templates, "fusion": fusion}
+    half = Fraction(1, 2)  # twice the cost of which is the weighted error
+    costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
+    job = VerificationJob(dev, readers[0], **options)
+    job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
+    (made,) = run_jobs(dev, readers[0], [job], progress)
+    with threads_for(dev):
+        points = refine(
+            made, lambda: job.sweep(readers[0]), job.wanted, symmetric=False, look=job.look
+        )
+    at = points.min_cost_threshold
+    known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
+    judge = VerificationJob(test, readers[1], thresholds=known if len(known) else None, **options)
+    (judged,) = run_jobs(test, readers[1], [judge], progress)
+    attempts = {
+        **{name: np.int64(n) for name, n in _attempts(judged).items()},
+        **{f"dev_{name}": np.int64(n) for name, n in _attempts(made).items()},
+    }
+    fa, fr = _errors(judged, at)
+    defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
+    far, frr = (
+        errors / attempts[name] if defined and attempts[name] else np.full(len(at), np.nan)
+        for errors, name in ((fa, "impostor_attempts"), (fr, "genuine_attempts"))
+    )
+    over = ("alpha",)
+    variables: dict[str, Any] = {
+        "threshold": (over, to_user(at, dev.kind)),
+        "hter": (over, (far + frr) / 2),
+        "far": (over, far),
+        "frr": (over, frr),
+        "fa": (over, fa),
+        "fr": (over, fr),
+        "dev_error": (over, 2 * points.min_cost),
+        **{name: ((), number) for name, number in attempts.items()},
+    }
+    remarks = [f"development set: {note}" for note in readers[0].about.notes]
+    remarks += [
+        f"no {name.replace('_', ' ').replace('dev ', '').removesuffix('s')} in the "
+        f"{'development' if name.startswith('dev') else 'test'} set: rates are not defined (NaN)"
+        for name, number in attempts.items()
+        if not number
+    ]
+    attrs = about_attrs(readers[1].about, f"expected performance, {templates}-template", remarks)
+    attrs |= options | {
+        "fusion": fusion if templates == "multi" else "none",
+        "chosen_on": "the development set",
+        "dev_fingerprint": dev.fingerprint,
+    }
+    return build(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)
+
+
+def _attempts(tally: VerificationTally) -> dict[str, int]:
+    return {"genuine_attempts": len(tally.genuine), "impostor_attempts": tally.impostor.total}
+
+
+def _errors(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return false accepts and false rejects at thresholds, distances, of which NaN rejects all."""
+    number = _attempts(tally)
+    fa = np.zeros(len(at), dtype=np.int64)
+    fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)
+    known = ~np.isnan(at)
+    if known.any():
+        assert tally.given is not None
+        fa[known] = tally.given.at_most(at[known])
+        fr[known] -= np.searchsorted(tally.genuine, at[known], side="right")
+    return fa, fr

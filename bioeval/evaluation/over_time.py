@@ -1,0 +1,361 @@
+"""Rates over time, and the ageing of templates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.random import RandomState
+from bioeval.base.variables import AGEING, OVER_TIME
+from bioeval.results.dataset import Variables
+from bioeval.results.over_time import (
+    ageing_dataset,
+    by_bin,
+    identified,
+    outside_warning,
+    over_time_dataset,
+    threshold_attrs,
+)
+from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.enrolment_times import NOT_ENROLLED, times_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.stats.bootstrap_limits import confidence_limits
+from bioeval.stats.interval_variables import Limits, few_people, with_intervals
+from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.resampling import linear_forms, ratio, weight_columns
+from bioeval.stats.subject_means import SubjectMeans
+from bioeval.tallies.by_time import AttemptsOverTime, Counting, SharedReader, attempts_over_time
+from bioeval.tallies.identification_job import RANK_UNITS
+from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.tie_policies import TIES
+from bioeval.tallies.time_bins import TimeBins
+from bioeval.tallies.verification_job import TEMPLATES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_DAY = np.timedelta64(1, "D")
+
+
+def over_time(
+    scores: Scores,
+    bins: Any = 10,
+    *,
+    threshold: Any = "eer",
+    templates: str = "single",
+    fusion: str = "min",
+    ranks: Sequence[int] = (1,),
+    rank_unit: str = "template",
+    ties: str = "pessimistic",
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate a gallery over time: the rates of the probes that were seen in each bin of time.
+
+    Each probe is compared with the templates enrolled when it was seen, as with
+    ``exclude="not-enrolled"`` of :class:`Scores`.
+
+    Parameters
+    ----------
+    scores : Scores
+        With the metadata ``seen_at`` of the probes; ``enrolled_at`` and ``withdrawn_at`` of the
+        gallery.
+    bins : int, {"year", "month", "day", "hour"} or increasing array
+        That many bins of equal width from the first time to the last; of dates, calendar units;
+        or the edges. A bin begins at its first edge and ends before its last.
+    threshold : float, str or tuple
+        A threshold in the units of the scores; or a rule that chooses one on all data, as
+        :func:`bioeval.cross_evaluate` takes it: ``"eer"``, ``("far", 0.001)``, ``"far=0.001"``.
+    templates, fusion
+        Verification, as for :func:`verification`. The threshold is chosen on it.
+    ranks : sequence of int
+        Ranks of identification; none leaves it out.
+    rank_unit, ties
+        Identification, as for :func:`open_set`, at the same threshold.
+    interval : None or str
+        ``"subject-bootstrap"`` (also ``"...-bca"``, ``"...-logit"``): intervals of FRR, DIR and
+        CMS, by resampling the subjects of the probes while gallery and threshold stay.
+    confidence, replicates, random_state
+        As for :func:`verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``time``, the start of each bin, with ``time_end``: ``frr far`` with the counts
+        ``fr fa genuine_attempts impostor_attempts``; ``dir cms`` over ``time, rank`` with
+        ``dir_count cms_count mated_searches``; ``open_set_far`` with ``open_set_fa
+        non_mated_searches``; ``probes``, and the mean number of templates and subjects enrolled
+        when they were seen, ``gallery_templates gallery_subjects``. Scalars ``threshold`` and
+        ``probes_outside``. NaN where a bin has no attempt.
+
+    Raises
+    ------
+    DataError
+        If times or bins are wrong, or there is no ``seen_at``.
+    ProtocolError
+        If the scores have no labels, or a rule has no attempt of a class to choose on.
+
+    Notes
+    -----
+    All bins are counted in one sweep over the scores. A threshold that is chosen takes a second
+    look. Definitions: ``docs/time.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 4], [2, 3], [5, 2], [6, 1]]
+    >>> scores = be.Scores(
+    ...     d, ["ann", "bob", "ann", "bob"], ["ann", "bob"],
+    ...     probe_meta={"seen_at": [2020, 2020, 2021, 2021]},
+    ...     gallery_meta={"enrolled_at": [2019, 2021]})
+    >>> ds = be.over_time(scores, [2020, 2021, 2022], threshold=3)
+    >>> ds.frr.values, ds.gallery_subjects.values
+    (array([0. , 0.5]), array([1., 2.]))
+    """
+    limits = _interval(interval, confidence, replicates, random_state)
+    view, given = _checked(scores, templates, fusion)
+    require_choice("rank_unit", rank_unit, RANK_UNITS)
+    require_choice("ties", ties, TIES)
+    stated = [require_integer("ranks", rank, low=1) for rank in ranks]
+    rule = _rule(threshold)
+    time = TimeBins.of(given["seen_at"], bins)
+    reader = SharedReader(view)
+    unit = rank_unit if stated else None
+    counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
+    found = attempts_over_time(reader, time.codes, len(time), counting, progress)
+    times = view.enrolment_times
+    assert times is not None
+    sizes = times.sizes(), times.subject_sizes(view.codes.gallery)
+    ds = over_time_dataset(found, time, sizes, reader.about, stated, ties)
+    said, warnings = threshold_attrs(rule, threshold)
+    warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
+    ds = _described(ds, said | {"templates": templates, "fusion": fusion}, warnings)
+    if stated:
+        ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
+    if limits is None:
+        return ds
+    person = np.unique(view.codes.probe, return_inverse=True)[1].reshape(-1)
+    weights = weight_columns(int(person.max()) + 1, limits)
+    accepted = (found.values <= found.threshold)[None]
+    own = time.codes[found.row], person[found.row]
+    low, high = _limits_by_bin(1 - accepted, *own, len(time), weights, limits)
+    ends: dict[str, Limits] = {"frr": (low[:, 0], high[:, 0])}
+    if found.ranks is not None:
+        mated, hits = identified(found.ranks, found.threshold, stated, ties)
+        of = time.codes[mated], person[mated]
+        for name, each in hits.items():
+            ends[name] = _limits_by_bin(each, *of, len(time), weights, limits)
+    return _with_ends(ds, ends, OVER_TIME, limits, len(weights))
+
+
+def ageing(
+    scores: Scores,
+    bins: Any = 10,
+    *,
+    threshold: Any = "eer",
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate the ageing of templates: genuine scores and FRR by the age of the template.
+
+    The age of a template is ``seen_at - enrolled_at``, of dates in days; templates that are not
+    enrolled when the probe is seen are not compared with it.
+
+    Parameters
+    ----------
+    scores : Scores
+        With the metadata ``seen_at`` of the probes and ``enrolled_at`` of the gallery.
+    bins : int or increasing array
+        Bins of age: that many of equal width, or the edges (of dates in days).
+    threshold
+        As for :func:`over_time`, of single-template verification.
+    confidence, replicates, random_state, progress
+        As for :func:`over_time`; the intervals are by the subject bootstrap (percentiles).
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``age``, the start of each bin, with ``age_end``: ``genuine_mean genuine_sd`` of the
+        finite genuine scores, ``frr`` with the counts ``fr genuine_attempts``, ``frr_low
+        frr_high``. Scalars: ``slope`` and ``intercept`` of the least squares line of the genuine
+        score over age, ``slope_within`` of the same within subjects, each slope with ``_low
+        _high``; ``subjects``, ``non_finite``, ``threshold``.
+
+    Raises
+    ------
+    DataError
+        If times or bins are wrong, or ``seen_at`` or ``enrolled_at`` is missing.
+    ProtocolError
+        As for :func:`over_time`.
+
+    Notes
+    -----
+    The slope over all pairs mixes ageing with whatever makes the people who were enrolled early
+    differ from others. ``slope_within`` compares each subject with itself (fixed effects), which
+    longitudinal studies of faces and fingerprints do with mixed-effects models: Best-Rowden and
+    Jain (2018), "Longitudinal study of automatic face recognition", IEEE TPAMI 40(1); Yoon and
+    Jain (2015), PNAS 112(28). Pairs share templates and subjects: the intervals resample subjects.
+    Definitions: ``docs/time.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[1, 9], [2, 9], [3, 9], [9, 5]]
+    >>> scores = be.Scores(
+    ...     d, ["ann", "ann", "ann", "bob"], ["ann", "bob"],
+    ...     probe_meta={"seen_at": [1, 2, 3, 1]}, gallery_meta={"enrolled_at": [0, 0]})
+    >>> ds = be.ageing(scores, [1, 2, 4], threshold=4)
+    >>> ds.genuine_mean.values, ds.frr.values, float(ds.slope_within)
+    (array([3. , 2.5]), array([0.5, 0. ]), 1.0)
+    """
+    limits = _interval(BOOTSTRAPS[0], confidence, replicates, random_state)
+    assert limits is not None
+    view, given = _checked(scores, "single", "min")
+    if "enrolled_at" not in given:
+        raise DataError("the age of a template needs enrolled_at of the gallery, which is missing")
+    rule = _rule(threshold)
+    reader = SharedReader(view)
+    counting = Counting("single", "min", rule.as_distance(view.kind))
+    everyone = np.zeros(view.shape[0], dtype=np.int64)
+    found = attempts_over_time(reader, everyone, 1, counting, progress)
+    age = given["seen_at"][found.row] - given["enrolled_at"][found.column]
+    age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)
+    known = ~np.isnan(age)
+    if not known.any():
+        raise ProtocolError("no genuine pair has a template of known age; ages are not defined")
+    total, age = len(age), age[known]
+    found = _kept(found, known)
+    person = np.unique(view.codes.probe[found.row], return_inverse=True)[1].reshape(-1)
+    weights = weight_columns(int(person.max()) + 1, limits)
+    time = TimeBins.of(age, bins)
+    line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)
+    line["subjects"] = ((), np.int64(len(weights)))
+    ds = ageing_dataset(found, time, reader.about, line)
+    said, warnings = threshold_attrs(rule, threshold)
+    lost = total - int((time.codes >= 0).sum())
+    said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
+    ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
+    rejected = ~(found.values <= found.threshold)[None]
+    low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
+    ends["frr"] = low[:, 0], high[:, 0]
+    return _with_ends(ds, ends, AGEING, limits, len(weights))
+
+
+def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
+    """Return the scores with galleries over time, and their times."""
+    if not isinstance(scores, Scores):
+        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    require_values(scores, "a threshold over time")
+    require_subjects(scores, "evaluation over time")
+    scores.require_matrix()
+    given = times_of(scores.probe_meta, scores.gallery_meta)
+    if "seen_at" not in given:
+        raise DataError("the probes have no metadata column seen_at, when each of them was seen")
+    return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given
+
+
+def _rule(threshold: Any) -> Rule:
+    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    return parse_rule(("fixed", threshold) if number else threshold)
+
+
+def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
+    if method is not None:
+        require_choice("interval", method, BOOTSTRAPS)
+    return IntervalOptions.parse(method, *options)
+
+
+def _kept(found: AttemptsOverTime, known: np.ndarray) -> AttemptsOverTime:
+    return replace(
+        found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
+    )
+
+
+def _described(ds: xr.Dataset, attrs: dict[str, str], warnings: list[str]) -> xr.Dataset:
+    """Return a dataset with more attributes and warnings."""
+    known = str(ds.attrs["warnings"])
+    ds.attrs |= {**attrs, "warnings": "\n".join(filter(None, [known, *warnings]))}
+    return ds
+
+
+def _with_ends(
+    ds: xr.Dataset, ends: dict[str, Limits], names: Any, options: IntervalOptions, people: int
+) -> xr.Dataset:
+    over = {name: tuple(map(str, ds[name].dims)) for name in ends}
+    return with_intervals(ds, ends, over, names, options, few_people(people, options))
+
+
+def _limits_by_bin(
+    values: np.ndarray,
+    codes: np.ndarray,
+    person: np.ndarray,
+    bins: int,
+    weights: np.ndarray,
+    options: IntervalOptions,
+) -> Limits:
+    """Return limits of means of values, shape (k, attempts), in each bin: shape (bins, k)."""
+    low, high = np.empty((2, bins, len(values)))
+    for b in range(bins):
+        inside = codes == b
+        who, people = person[inside], len(weights)
+        sums = np.stack([by_bin(who, people, x[inside].astype(np.float64)) for x in values])
+        means = SubjectMeans(by_bin(who, people), weights, options)
+        low[b], high[b] = means.limits(sums, cumulative=False)
+    return low, high
+
+
+def _lines(
+    age: np.ndarray,
+    score: np.ndarray,
+    person: np.ndarray,
+    weights: np.ndarray,
+    options: IntervalOptions,
+) -> tuple[Variables, dict[str, Limits]]:
+    """Return the least squares lines of score over age, and the limits of their slopes."""
+    finite = np.isfinite(score)
+    who, people = person[finite], len(weights)
+    # Around the means, so that no digit is lost; the slope is the same.
+    middle = age[finite].mean(), score[finite].mean() if finite.any() else np.nan
+    x, y = age[finite] - middle[0], score[finite] - middle[1]
+    n, sx, sy, sxx, sxy = (by_bin(who, people, w) for w in (np.ones(len(x)), x, y, x * x, x * y))
+    count = np.maximum(n, 1)
+    within = np.maximum(sxx - sx * sx / count, 0.0), sxy - sx * sy / count
+    sums = linear_forms(np.stack([n, sx, sy, sxx, sxy, *within]), weights)
+    n, sx, sy, sxx, sxy, wxx, wxy = sums
+    slopes = {
+        "slope": _quotient(n * sxy - sx * sy, n * sxx - sx * sx, n * sxx),
+        "slope_within": _quotient(wxy, wxx, sxx),
+    }
+    slope = slopes["slope"][0]
+    variables: Variables = {name: ((), np.float64(value[0])) for name, value in slopes.items()}
+    variables["intercept"] = ((), np.float64(middle[1] - slope * middle[0]))
+    return variables, {
+        name: _scalar(confidence_limits(value[None], options)) for name, value in slopes.items()
+    }
+
+
+def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return a quotient, NaN where the ages do not differ but for rounding."""
+    return ratio(part, np.where(whole > 1e-12 * np.abs(scale), whole, 0.0))
+
+
+def _scalar(limits: Limits) -> Limits:
+    low, high = limits
+    return low[0], high[0]

@@ -1,0 +1,333 @@
+"""How large a test must be: subjects, templates and sessions for a FAR and for a width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.special
+import xarray as xr
+
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.random import RandomState
+from bioeval.base.variables import SAMPLE_SIZE
+from bioeval.base.version import __version__
+from bioeval.evaluation.tasks import verification
+from bioeval.results.dataset import Variables, build
+from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.stats.binomial import rule_of_30
+from bioeval.stats.options import CONFIDENCE
+from bioeval.stats.planning import (
+    MOST,
+    Components,
+    assumed,
+    components_of,
+    kurtosis,
+    subjects_for_width,
+    subjects_of_pairs,
+    trials_without_error,
+)
+from bioeval.tallies.counters import gather
+from bioeval.tallies.thresholds import to_internal
+
+TEMPLATES = (2, 3, 5, 10)
+
+#: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
+#: 97 % of them: see docs/planning.md.
+ASSURANCE = 0.92
+
+# Fewer subjects of a pilot with an error say little about the spread between people.
+_FEW = 20
+
+
+def sample_size(
+    pilot: Scores | None = None,
+    *,
+    far: float = 1e-4,
+    frr_width: float = 0.01,
+    measure: str = "frr",
+    threshold: float | None = None,
+    frr: float | None = None,
+    icc: float | None = None,
+    template_icc: float = 0.0,
+    templates: int | Sequence[int] | None = None,
+    templates_per_session: int = 1,
+    confidence: float = CONFIDENCE,
+    assurance: float = ASSURANCE,
+    random_state: RandomState = 0,
+) -> xr.Dataset:
+    """Return how many subjects, templates and sessions a test of verification needs.
+
+    Parameters
+    ----------
+    pilot : Scores, optional
+        Scores of a first, small test with labels: the spread of genuine errors between people, and
+        between the templates of a person, is taken from them. Without it, from `frr` and `icc`.
+    far : float
+        The FAR that the test is to show; of a pilot, FRR is taken at the loosest threshold that
+        keeps it.
+    frr_width : float
+        The interval's ends are to be at most so far apart.
+    measure : {"frr", "eer"}
+        Whose interval it is. The EER needs a pilot, with as many templates a subject as planned.
+    threshold : float, optional
+        Of the pilot, in place of the one at `far`.
+    frr, icc, template_icc : float, optional
+        Without a pilot: the FRR that is expected; the correlation of two genuine errors of a
+        subject that share no template, and what it grows by where they share one.
+    templates : int or sequence of int, optional
+        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default.
+    templates_per_session : int
+        Templates that a subject gives in one visit.
+    confidence : float
+        Of the interval, and of the rule of 3.
+    assurance : float
+        Planned probability that the interval is as narrow as wanted.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Of the interval of a pilot's EER.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``templates``: ``subjects sessions all_templates subject_sd design_effect``. Scalars:
+        ``value icc template_icc``; ``trials_rule_of_3 trials_rule_of_30``, and the subjects who
+        make them in disjoint pairs (``subjects_rule_of_3``, ``subjects_rule_of_30``: independent)
+        or in all pairs (``..._all_pairs``: they share subjects, and are too few); of a pilot,
+        ``pilot_subjects``.
+
+    Raises
+    ------
+    DataError
+        If an assumption is missing, not usable, or given beside a pilot; if the pilot has no
+        error, or fewer than two subjects with a genuine attempt.
+    ProtocolError
+        If the pilot has no labels, or is a list of pairs.
+
+    Notes
+    -----
+    Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
+    confidence) / far`` at another confidence). Rule of 30: with 30 errors the true rate is, at
+    90 %, within 30 % of the observed one (ISO/IEC 19795-1; Mansfield and Wayman 2002). Widths are
+    those of intervals by subject; model, components and simulation: ``docs/planning.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> plan = be.sample_size(far=1e-3, frr=0.02, icc=0.2, frr_width=0.01)
+    >>> plan.templates.values, plan.subjects.values
+    (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
+    >>> int(plan.trials_rule_of_3), int(plan.subjects_rule_of_3)
+    (3000, 6000)
+    """
+    far = require_number("far", far, above=0.0, high=0.5)
+    width = require_number("frr_width", frr_width, above=0.0, high=1.0)
+    require_choice("measure", measure, ("frr", "eer"))
+    confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
+    assurance = require_number("assurance", assurance, low=0.5, high=0.9999)
+    each = require_integer("templates_per_session", templates_per_session, low=1)
+    attrs: dict[str, Any] = {
+        "task": "sample size",
+        "measure": measure,
+        "far": far,
+        "frr_width": width,
+        "confidence": confidence,
+        "assurance": assurance,
+        "templates_per_session": each,
+        "bioeval_version": __version__,
+    }
+    warnings: list[str] = []
+    fixed: float | None = None  # a subject's variance, where templates are those of the pilot
+    found = math.inf
+    if pilot is None:
+        if measure == "eer" or threshold is not None:
+            what = Argument("measure", "eer") if measure == "eer" else Argument("threshold")
+            raise DataError(f"{what} needs a pilot; without one, state frr and icc")
+        components = _stated(frr, icc, template_icc)
+    else:
+        if frr is not None or icc is not None or template_icc:
+            raise DataError(
+                f"{Argument('frr')}, {Argument('icc')} and {Argument('template_icc')} are assumed "
+                "in place of a pilot; give either"
+            )
+        require_subjects(pilot, "a pilot")
+        point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
+        attrs["threshold"] = point["threshold"]
+        warnings += point["warnings"]
+        tables, shared = _errors(pilot, point["threshold"])
+        components = components_of(tables, symmetric=shared)
+        found = len(tables)
+        warnings += _doubts(tables, components)
+        if measure == "eer":
+            if templates is not None:
+                raise DataError(
+                    f"{Argument('templates')} cannot be varied with {Argument('measure', 'eer')}: "
+                    "the plan is for as many as in the pilot"
+                )
+            z = float(scipy.special.ndtri(0.5 + confidence / 2))
+            fixed = found * (point["width"] / (2 * z)) ** 2
+            templates = max(2, round(pilot.shape[1] / len(np.unique(pilot.codes.gallery))))
+    sizes = _sizes(templates)
+    value = components.rate if fixed is None else point["value"]
+    variables: Variables = {"value": ((), value)}
+    rows = []
+    for size in sizes:
+        variance = components.subject_variance(size) if fixed is None else fixed
+        tails = kurtosis(value, variance)
+        subjects = subjects_for_width(variance, tails, width, confidence, assurance, found)
+        if subjects >= MOST:
+            raise DataError(
+                f"{Argument('frr_width')} is {width:g}, which takes more than {MOST:,} subjects; "
+                "expected a wider one"
+            )
+        independent = value * (1 - value) / (size * (size - 1) / 2)
+        rows.append((subjects, math.sqrt(variance), variance / independent))
+    subjects_, sd, effect = (np.array(x) for x in zip(*rows, strict=True))
+    over, many = ("templates",), np.array(sizes)
+    variables |= {
+        "subjects": (over, subjects_.astype(np.int64)),
+        "sessions": (over, np.maximum(2, -(-many // each))),
+        "all_templates": (over, subjects_.astype(np.int64) * many),
+        "subject_sd": (over, sd),
+        "design_effect": (over, effect),
+        "icc": ((), components.between / components.total),
+        "template_icc": ((), components.template / components.total),
+    }
+    rules = trials_without_error(far, confidence), math.ceil(float(rule_of_30(far)) - 1e-9)
+    for rule, trials in zip(("3", "30"), rules, strict=True):
+        variables |= {
+            f"trials_rule_of_{rule}": ((), np.int64(trials)),
+            f"subjects_rule_of_{rule}": ((), np.int64(2 * trials)),
+            f"subjects_rule_of_{rule}_all_pairs": ((), np.int64(subjects_of_pairs(trials))),
+        }
+    if pilot is not None:
+        variables["pilot_subjects"] = (), np.int64(found)
+    if width > value:
+        warnings.append(
+            f"the interval may be wider than the rate itself ({value:.3g}): it is then far from "
+            "normal, and the plan is a rough one"
+        )
+    attrs["warnings"] = "\n".join(dict.fromkeys(warnings))
+    return build(variables, SAMPLE_SIZE, {"templates": many}, attrs)
+
+
+def _stated(frr: float | None, icc: float | None, template_icc: float) -> Components:
+    """Return the components of what is assumed in place of a pilot."""
+    if frr is None or icc is None:
+        missing = Argument("frr") if frr is None else Argument("icc")
+        raise DataError(
+            f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
+            "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
+        )
+    rate = require_number("frr", frr, above=0.0, high=0.5)
+    between = require_number("icc", icc, low=0.0, high=1.0)
+    template = require_number("template_icc", template_icc, low=0.0, high=0.5)
+    if between + 2 * template > 1:
+        raise DataError(
+            f"{Argument('icc')} + 2 {Argument('template_icc')} is {between + 2 * template:g}; "
+            "expected at most 1, the whole variance"
+        )
+    return assumed(rate, between, template)
+
+
+def _sizes(templates: int | Sequence[int] | None) -> list[int]:
+    given = TEMPLATES if templates is None else templates
+    sizes = [
+        require_integer("templates", x, low=2)
+        for x in ([given] if isinstance(given, (int, np.integer)) else list(given))
+    ]
+    if not sizes or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
+        raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
+    return sizes
+
+
+def _operating_point(
+    pilot: Scores,
+    measure: str,
+    far: float,
+    threshold: float | None,
+    confidence: float,
+    random_state: RandomState,
+) -> dict[str, Any]:
+    """Return the pilot's threshold; of an EER its value and the width of its interval."""
+    if measure == "eer":
+        ds = verification(
+            pilot, auc=False, interval="subject-bootstrap", confidence=confidence,
+            random_state=random_state,
+        )  # fmt: skip
+        chosen = float(ds["eer_threshold"])
+    else:
+        ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
+        chosen = float(ds["threshold_at_far"][0])
+    remarks = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
+    if threshold is not None:
+        chosen = require_number("threshold", threshold)
+    if math.isnan(chosen):
+        raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
+    point = {"threshold": chosen, "warnings": remarks if threshold is None else []}
+    if measure == "eer":
+        width = float(ds["eer_interval_high"] - ds["eer_interval_low"])
+        point |= {"value": float(ds["eer"]), "width": width}
+    return point
+
+
+def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
+    """Return the genuine errors of each subject, and whether the same templates are on both sides.
+
+    An error of (i, j) and of (j, i) is that of one pair, their mean.
+    """
+    reader = BlockReader(pilot)
+    limit = to_internal(np.array([threshold]), pilot.kind)[0]
+    shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
+    found = []
+    for block in reader:
+        value, row, position = gather(
+            block.values, block.own_start, block.own_stop, block.self_position
+        )
+        row, column = row + block.low, reader.gallery.columns[0, position]
+        ids = pilot.probe_ids[row], pilot.gallery_ids[column]
+        found.append(np.stack([pilot.codes.probe[row], *ids, value > limit]))
+    subject, left, right, wrong = np.concatenate(found, axis=1)
+    tables = []
+    for who in np.unique(subject):
+        mine = subject == who
+        sides = [left[mine], right[mine]]
+        if shared:
+            both = np.unique(np.concatenate(sides))
+            places, shape = [np.searchsorted(both, x) for x in sides], (len(both), len(both))
+        else:
+            indexed = [np.unique(x, return_inverse=True) for x in sides]
+            places, shape = [x[1] for x in indexed], tuple(len(x[0]) for x in indexed)  # type: ignore[assignment]
+        total, number = np.zeros(shape), np.zeros(shape)
+        np.add.at(total, tuple(places), wrong[mine])
+        np.add.at(number, tuple(places), 1)
+        if shared:
+            total, number = total + total.T, number + number.T
+        tables.append(np.divide(total, number, out=np.full(shape, np.nan), where=number > 0))
+    if len(tables) < 2:
+        raise DataError(
+            f"the pilot has {counted(len(tables), 'subjects')} with a genuine attempt; the spread "
+            "between people needs two or more"
+        )
+    return tables, shared
+
+
+def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
+    """Return warnings about a pilot; raise where nothing can be planned from it."""
+    wrong = sum(bool(np.nansum(table)) for table in tables)
+    if not wrong or components.rate >= 1 or not components.total:
+        which = "no genuine error" if not wrong else "nothing but genuine errors"
+        raise DataError(
+            f"the pilot has {which} at the threshold, which says nothing about their spread; give "
+            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} in place "
+            "of the pilot"
+        )
+    if wrong < _FEW:
+        return [
+            f"only {counted(wrong, 'subjects')} of the pilot have a genuine error: the plan is "
+            "uncertain, and larger for it"
+        ]
+    return []

@@ -1,0 +1,20 @@
+"""Progress of several looks at the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bioeval.base.progress import report
+from bioeval.scores.blocks import Progress
+
+
+def ticker(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """Return what adds up the rows done, and reports them out of `total`."""
+    done = 0
+
+    def tick(rows: int) -> None:
+        nonlocal done
+        done = min(done + rows, total)
+        (progress or report)(done, total)
+
+    return tick

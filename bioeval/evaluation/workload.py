@@ -1,0 +1,325 @@
+"""The errors of a day: false alarms and rejected people at a door, a border or a watch list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
+from bioeval.base.variables import WORKLOAD
+from bioeval.base.version import __version__
+from bioeval.results.dataset import Variables, build
+from bioeval.stats.options import CONFIDENCE
+from bioeval.stats.predicted_counts import count_limits, values_of_rate
+
+EVENTS = ("false-alarm", "rejected")
+DAYS = (1, 30, 365)
+
+_VERIFICATION, _WATCH_LIST = ("far", "frr"), ("fpir", "fnir")
+_ENDS = ("", "_low", "_high")
+_SPREAD = (
+    "count_low..count_high: people independent of each other, the rate exact (binomial); "
+    "predicted_low..predicted_high: the rate uncertain as well, by its confidence interval. The "
+    "same people day after day vary more than either"
+)
+_INDEPENDENT = (
+    "FPIR = 1 - (1 - FAR)^N for a list of N people, comparisons with them taken as independent; "
+    "FNIR = FRR"
+)
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """The rates of false alarms and of rejections, each with its limits, NaN if unknown."""
+
+    names: tuple[str, str]
+    values: tuple[tuple[float, float, float], ...]
+    where: str  # the operating point
+    confidence: float | None  # of the limits, where they say it
+    size: int | None = None  # of the watch list that verification is done against
+
+    def in_use(self, event: int, rate: np.ndarray) -> np.ndarray:
+        """Return what a rate, or values of it, is in use."""
+        if self.size is None or event:
+            return rate
+        with np.errstate(divide="ignore"):
+            return -np.expm1(self.size * np.log1p(-rate))
+
+
+def workload(
+    rates: xr.Dataset | Mapping[str, float],
+    *,
+    people_per_day: int,
+    impostor_share: float,
+    gallery_size: int | None = None,
+    threshold: float | None = None,
+    far_target: float | None = None,
+    days: int | Sequence[int] = DAYS,
+    confidence: float | None = None,
+) -> xr.Dataset:
+    """Return the false alarms and the rejected people that a system in use will have.
+
+    Parameters
+    ----------
+    rates : xarray.Dataset or mapping of str to float
+        A result of :func:`verification` (also :func:`with_failures`: its ISO rates are taken) or
+        of :func:`open_set`; or rates by name: ``far`` and ``frr`` of verification, or ``fpir`` and
+        ``fnir`` of a watch list, each also with ``_low`` and ``_high``, the ends of its interval.
+    people_per_day : int
+        People who come each day, each once.
+    impostor_share : float
+        Proportion of them who are impostors, or who are not on the watch list.
+    gallery_size : int, optional
+        Turns rates of verification into those of a watch list of so many people, by ``FPIR = 1 -
+        (1 - FAR)^gallery_size``, comparisons taken as independent, and ``FNIR = FRR``. FPIR that is
+        given, or of :func:`open_set`, is that of its own gallery.
+    threshold, far_target : float, optional
+        The operating point of a result: one of its thresholds, or one of its FAR targets (the
+        target is then taken as the FAR, which is at most that). Not needed where a result has one
+        threshold.
+    days : int or sequence of int
+        Length of the periods in which events are counted.
+    confidence : float, optional
+        Of the limits of counts, and of given intervals; that of the result's intervals, or 0.95.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``event`` (``"false-alarm"``, ``"rejected"``): ``rate rate_low rate_high
+        people_per_day per_day``; over ``event, days``: ``expected none_at_all``, ``count_low
+        count_high`` (the middle of the counts, were the rate exact) and ``predicted_low
+        predicted_high`` (the rate uncertain as well; NaN without its interval).
+
+    Raises
+    ------
+    DataError
+        If a number, a rate or an operating point is not usable; the message says which.
+    ProtocolError
+        If `gallery_size` is given with rates that are of a gallery already.
+
+    Notes
+    -----
+    Counts are binomial over the people of the period, who are taken as independent of each other.
+    An uncertain rate is normal on either side of its estimate, in the logit, with the limits of its
+    interval. ISO/IEC 19795-1: FMR, FNMR, FPIR, FNIR.
+
+    Examples
+    --------
+    A door, 2,000 people a day, one in a hundred with a borrowed card:
+
+    >>> import bioeval as be
+    >>> door = {"far": 0.001, "frr": 0.02, "frr_low": 0.015, "frr_high": 0.026}
+    >>> ds = be.workload(door, people_per_day=2000, impostor_share=0.01, days=1)
+    >>> [round(x, 2) for x in ds.per_day.values.tolist()]
+    [0.02, 39.6]
+    >>> ds.count_low.values[1].tolist(), ds.count_high.values[1].tolist()
+    ([28.0], [52.0])
+    >>> ds.predicted_low.values[1].tolist(), ds.predicted_high.values[1].tolist()
+    ([25.0], [57.0])
+
+    A watch list of 500 people, of whom hardly anybody comes:
+
+    >>> ds = be.workload({"far": 1e-5, "frr": 0.1}, people_per_day=10_000,
+    ...     impostor_share=0.9999, gallery_size=500, days=1)
+    >>> print(f"{ds.per_day.values[0]:.1f} false alarms a day")
+    49.9 false alarms a day
+    """
+    people = require_integer("people_per_day", people_per_day, low=1)
+    share = require_number("impostor_share", impostor_share, low=0.0, high=1.0)
+    given = [days] if isinstance(days, int | np.integer) else list(days)
+    periods = [require_integer("days", x, low=1) for x in given]
+    if not periods or len(set(periods)) < len(periods):
+        raise DataError(f"{Argument('days')} is {days!r}; expected different numbers of days")
+    if confidence is not None:
+        confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
+    if isinstance(rates, xr.Dataset):
+        found = _of_result(rates, threshold, far_target)
+        if None not in (confidence, found.confidence) and confidence != found.confidence:
+            raise DataError(
+                f"{Argument('confidence')} is {confidence:g}, and the intervals of the results "
+                f"have {found.confidence:g}; leave it out, or evaluate with another"
+            )
+    else:
+        found = _given(rates)
+        if threshold is not None or far_target is not None:
+            raise DataError(
+                f"{Argument('threshold')} and {Argument('far_target')} choose a point of a result; "
+                "rates by name are of one point already"
+            )
+    if gallery_size is not None:
+        if found.names != _VERIFICATION:
+            raise ProtocolError(
+                f"{Argument('gallery_size')} is of rates of verification; FPIR is of its own "
+                "gallery already (be.gallery_size says how it grows)"
+            )
+        size = require_integer("gallery_size", gallery_size, low=1)
+        found = replace(found, names=_WATCH_LIST, size=size)
+    level = confidence or found.confidence or CONFIDENCE
+    attrs: dict[str, Any] = {
+        "task": "verification" if found.names == _VERIFICATION else "watch list",
+        "rates": " ".join(found.names),
+        "operating_point": found.where,
+        "people": people,
+        "impostor_share": share,
+        "confidence": level,
+        "spread": _SPREAD,
+        "bioeval_version": __version__,
+    }
+    if gallery_size is not None:
+        attrs |= {"gallery_size": int(gallery_size), "model": _INDEPENDENT}
+    coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
+    return build(_variables(found, people, share, periods, level), WORKLOAD, coordinates, attrs)
+
+
+def _variables(
+    found: _Rates, people: int, share: float, periods: list[int], confidence: float
+) -> Variables:
+    known = np.array(found.values)
+    rate, low, high = np.stack([found.in_use(i, known[i]) for i in range(len(EVENTS))]).T
+    exposed = people * np.array([share, 1 - share])
+    counted = np.full((4, len(EVENTS), len(periods)), np.nan)
+    for i, part in enumerate((share, 1 - share)):
+        values = np.array([np.nan])
+        if not np.isnan(known[i]).any():
+            one, least, most = known[i].tolist()
+            values = found.in_use(i, values_of_rate(one, least, most, confidence))
+            if rate[i] == 0:  # which is possible, though no value of the rate is 0
+                values[: len(values) // 2] = 0
+        for j, period in enumerate(periods):
+            # Who of the people is an impostor is drawn as well.
+            counted[:2, i, j] = count_limits(people * period, part * rate[i : i + 1], confidence)
+            if not np.isnan(values).any():
+                counted[2:, i, j] = count_limits(people * period, part * values, confidence)
+    event, both = ("event",), ("event", "days")
+    expected = (exposed * rate)[:, None] * periods
+    trials = people * np.array(periods, dtype=float)
+    with np.errstate(divide="ignore"):
+        none = np.exp(trials * np.log1p(-(exposed / people * rate))[:, None])
+    return {
+        "rate": (event, rate),
+        "rate_low": (event, low),
+        "rate_high": (event, high),
+        "people_per_day": (event, exposed),
+        "per_day": (event, exposed * rate),
+        "expected": (both, expected),
+        "count_low": (both, counted[0]),
+        "count_high": (both, counted[1]),
+        "predicted_low": (both, counted[2]),
+        "predicted_high": (both, counted[3]),
+        "none_at_all": (both, none),
+    }
+
+
+def _given(rates: Mapping[str, float]) -> _Rates:
+    """Return rates that are given by name."""
+    if not isinstance(rates, Mapping):
+        raise DataError(
+            f"rates is {type(rates).__name__}; expected a result of be.verification or be.open_set,"
+            ' or rates by name, such as {"far": 0.001, "frr": 0.02}'
+        )
+    names = _WATCH_LIST if any(str(x).startswith(_WATCH_LIST) for x in rates) else _VERIFICATION
+    known = [f"{name}{end}" for name in names for end in _ENDS]
+    for name in rates:
+        if name not in known:
+            raise DataError(
+                f"rates names {name!r}; expected {' and '.join(names)}, with _low and _high where "
+                f"they have intervals.{nearest_name(name, known)}"
+            )
+    values = []
+    for name in names:
+        if name not in rates:
+            raise DataError(f"rates has no {name!r}; expected {' and '.join(names)}")
+        rate = require_number(name, rates[name], low=0.0, high=1.0)
+        ends = [f"{name}{end}" for end in _ENDS[1:]]
+        there = [end in rates for end in ends]
+        if any(there) and not all(there):
+            raise DataError(f"rates has one of {' and '.join(ends)}; expected both or none")
+        low, high = (rates[x] if all(there) else math.nan for x in ends)
+        if all(there):
+            low = require_number(ends[0], low, low=0.0, high=rate)
+            high = require_number(ends[1], high, low=rate, high=1.0)
+        values.append((rate, low, high))
+    return _Rates(names, tuple(values), "as given", None)
+
+
+def _of_result(ds: xr.Dataset, threshold: float | None, far_target: float | None) -> _Rates:
+    """Return the rates of a result at one of its operating points."""
+    open_set = "dir" in ds and "frr" in ds
+    if (
+        "far" not in ds
+        or ds["far"].dims != ("threshold",)
+        or not ("templates" in ds.attrs or open_set)
+    ):
+        raise DataError(
+            "rates is no result of be.verification or be.open_set; expected their far and frr over "
+            "threshold"
+        )
+    names = _WATCH_LIST if open_set else _VERIFICATION
+    known = ds.attrs.get("confidence")
+    iso = "_iso" if "fta" in ds.attrs else ""
+    if (threshold is None) == (far_target is None):
+        if threshold is not None or ds.sizes["threshold"] != 1:
+            given = "both are given" if threshold is not None else "none is given"
+            raise DataError(
+                f"{given} of {Argument('threshold')} and {Argument('far_target')}; expected one, "
+                "the operating point in use"
+            )
+        threshold = float(ds["threshold"][0])
+    if threshold is not None:
+        at = np.flatnonzero(ds["threshold"].values == threshold)
+        if not len(at):
+            raise DataError(
+                f"{Argument('threshold')} is {threshold!r}, which is not among the "
+                f"{ds.sizes['threshold']} of the results; evaluate at it: "
+                f"be.verification(scores, thresholds=[{threshold!r}], interval=...)"
+            )
+        values = [
+            tuple(_value(ds, f"{x}{iso}{end}", threshold=int(at[0])) for end in _ENDS)
+            for x in ("far", "frr")
+        ]
+        where = f"threshold {threshold:.6g}"
+    else:
+        values = _at_target(ds, far_target, iso, open_set)
+        where = f"FAR <= {far_target:g}"
+    for what, (rate, *_) in zip(("far", "frr"), values, strict=True):
+        if math.isnan(rate):
+            raise DataError(
+                f"the {what.upper()} at {where} is not defined: no attempt of its class"
+            )
+    return _Rates(names, tuple(values), where, None if known is None else float(known))  # type: ignore[arg-type]
+
+
+def _at_target(
+    ds: xr.Dataset, target: float | None, iso: str, open_set: bool
+) -> list[tuple[float, ...]]:
+    """Return the rates at a FAR target, which is taken as the FAR."""
+    there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
+    if target not in there:
+        raise DataError(
+            f"{Argument('far_target')} is {target!r}, which is not among the results' "
+            f"({', '.join(f'{x:g}' for x in there) or 'none'}); evaluate with it"
+        )
+    at = {"far_target": there.index(target), "rank": 0}
+    assert target is not None
+    far = target * (1 - float(ds.attrs["fta"])) if iso else target
+    if open_set:
+        found, low, high = (
+            1 - _value(ds, f"dir_at_far{end}", **at) for end in ("", "_high", "_low")
+        )
+        rejected = found, low, high
+    else:
+        rejected = tuple(_value(ds, f"frr{iso}_at_far{end}", **at) for end in _ENDS)  # type: ignore[assignment]
+    return [(far, math.nan, math.nan), rejected]
+
+
+def _value(ds: xr.Dataset, name: str, **at: int) -> float:
+    """Return one value; NaN where the result does not have it."""
+    if name not in ds:
+        return math.nan
+    return float(ds[name].isel({k: v for k, v in at.items() if k in ds[name].dims}))

@@ -1,0 +1,33 @@
+"""Count attempts by the lower of the codes of their two templates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.kernels.side_by_side import side_by_side
+
+
+@side_by_side("tables")
+def count_by_lower(begin, end, rows, row_code, code, threshold, tables):
+    """Count impostor scores by the lower code of row and position, and at the threshold.
+
+    ``tables[c, k, 0]``, int64, gets those up to the threshold, and ``tables[c, k, 1]`` the others;
+    NaN is no attempt. `code` has one for each position, `row_code` one for each row.
+    """
+    block = rows.values
+    own_start = rows.own_start
+    own_stop = rows.own_stop
+    b, n = block.shape
+    chunks = tables.shape[0]
+    for c in range(begin, end):
+        table = tables[c]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            mine = row_code[i]
+            for side in range(2):
+                start = 0 if side == 0 else own_stop[i]
+                stop = own_start[i] if side == 0 else n
+                for p in range(start, stop):
+                    x = np.float64(row[p])
+                    if x == x:
+                        table[min(mine, code[p]), np.int64(not (x <= threshold))] += 1

@@ -1,0 +1,122 @@
+"""Failures to acquire and to enrol: rates of verification over all who present themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import overload
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.variables import FAILURES
+from bioeval.results.dataset import tree_of
+
+_ASSUMED = (
+    "ISO/IEC 19795-1, of zero-effort impostors and single attempts: FTA and FTE are taken as known "
+    "and as independent of the scores"
+)
+
+
+@overload
+def with_failures(ds: xr.Dataset, *, fta: float = 0.0, fte: float = 0.0) -> xr.Dataset: ...
+@overload
+def with_failures(ds: xr.DataTree, *, fta: float = 0.0, fte: float = 0.0) -> xr.DataTree: ...
+def with_failures(
+    ds: xr.Dataset | xr.DataTree, *, fta: float = 0.0, fte: float = 0.0
+) -> xr.Dataset | xr.DataTree:
+    """Return a result of verification with rates that include failures to acquire and to enrol.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset or DataTree
+        A result of :func:`verification`; or of :func:`evaluate`, whose other tasks stay as they
+        are.
+    fta : float
+        Failure-to-acquire rate: proportion of the attempts of enrolled people in which no sample
+        could be taken, or none from which features could be extracted.
+    fte : float
+        Failure-to-enrol rate: proportion of people who cannot be enrolled.
+
+    Returns
+    -------
+    xarray.Dataset or DataTree
+        The same with ``frr_iso = FTA + FRR (1 - FTA)``, ``far_iso = FAR (1 - FTA)``, ``gfrr = FTE +
+        (1 - FTE) FRR_iso`` and ``gfar = (1 - FTE) FAR_iso`` over ``threshold``; ending in
+        ``_at_eer`` at the threshold of the EER, ``frr_iso_at_far`` and ``gfrr_at_far`` over
+        ``far_target`` (FAR without failures), and ``_low`` and ``_high`` where there are intervals.
+
+    Raises
+    ------
+    DataError
+        If a rate is not in [0, 1], or these are no results of verification.
+    ProtocolError
+        If failures are in the results already; of transactions, in which one failure is not the
+        failure of the attempt; and where failed comparisons were counted as rejections
+        (``nan="reject"``), which would count FTA twice.
+
+    Notes
+    -----
+    ISO/IEC 19795-1: false accept and reject rates, generalised false accept and reject rates. FRR
+    and FAR of :func:`verification` are its FNMR and FMR. Zero-effort impostors, single attempts,
+    failures independent of the scores.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.verification(be.simulate(60, 4))
+    >>> more = be.with_failures(ds, fta=0.02, fte=0.01)
+    >>> print(f"{ds.frr_at_eer:.3f} {more.frr_iso_at_eer:.3f} {more.gfrr_at_eer:.3f}")
+    0.039 0.058 0.068
+    """
+    fta = require_number("fta", fta, low=0.0, high=1.0)
+    fte = require_number("fte", fte, low=0.0, high=1.0)
+    if isinstance(ds, xr.DataTree):
+        nodes = {x.path.strip("/"): x.to_dataset() for x in ds.subtree if x.has_data}
+        known = {path for path, one in nodes.items() if _is_verification(one)}
+        if not known:
+            raise DataError(f"{Argument('fta')} and {Argument('fte')} need results of verification")
+        return tree_of({k: _added(x, fta, fte) if k in known else x for k, x in nodes.items()})
+    if not isinstance(ds, xr.Dataset) or not _is_verification(ds):
+        raise DataError("ds is no result of be.verification; expected its far and frr")
+    return _added(ds, fta, fte)
+
+
+def _is_verification(ds: xr.Dataset) -> bool:
+    return "templates" in ds.attrs and "far" in ds and ds["far"].dims == ("threshold",)
+
+
+def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
+    """Return one result with failures."""
+    if "fta" in ds.attrs:
+        raise ProtocolError("these results include failures already; give those without")
+    if ds.attrs.get("attempts"):
+        raise ProtocolError(
+            f"{Argument('fta')} is of single attempts, and these are transactions of several "
+            f"({Argument('attempts', ds.attrs['attempts'])}): a transaction fails where all of its "
+            "probes do. Leave one of the two out"
+        )
+    if ds.attrs.get("nan_policy") == "reject" and ds.attrs.get("failed_attempts", 1):
+        failed = ds.attrs.get("failed_attempts", "some")
+        raise ProtocolError(
+            f"{failed} failed comparisons are rejected attempts already, and {Argument('fta')} "
+            f"would count failures twice; give {Argument('nan', 'exclude')}, or leave it out"
+        )
+    added = {
+        name: (ds[of].dims, values, FAILURES[name].attrs())
+        for of in map(str, ds.data_vars)
+        for name, values in _rates(of, ds[of].values, fta, fte)
+    }
+    return ds.assign(added).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
+
+
+def _rates(of: str, rate: np.ndarray, fta: float, fte: float) -> Iterator[tuple[str, np.ndarray]]:
+    """Return the rates with failures of a variable, by name; none where it is no FAR or FRR."""
+    what, ending = of[:3], of[3:]
+    if what not in ("far", "frr") or f"{what}_iso{ending}" not in FAILURES:
+        return
+    missed = float(what == "frr")  # what becomes of a failure: rejected
+    iso = fta * missed + rate * (1 - fta)
+    yield f"{what}_iso{ending}", iso
+    yield f"g{what}{ending}", fte * missed + (1 - fte) * iso

@@ -1,0 +1,215 @@
+"""Verification by group: rates, own thresholds, and measures of how unequal groups are treated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import cut, escaped
+from bioeval.base.variables import GROUPS
+from bioeval.results.dataset import about_attrs, build
+from bioeval.results.support import RULE_OF_30
+from bioeval.tallies.by_group import GroupTally
+from bioeval.tallies.points import per_cent
+from bioeval.tallies.thresholds import to_user
+
+#: Groups with fewer subjects are flagged.
+FEW_SUBJECTS = 30
+
+#: The scalars that compare groups, in the order of tables.
+INEQUITY = (
+    "fdr", "garbe",
+    "far_max_over_min", "far_max_over_geomean", "frr_max_over_min", "frr_max_over_geomean",
+)  # fmt: skip
+
+# Groups that a warning names.
+_NAMED = 6
+
+
+def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
+    """Return the measures of `INEQUITY`.
+
+    Parameters
+    ----------
+    far, frr : float arrays, shape (groups, ...)
+        FAR within each group, and FRR of each.
+    alpha : float
+        Weight of FAR in FDR and GARBE.
+    """
+    found = {
+        "fdr": 1 - (alpha * _range(far) + (1 - alpha) * _range(frr)),
+        "garbe": alpha * _gini(far) + (1 - alpha) * _gini(frr),
+    }
+    if len(far) < 2:
+        found = {name: np.full(far.shape[1:], np.nan) for name in found}
+    for name, rates in (("far", far), ("frr", frr)):
+        known = np.where((rates > 0).all(axis=0), rates, np.nan)
+        largest = known.max(axis=0)
+        found[f"{name}_max_over_min"] = largest / known.min(axis=0)
+        found[f"{name}_max_over_geomean"] = largest / np.exp(np.log(known).mean(axis=0))
+    return found
+
+
+def _range(rates: np.ndarray) -> np.ndarray:
+    return rates.max(axis=0) - rates.min(axis=0)
+
+
+def _gini(rates: np.ndarray) -> np.ndarray:
+    """Return the Gini coefficient, corrected for the number of groups; 0 where all rates are 0."""
+    n = len(rates)
+    place = (2 * np.arange(n) - n + 1).reshape(-1, *[1] * (rates.ndim - 1))
+    differences = 2 * (place * np.sort(rates, axis=0)).sum(axis=0)
+    mean = rates.mean(axis=0)
+    defined = np.where(mean > 0, mean, 1.0)
+    return np.where(mean == 0, 0.0, differences / (2 * max(n - 1, 1) * n * defined))
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of a result: their labels, and the number of subjects of each."""
+
+    labels: np.ndarray
+    subjects: np.ndarray
+
+    @property
+    def texts(self) -> list[str]:
+        """The labels, short and printable."""
+        return [cut(escaped(str(label)), 40) for label in self.labels.tolist()]
+
+
+def groups_dataset(
+    tally: GroupTally, groups: Grouping, targets: np.ndarray, alpha: float, symmetric: bool
+) -> xr.Dataset:
+    """Return the rates by group; `symmetric` data hold each pair of templates twice."""
+    kind, defined = tally.about.kind, tally.chosen.defined
+    genuine, impostor = tally.genuine_attempts, tally.impostor_attempts
+    frr, far = (
+        _rate(errors, made, defined)
+        for errors, made in ((tally.false_rejects, genuine), (tally.false_accepts, impostor))
+    )
+    frr_all = float(_rate(tally.false_rejects.sum(), genuine.sum(), defined))
+    far_all = float(_rate(tally.false_accepts.sum(), impostor.sum(), defined))
+    at_far = np.array([
+        [one.at_far(x) if one.defined else (np.nan, np.nan) for x in targets.tolist()]
+        for one in tally.own
+    ]).reshape(len(tally.own), len(targets), 2)  # fmt: skip
+    pairs = impostor - np.diag(impostor.diagonal() // 2) if symmetric else impostor
+    expected = {
+        "expected_fr": (genuine // 2 if symmetric else genuine) * frr_all,
+        "expected_fa": pairs * far_all,
+        "expected_fa_at_far": pairs.diagonal()[:, None] * targets,
+    }
+    few = groups.subjects < FEW_SUBJECTS
+    over, both, own = ("group",), ("group", "claimed_group"), ("group", "far_target")
+    flags = {
+        "few_subjects": few,
+        "frr_flagged": few | ~(expected["expected_fr"] >= RULE_OF_30),
+        "far_flagged": few[:, None] | few | ~(expected["expected_fa"] >= RULE_OF_30),
+        "frr_at_far_flagged": few[:, None] | ~(expected["expected_fa_at_far"] >= RULE_OF_30),
+    }
+    dims = {"fr": over, "fa": both, "fa_at_far": own}
+    shapes = {1: over, 2: both}
+    measures = inequity(far.diagonal(), frr, alpha)
+    variables: dict[str, Any] = {
+        "frr": (over, frr),
+        "fr": (over, tally.false_rejects),
+        "genuine_attempts": (over, genuine),
+        "subjects": (over, groups.subjects),
+        "far": (both, far),
+        "fa": (both, tally.false_accepts),
+        "impostor_attempts": (both, impostor),
+        "threshold_at_far": (own, to_user(at_far[..., 1], kind)),
+        "frr_at_far": (own, at_far[..., 0]),
+        **{name: (dims[name.removeprefix("expected_")], x) for name, x in expected.items()},
+        **{
+            name: (own if "at_far" in name else shapes[x.ndim], x.astype(np.int64))
+            for name, x in flags.items()
+        },
+        "threshold": ((), to_user(tally.chosen.threshold, kind)),
+        "frr_overall": ((), frr_all),
+        "far_overall": ((), far_all),
+        **{name: ((), measures[name]) for name in INEQUITY},
+    }
+    coordinates = {"group": groups.labels, "claimed_group": groups.labels, "far_target": targets}
+    remarks = [
+        *_undefined(tally, groups, frr, far.diagonal()),
+        *_flagged(groups, flags, frr_all, far_all, targets),
+    ]
+    attrs = about_attrs(tally.about, "verification by group", remarks)
+    return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
+
+
+def _rate(errors: Any, attempts: Any, defined: bool) -> np.ndarray:
+    """Return errors over attempts; NaN without attempts, or without a threshold."""
+    known = (np.asarray(attempts) > 0) & defined
+    return np.where(known, errors / np.where(known, attempts, 1), np.nan)
+
+
+def _undefined(tally: GroupTally, groups: Grouping, frr: np.ndarray, far: np.ndarray) -> list[str]:
+    """Return why measures of inequity are not defined."""
+    if not tally.chosen.defined:
+        return [
+            "there is no genuine or no impostor attempt to choose a threshold on: rates are not "
+            "defined (NaN); give a number as `threshold`"
+        ]
+    if len(groups.labels) < 2:
+        return [f"there is only one group ({groups.texts[0]}): FDR and GARBE are not defined (NaN)"]
+    found = []
+    for rates, what, attempt in (
+        (frr, "FRR", "genuine attempt"), (far, "FAR within the group", "impostor attempt")
+    ):  # fmt: skip
+        if (unknown := np.isnan(rates)).any():
+            found.append(
+                f"no {attempt} in {_named(groups, unknown)}: {what} is not defined (NaN), nor are "
+                "FDR, GARBE and its ratios"
+            )
+        elif (rates == 0).any():
+            found.append(
+                f"{what} is 0 in {_named(groups, rates == 0)}: its ratios are not defined (NaN)"
+            )
+    return found
+
+
+def _flagged(
+    groups: Grouping, flags: dict[str, np.ndarray], frr: float, far: float, targets: np.ndarray
+) -> list[str]:
+    """Return warnings of groups whose rates rest on too little to be ranked."""
+    found = []
+    few = flags["few_subjects"]
+    if few.any():
+        found.append(
+            f"fewer than {FEW_SUBJECTS} subjects: {_named(groups, few)}; flagged, and not to be "
+            "ranked"
+        )
+    by_errors = flags["frr_flagged"] & ~few
+    if by_errors.any():
+        found.append(
+            f"fewer than {RULE_OF_30} false rejects expected at the overall FRR of "
+            f"{per_cent(round(frr, 6))} (rule of 30): {_named(groups, by_errors)}"
+        )
+    pairs = flags["far_flagged"] & ~(few[:, None] | few)
+    if pairs.any():
+        found.append(
+            f"fewer than {RULE_OF_30} false accepts expected at the overall FAR of "
+            f"{per_cent(round(far, 8))} (rule of 30): {int(pairs.sum())} of {pairs.size} pairs of "
+            "groups"
+        )
+    for i, target in enumerate(targets.tolist()):
+        own = flags["frr_at_far_flagged"][:, i] & ~few
+        if own.any():
+            found.append(
+                f"fewer than {RULE_OF_30} false accepts expected at FAR {per_cent(target)} within "
+                f"the group (rule of 30): {_named(groups, own)}"
+            )
+    return found
+
+
+def _named(groups: Grouping, which: Sequence[bool] | np.ndarray) -> str:
+    """Return the names of some groups, the first few of many."""
+    names = [text for text, flag in zip(groups.texts, which, strict=True) if flag]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

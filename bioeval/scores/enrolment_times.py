@@ -1,0 +1,246 @@
+"""Galleries over time: which templates are enrolled when a probe is seen.
+
+A template is enrolled from ``enrolled_at`` on and until before ``withdrawn_at``, both columns of
+the gallery's metadata; a probe is seen at ``seen_at``. Times are numbers or dates.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.labels import plain
+
+#: The columns of times, of which the last one is of the probes.
+COLUMNS = ("enrolled_at", "withdrawn_at", "seen_at")
+
+#: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
+NOT_ENROLLED = "not-enrolled"
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.IGNORECASE | re.ASCII)
+_MISSING = ("", "nan", "nat", "none")
+_EXPECTED = (
+    "expected a number, or a date such as 2024-03-31 or 2024-03-31T12:30, without a time zone; "
+    "NaN or NaT where there is none"
+)
+
+
+def as_times(column: np.ndarray, what: str) -> np.ndarray:
+    """Return a column of times as int64, float64 or datetime64[us]; NaN or NaT where missing.
+
+    `what` is its name in messages, which also name the row.
+    """
+    if column.dtype.kind in "iu":
+        if column.dtype == np.uint64 and (column > np.iinfo(np.int64).max).any():
+            _refuse(column, int(np.argmax(column > np.iinfo(np.int64).max)), what)
+        return column.astype(np.int64)
+    if column.dtype.kind == "f":
+        return column.astype(np.float64)
+    if column.dtype.kind == "M":
+        return _microseconds(column, what)
+    if column.dtype.kind not in "UO":
+        raise DataError(f"{what} has dtype {column.dtype}; {_EXPECTED}")
+    read = [_read(value) for value in column.tolist()]
+    there = [value == value for value in read]  # neither NaN nor NaT
+    dates = [isinstance(value, np.datetime64) for value in read]
+    dated = any(d and t for d, t in zip(dates, there, strict=True))
+    for row, value in enumerate(read):
+        if value is None:
+            _refuse(column, row, what)
+        if dated and there[row] and not dates[row]:
+            _refuse(column, row, what, "a number beside dates")
+    if dated:
+        plain_dates = [x if t else np.datetime64("NaT") for x, t in zip(read, there, strict=True)]
+        return np.array(plain_dates, dtype="datetime64[us]")
+    if all(isinstance(value, int) for value in read):
+        return np.array(read, dtype=np.int64)
+    for row, value in enumerate(read):
+        if isinstance(value, int) and float(value) != value:  # beside a fraction or none at all
+            _refuse(column, row, what, "which cannot be held exactly beside fractions")
+    return np.array(read, dtype=np.float64)
+
+
+def _read(value: Any) -> int | float | np.datetime64 | None:
+    """Return one time, NaN where it is missing; None where it is not one."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return np.nan
+    if isinstance(value, str):
+        value = value.strip()
+        if value.casefold() in _MISSING:
+            return np.nan
+        if len(value) < 40 and _NUMBER.fullmatch(value):
+            value = int(value) if value.lstrip("+-").isdecimal() else float(value)
+        elif not _DATE.fullmatch(value):
+            return None
+    if isinstance(value, float) or isinstance(value, int) and not isinstance(value, bool):
+        return value if isinstance(value, float) or abs(value) < 1 << 63 else None
+    if not isinstance(value, str | datetime.date | np.datetime64):
+        return None
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return None
+    date: Any = value
+    try:
+        return np.datetime64(date, "us")
+    except (ValueError, OverflowError):
+        return None
+
+
+def _microseconds(column: np.ndarray, what: str) -> np.ndarray:
+    """Return dates to the microsecond; finer ones are refused."""
+    found = column.astype("datetime64[us]")
+    if np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
+        inexact = (found.astype(column.dtype) != column) & ~np.isnat(column)
+        if inexact.any():
+            row = int(np.argmax(inexact))
+            raise DataError(f"{what}: row {row} is {column[row]}; expected whole microseconds")
+    return found
+
+
+def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> NoReturn:
+    """Raise :class:`DataError` with the row of a time and its value."""
+    raise DataError(f"{what}: row {row} is {plain(column[row])!r}; {why}")
+
+
+def missing(times: np.ndarray) -> np.ndarray:
+    """Return which times are missing."""
+    return np.isnat(times) if times.dtype.kind == "M" else np.isnan(times.astype(np.float64))
+
+
+class EnrolmentTimes:
+    """Times of a gallery and of probes, as whole numbers in one order of time.
+
+    A missing value, and a missing column, mean always.
+
+    Parameters
+    ----------
+    probe_meta, gallery_meta : mapping of str to ndarray
+        With ``seen_at`` of the probes; ``enrolled_at`` and ``withdrawn_at`` of the gallery.
+    probes, templates : int
+
+    Raises
+    ------
+    DataError
+        If there is no such column, a value is not a time, dates stand beside numbers, or a template
+        is withdrawn before it is enrolled.
+    """
+
+    def __init__(
+        self,
+        probe_meta: Mapping[str, np.ndarray],
+        gallery_meta: Mapping[str, np.ndarray],
+        probes: int,
+        templates: int,
+    ):
+        given = times_of(probe_meta, gallery_meta)
+        if not given:
+            raise DataError(
+                f"exclude names {NOT_ENROLLED!r}, which needs the metadata enrolled_at or "
+                "withdrawn_at of the gallery, and seen_at of the probes; there is none of them"
+            )
+        self.columns = tuple(given)
+        order = np.unique(_joined([x[~missing(x)] for x in given.values()]))
+        last = len(order) + 1
+
+        def places(name: str, length: int, absent: int) -> np.ndarray:
+            found = np.full(length, absent, dtype=np.int32)
+            if name in given:
+                there = ~missing(given[name])
+                found[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
+            return found
+
+        self.enrolled = places("enrolled_at", templates, -1)
+        self.withdrawn = places("withdrawn_at", templates, last)
+        self.seen = places("seen_at", probes, -1)
+        self.known = self.seen >= 0  # probes whose time is known
+        early = self.withdrawn < self.enrolled
+        if early.any():
+            row = int(np.argmax(early))
+            at = {name: given[name][row] for name in ("enrolled_at", "withdrawn_at")}
+            raise DataError(
+                f"{int(early.sum())} templates are withdrawn before they are enrolled, the first "
+                f"is row {row}: enrolled_at {at['enrolled_at']}, withdrawn_at {at['withdrawn_at']}"
+            )
+
+    def not_enrolled(self, i: Any, j: Any) -> np.ndarray:
+        """Return which templates `j` are not enrolled when the probes `i` are seen."""
+        seen = self.seen[i]
+        outside = (self.enrolled[j] > seen) | (self.withdrawn[j] <= seen)
+        return outside & self.known[i]
+
+    def sizes(self) -> np.ndarray:
+        """Return the number of templates enrolled when each probe is seen."""
+        sizes = np.searchsorted(np.sort(self.enrolled), self.seen, side="right")
+        sizes -= np.searchsorted(np.sort(self.withdrawn), self.seen, side="right")
+        return np.where(self.known, sizes, len(self.enrolled))
+
+    def subject_sizes(self, subject: np.ndarray) -> np.ndarray:
+        """Return the number of subjects enrolled when each probe is seen, by code of templates."""
+        order = np.lexsort((self.enrolled, subject))
+        who, start, stop = (
+            x[order].astype(np.int64) for x in (subject, self.enrolled, self.withdrawn)
+        )
+        # The times of a subject are joined where they meet: each is then enrolled once at a time.
+        step = int(self.withdrawn.max()) + 3
+        reached = np.maximum.accumulate(who * step + stop)
+        new = np.append(True, who[1:] * step + start[1:] > reached[:-1])
+        starts = np.sort(start[new])
+        stops = np.sort((reached - who * step)[np.append(new[1:], True)])
+        sizes = np.searchsorted(starts, self.seen, side="right")
+        sizes -= np.searchsorted(stops, self.seen, side="right")
+        return np.where(self.known, sizes, len(np.unique(subject)))
+
+    def note(self) -> str:
+        """Return the sizes of the galleries in words."""
+        if "seen_at" not in self.columns or len(self.columns) < 2:
+            lacks = "no seen_at of the probes" if "seen_at" not in self.columns else (
+                "neither enrolled_at nor withdrawn_at of the gallery"
+            )  # fmt: skip
+            return f"galleries over time: there is {lacks}, so that all templates are compared"
+        sizes, n = self.sizes(), len(self.enrolled)
+        return (
+            f"galleries over time: of {n:,} templates {sizes.min():,} to {sizes.max():,} are "
+            f"enrolled when a probe is seen, {sizes.mean():,.1f} on average"
+        )
+
+
+def times_of(
+    probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the columns of times by name, checked: all of them numbers, or all dates."""
+    sides = (("gallery", gallery_meta), ("gallery", gallery_meta), ("probe", probe_meta))
+    found = {
+        name: as_times(meta[name], f"{side}_meta[{name!r}]")
+        for name, (side, meta) in zip(COLUMNS, sides, strict=True)
+        if name in meta
+    }
+    dated = {x.dtype.kind == "M": name for name, x in found.items() if not missing(x).all()}
+    if len(dated) > 1:
+        raise DataError(
+            f"{dated[True]} holds dates and {dated[False]} numbers; expected one or the other in "
+            "all columns of times"
+        )
+    date = True in dated
+    return {
+        name: np.full(len(x), np.datetime64("NaT", "us")) if date and x.dtype.kind != "M" else x
+        for name, x in found.items()
+    }
+
+
+def _joined(columns: list[np.ndarray]) -> np.ndarray:
+    """Return times side by side, exactly."""
+    columns = [x for x in columns if len(x)] or columns[:1]
+    joined = np.concatenate(columns)
+    if joined.dtype.kind == "f":
+        for x in columns:
+            if x.dtype.kind == "i" and (x.astype(np.float64).astype(np.int64) != x).any():
+                raise DataError(
+                    "times beyond 2**53 stand beside fractions, with which they cannot be compared "
+                    "exactly; give them all as whole numbers, or as dates"
+                )
+    return joined

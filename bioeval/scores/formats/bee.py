@@ -1,0 +1,193 @@
+"""Matrices of scores and of masks as the Biometric Evaluation Environment and OpenBR have them.
+
+Four lines of text, then the cells row by row: ``S2`` (similarities) or ``D2`` (distances), the
+names of the lists of the gallery and of the probes, and ``MF 100 20`` (rows, columns) followed by
+the 4 bytes of 0x12345678 in the order of bytes that the cells have. ``MF`` are float32 scores,
+``MB`` the bytes of a mask: 255 genuine, 127 impostor, 0 ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.formats.files import existing_file, guarded, replacing
+from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.npy import matrix_labels
+from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.top_k import TopKScores
+
+_KINDS = {b"S2": "similarity", b"D2": "distance"}
+_CELLS = {b"MF": "f4", b"MB": "u1"}
+_MAGIC = {b"\x78\x56\x34\x12": "<", b"\x12\x34\x56\x78": ">"}
+_MASK = {255: GENUINE, 127: IMPOSTOR, 0: IGNORE}
+_HEAD = 1 << 13
+_LAYOUT = re.compile(
+    rb"(S2|D2)\r?\n([^\n]*)\n([^\n]*)\n(MF|MB) +(\d{1,12}) +(\d{1,12}) (.{4})", re.S
+)
+
+
+def is_bee(path: Path) -> bool:
+    """Whether a file begins as a matrix of this format does."""
+    return _LAYOUT.match(_head(path)) is not None
+
+
+def _head(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(_HEAD)
+
+
+def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str]:
+    """Memory-map the cells of a file; return them and the kind that it declares."""
+    existing_file(path, what)
+    head = _head(path)
+    found = _LAYOUT.match(head)
+    if found is None or found[7] not in _MAGIC:
+        raise DataError(
+            f"{path}: expected {what}, which begins with S2 or D2, two names and MF or MB"
+        )
+    if found[4] != cells:
+        raise DataError(f"{path}: holds {found[4].decode()} cells; expected {what}")
+    rows, columns = int(found[5]), int(found[6])
+    dtype = np.dtype(_MAGIC[found[7]] + _CELLS[cells])
+    needed = found.end() + rows * columns * dtype.itemsize
+    size = path.stat().st_size
+    # Some programs end the line after the four bytes.
+    start = found.end() + (size == needed + 1 and head[found.end() : found.end() + 1] == b"\n")
+    if not rows * columns or size != needed + start - found.end():
+        raise DataError(
+            f"{path}: has {size:,} bytes; expected {needed:,}, of {rows:,} x {columns:,} cells; "
+            "write the file again"
+        )
+    values = np.memmap(path, dtype, mode="r", offset=start, shape=(rows, columns))
+    return values, _KINDS[found[1]]
+
+
+def _recognise(found: Found) -> bool:
+    return found.content not in ("npy", "zip", "mat") and is_bee(found.path)
+
+
+def _read(path: Path, options: ReadOptions) -> Scores:
+    values, kind = _open(path, b"MF", "a matrix of scores (.mtx)")
+    if options.kind not in (None, kind):
+        raise DataError(
+            f"{path}: declares {kind} scores in its first line, which {say('kind', options.kind)} "
+            "contradicts"
+        )
+    mask = None
+    if options.mask is not None:
+        with guarded(options.mask, expected="a mask (.mask)"):
+            mask = _mask(options.mask, values.shape)
+    labels = (options.labels, options.probe_labels, options.gallery_labels)
+    if mask is None and not any(labels):
+        raise DataError(
+            f"{path}: has no labels; give {say('mask')}, a file that says which cells are "
+            f"genuine, or {say('probe_labels')} and {say('gallery_labels')}"
+        )
+    probe, gallery = (
+        matrix_labels(path, options, {}, *values.shape) if any(labels) else (None, None)
+    )
+    return Scores(
+        values,
+        probe.label if probe else None,
+        gallery.label if gallery else None,
+        mask=mask,
+        probe_meta=probe.meta if probe else None,
+        gallery_meta=gallery.meta if gallery else None,
+        kind=kind,
+        nan=options.nan or "raise",
+        name=path.stem,
+    )
+
+
+def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
+    cells, _ = _open(path, b"MB", "a mask (.mask)")
+    if cells.shape != shape:
+        raise DataError(f"{path}: is {cells.shape}, and the matrix {shape}; expected the same")
+    table = np.full(256, 3, dtype=np.uint8)
+    for byte, meaning in _MASK.items():
+        table[byte] = meaning
+    mask = table[cells]
+    wrong = np.argwhere(mask == 3)
+    if len(wrong):
+        row, column = wrong[0]
+        raise DataError(
+            f"{path}: {len(wrong):,} cells are none of 255 genuine, 127 impostor, 0 ignored; the "
+            f"first: row {row}, column {column} is {cells[row, column]}"
+        )
+    return mask
+
+
+def _write(scores: Scores, path: Path) -> None:
+    """Write the matrix as float32, and beside it the mask that says which cells are genuine."""
+    scores.require_matrix()
+    if isinstance(scores, PairScores | TopKScores) or scores.kind not in _KINDS.values():
+        raise DataError(
+            f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
+        )
+    first = next(key for key, kind in _KINDS.items() if kind == scores.kind)
+    shape = "{} {} ".format(*scores.shape).encode()
+    lists = b"gallery\nprobes\n"
+    with (
+        replacing(path) as part,
+        replacing(_mask_of(path)) as mask_part,
+        open(part, "wb") as matrix,
+        open(mask_part, "wb") as mask,
+    ):
+        for file, cells in ((matrix, b"MF "), (mask, b"MB ")):
+            file.write(first + b"\n" + lists + cells + shape + b"\x78\x56\x34\x12")
+        for row in range(scores.shape[0]):
+            matrix.write(scores.read_rows(row, row + 1).astype("<f4").tobytes())
+            mask.write(_mask_row(scores, row).tobytes())
+
+
+def _mask_row(scores: Scores, row: int) -> np.ndarray:
+    """Return the bytes of the mask for a row: what is compared, and what is genuine."""
+    n = scores.shape[1]
+    given = scores.read_mask(row, row + 1)[0] if scores.has_mask else None
+    genuine = (
+        scores.codes.gallery == scores.codes.probe[row]
+        if scores.labelled or given is None
+        else given == GENUINE
+    )
+    kept = scores.gallery_ids != scores.probe_ids[row]
+    kept &= ~scores.excluded(np.full(n, row), np.arange(n))
+    if given is not None:
+        kept &= given != IGNORE
+    return np.where(kept, np.where(genuine, 255, 127), 0).astype(np.uint8)
+
+
+def _mask_of(path: Path) -> Path:
+    return path.with_suffix(".mask")
+
+
+def _losses(scores: Scores) -> list[str]:
+    lost = ["labels and metadata are left out: the mask says which cells are genuine"]
+    if scores.dtype != np.float32:
+        lost.append(f"{scores.dtype} scores are rounded to float32")
+    if scores.nan != "raise":
+        lost.append(
+            f'what a failed comparison means is not said: read it with `nan="{scores.nan}"`'
+        )
+    return lost
+
+
+FORMAT = Format(
+    name="`.mtx`",
+    suffixes=(".mtx",),
+    holds="a matrix of scores of the Biometric Evaluation Environment (OpenBR), with its `.mask`",
+    looks="a BEE matrix",
+    expected="a .mtx matrix",
+    recognise=_recognise,
+    read=_read,
+    options=("mask", "labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan"),
+    written="the matrix, with its mask beside it",
+    write=_write,
+    losses=_losses,
+    files=lambda path: [path, _mask_of(path)],
+)

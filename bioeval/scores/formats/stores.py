@@ -1,0 +1,228 @@
+"""Stores of named arrays: HDF5 (also netCDF 4), zarr and safetensors.
+
+They hold what a .npz file does, under the same names; words such as ``kind`` may be attributes. A
+matrix stays in the store, and its rows are read as they are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.checksum import Verification
+from bioeval.scores.formats.archive import Arrays, Header, require_text
+from bioeval.scores.formats.array_reader import read_arrays
+from bioeval.scores.formats.files import HDF5, guarded, optional, replacing
+from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.mat import Mat73
+from bioeval.scores.formats.npz import write_arrays
+from bioeval.scores.formats.options import ARRAYS, ReadOptions
+from bioeval.scores.formats.reid_arrays import reid_layout
+from bioeval.scores.matrix import Scores
+
+#: Words that may be attributes of the store.
+_WORDS = ("kind", "nan", "metric")
+
+
+class _Store(Arrays):
+    """Arrays of an open store, and the words among its attributes."""
+
+    def __init__(self, path: Path, words: Any):
+        self.path = path
+        self.headers: dict[str, Header] = {}
+        self._words: dict[str, np.ndarray] = {}
+        for name in _WORDS:
+            word = words.get(name)
+            if isinstance(word, bytes):
+                word = word.decode("ascii", "replace")
+            if isinstance(word, str):
+                self._words[name] = np.array(word)
+                self.headers[name] = Header((), self._words[name].dtype)
+
+    def read(self, key: str) -> np.ndarray:
+        """Read one array."""
+        if key in self._words:
+            return self._words[key]
+        with guarded(self.path, f"the array {key!r}"):
+            array = self._read(key)
+            require_text(array)
+        return array
+
+    def _read(self, key: str) -> np.ndarray:
+        raise NotImplementedError
+
+
+class Hdf5Arrays(_Store):
+    """The datasets of an HDF5 file; links and values in other files are refused."""
+
+    def __init__(self, path: Path):
+        import h5py
+
+        self._plain = Mat73(path)
+        with guarded(path, expected="an HDF5 file"):
+            self._file = h5py.File(path, "r")
+            super().__init__(path, self._file.attrs)
+        for name, header in self._plain.headers.items():
+            here = isinstance(self._file.get(name, getlink=True), h5py.HardLink)
+            item = self._file[name] if here else None
+            if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
+                header = Header(item.shape, np.dtype("U1"))
+            self.headers[name] = header
+
+    def require(self, option: str, key: str) -> None:
+        """Raise unless the array that `option` names is in the file, and can be read."""
+        super().require(option, key)
+        if self.headers[key].is_pickled:
+            self._plain.read(key)  # raises, with the reason
+
+    def _read(self, key: str) -> np.ndarray:
+        if self.headers[key].dtype.kind == "U":
+            values = np.asarray(self._file[key].asstr()[()])
+            return values.astype(str) if values.dtype.hasobject else values
+        return self._plain.read(key)
+
+    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+        """Return a dataset, left in the file."""
+        if self.headers[key].is_pickled or key in self._words:
+            return self.read(key), None
+        return self._file[key], None
+
+
+class ZarrArrays(_Store):
+    """The arrays of a zarr group."""
+
+    def __init__(self, path: Path):
+        zarr = optional("zarr", path, "a zarr store")
+        with guarded(path, expected="a zarr group"):
+            self._group = zarr.open_group(str(path), mode="r")
+            super().__init__(path, dict(self._group.attrs))
+            for name, array in self._group.arrays():
+                dtype = np.dtype(array.dtype)
+                if dtype.kind == "T":
+                    dtype = np.dtype("U1")
+                self.headers[name] = Header(tuple(array.shape), dtype)
+
+    def _read(self, key: str) -> np.ndarray:
+        array = np.asarray(self._group[key][...])
+        return array.astype(str) if array.dtype.kind in "TO" else array
+
+    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+        """Return an array, left in the store."""
+        return self._group[key], None
+
+
+class SafetensorsArrays(_Store):
+    """The tensors of a safetensors file."""
+
+    def __init__(self, path: Path):
+        numpy = optional("safetensors", path, "a safetensors file")
+        with guarded(path, expected="a safetensors file"):
+            self._file = numpy.safe_open(str(path), framework="numpy")
+            super().__init__(path, self._file.metadata() or {})
+            names = self._file.keys()
+            for name in names:
+                part = self._file.get_slice(name)
+                dtype = _SAFETENSORS.get(part.get_dtype())
+                self.headers[name] = Header(tuple(part.get_shape()), np.dtype(dtype or object))
+
+    def _read(self, key: str) -> np.ndarray:
+        if self.headers[key].dtype.hasobject:
+            kind = self._file.get_slice(key).get_dtype()
+            raise DataError(f"{self.path}: {key!r} is of dtype {kind}; save it as float32")
+        return np.asarray(self._file.get_tensor(key))
+
+
+_SAFETENSORS = {
+    **{"F64": "f8", "F32": "f4", "F16": "f2", "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "i2"},
+    **{"U16": "u2", "I32": "i4", "U32": "u4", "I64": "i8", "U64": "u8"},
+}
+
+
+def _reader(arrays: Callable[[Path], _Store]) -> Callable[[Path, ReadOptions], Scores]:
+    def read(path: Path, options: ReadOptions) -> Scores:
+        found = arrays(path)
+        return read_arrays(found, reid_layout(found, options))
+
+    return read
+
+
+class _Hdf5Writer:
+    """Writes the arrays of scores into an HDF5 file."""
+
+    def __init__(self, path: Path):
+        import h5py
+
+        self._file = h5py.File(path, "w")
+
+    def __enter__(self) -> _Hdf5Writer:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._file.close()
+
+    def add(self, key: str, array: Any) -> None:
+        """Write a whole array; text as UTF-8."""
+        import h5py
+
+        array = np.asarray(array)
+        if array.dtype.kind == "U":
+            self._file.create_dataset(key, data=array.astype(object), dtype=h5py.string_dtype())
+        else:
+            self._file.create_dataset(key, data=array)
+
+    def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
+        """Write an array whose rows are read in blocks."""
+        data = self._file.create_dataset(key, shape, dtype)
+        step = max(1, (1 << 20) // max(1, shape[1]))
+        for low in range(0, shape[0], step):
+            high = min(shape[0], low + step)
+            data[low:high] = read(low, high)
+
+
+def _write_hdf5(scores: Scores, path: Path) -> None:
+    with replacing(path) as part, _Hdf5Writer(part) as out:
+        write_arrays(scores, out, path)
+
+
+def _is_hdf5(found: Found) -> bool:
+    return found.content == HDF5 and found.suffix != ".mat"
+
+
+FORMATS = (
+    Format(
+        name="`.h5`",
+        suffixes=(".h5", ".hdf5", ".nc"),
+        holds="what a `.npz` file holds, in HDF5 or netCDF 4",
+        looks="an HDF5 file",
+        expected="an HDF5 file",
+        recognise=_is_hdf5,
+        read=_reader(Hdf5Arrays),
+        options=ARRAYS,
+        written="everything in one file",
+        write=_write_hdf5,
+    ),
+    Format(
+        name="`.zarr`",
+        suffixes=(".zarr",),
+        holds="what a `.npz` file holds, in a zarr group",
+        looks="a zarr store",
+        expected="a zarr store",
+        recognise=lambda found: found.content == "a zarr store",
+        read=_reader(ZarrArrays),
+        options=ARRAYS,
+    ),
+    Format(
+        name="`.safetensors`",
+        suffixes=(".safetensors",),
+        holds="embeddings or scores; labels are arrays of integers, or files",
+        looks="a safetensors file",
+        expected="a safetensors file",
+        recognise=lambda found: found.suffix == ".safetensors",
+        read=_reader(SafetensorsArrays),
+        options=ARRAYS,
+    ),
+)

@@ -1,0 +1,185 @@
+"""Which pairs of a list of scores are genuine, from a second file: trials, or impostor scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.pair_layouts import TRUTH, PairLayout, find_layout, unknown_layout
+from bioeval.scores.formats.text_table import (
+    Columns,
+    Shape,
+    TextColumn,
+    read_columns,
+    shape_of,
+)
+
+_EXAMPLES = 3
+_SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Trials looked up for scores.
+
+    Attributes
+    ----------
+    rows : int64 array
+        The lines of scores that have a trial, in their order.
+    genuine : bool array
+        Whether the attempt of each of these is genuine.
+    notes : list of str
+        What was left out.
+    """
+
+    rows: np.ndarray
+    genuine: np.ndarray
+    notes: list[str]
+
+
+def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
+    """Return which lines are genuine, by a column of words."""
+    known = np.array([TRUTH.get(_word(value), -1) for value in column.values], dtype=np.int8)
+    flags = known[column.codes]
+    for row in np.flatnonzero(flags < 0)[:1]:
+        cell = column.values[column.codes[row]]
+        more = ""
+        if cell == "2" and "1" in column.values:
+            more = "; 1 and 2 do not say which is genuine"
+        raise DataError(
+            f"{table.at(row)}: {name} is {cell!r}; expected one of 1, true, genuine, target, "
+            f"match, 0, false, impostor, nontarget, nonmatch{more}"
+        )
+    return flags.astype(bool)
+
+
+def _word(cell: str) -> str:
+    return cell.casefold().replace("_", "-")
+
+
+def join(table: Columns, keys: tuple[int, ...], path: Path, options: ReadOptions) -> Joined:
+    """Look up the trial of each score by the names in the columns `keys`.
+
+    A list of trials without a word for genuine or impostor lists the genuine pairs alone.
+    """
+    shape = shape_of(path)
+    layout = _trial_layout(shape, options)
+    others = [i for i in range(shape.columns) if i not in (layout.genuine, layout.score)]
+    words = {i: layout.names[i] for i in others}
+    if layout.genuine is not None:
+        words[layout.genuine] = layout.names[layout.genuine]
+    trials = read_columns(shape, layout.header, words, {})
+    chosen = _columns_of_keys(table, keys, trials, others)
+    listed = layout.genuine is not None
+    flags = (
+        truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
+        if layout.genuine is not None
+        else np.ones(len(trials.text[others[0]].codes), dtype=bool)
+    )
+    return _match(table, keys, trials, chosen, flags, options, listed)
+
+
+def _trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
+    layout = find_layout(shape, options)
+    if layout is not None:
+        return layout
+    if shape.columns != 2:
+        raise unknown_layout(shape)
+    return PairLayout(names=["a", "b"])  # the genuine pairs alone
+
+
+def _columns_of_keys(
+    table: Columns, keys: tuple[int, ...], trials: Columns, others: list[int]
+) -> tuple[int, ...]:
+    """Return the columns of the trials that have the names of the scores' columns `keys`."""
+    chosen: list[int] = []
+    for key in keys:
+        column = table.text[key]
+        sample = {column.values[code] for code in column.codes[:_SAMPLE]}
+        found = {i: len(sample.intersection(trials.text[i].values)) for i in others}
+        best = max((i for i in others if i not in chosen), key=lambda i: found[i], default=None)
+        if best is None or not found[best]:
+            first = column.values[0]
+            raise DataError(
+                f"{trials.path}: has none of the names that {table.path.name} scores, such as "
+                f"{first!r}; expected trials of the same files, with names spelled the same"
+            )
+        chosen.append(best)
+    return tuple(chosen)
+
+
+def _match(
+    table: Columns,
+    keys: tuple[int, ...],
+    trials: Columns,
+    chosen: tuple[int, ...],
+    flags: np.ndarray,
+    options: ReadOptions,
+    listed: bool,
+) -> Joined:
+    import pandas as pd
+
+    wanted, known = _numbers(table, keys, trials, chosen)
+    for numbers, file in ((known, trials), (wanted, table)):
+        doubles = pd.Series(numbers).duplicated().to_numpy()
+        _refuse(doubles, file, "is listed before", "; list each pair once")
+    place = pd.Index(known).get_indexer(wanted)
+    if not listed:
+        genuine = place >= 0
+        note = f"the {len(known):,} pairs of {trials.path.name} are genuine, all others impostors"
+        return Joined(np.arange(len(wanted)), genuine, [note])
+    notes = []
+    skip = options.missing_pairs == "skip"
+    advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
+    there = np.zeros(len(known), dtype=bool)
+    there[place[place >= 0]] = True
+    for missing, file, what in ((place < 0, table, "no trial"), (~there, trials, "no score")):
+        if skip and not missing.all():
+            if missing.any():
+                count = int(missing.sum())
+                notes.append(f"{count:,} lines of {file.path.name} are left out: they have {what}")
+        else:
+            _refuse(missing, file, f"has {what}", advice)
+    rows = np.flatnonzero(place >= 0)
+    return Joined(rows, flags[place[rows]], notes)
+
+
+def _numbers(
+    table: Columns, keys: tuple[int, ...], trials: Columns, chosen: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a number for the names of each line, equal in both files for equal names."""
+    left = np.zeros(len(table.text[keys[0]].codes), dtype=np.int64)
+    right = np.zeros(len(trials.text[chosen[0]].codes), dtype=np.int64)
+    for key, other in zip(keys, chosen, strict=True):
+        a, b = table.text[key], trials.text[other]
+        number = {value: i for i, value in enumerate(a.values)}
+        shared = [number.setdefault(value, len(number)) for value in b.values]
+        left = left * len(number) + a.codes
+        right = right * len(number) + np.array(shared, dtype=np.int64)[b.codes]
+    return left, right
+
+
+def _refuse(wrong: np.ndarray, file: Columns, what: str, advice: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if not len(rows):
+        return
+    lines = ", ".join(str(file.line(int(row))) for row in rows[:_EXAMPLES])
+    raise DataError(
+        f"{file.path}: {len(rows):,} of {len(wrong):,} lines: each {what}; the first on line "
+        f"{lines}{advice}"
+    )
+
+
+def impostor_scores(path: Path, options: ReadOptions) -> np.ndarray:
+    """Return the scores of a file with one impostor score a line."""
+    shape = shape_of(path)
+    layout = find_layout(shape, options)
+    if layout is None or layout.score is None or shape.columns != 1:
+        raise DataError(
+            f"{path}: has {shape.columns} columns; expected the impostor scores, one a line"
+        )
+    return read_columns(shape, layout.header, {}, {layout.score: "score"}).numbers[layout.score]

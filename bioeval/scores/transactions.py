@@ -1,0 +1,149 @@
+"""Transactions: several probes of one subject that make one attempt, accepted if any of them is."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
+from bioeval.scores.about import describe
+from bioeval.scores.blocks import Block, BlockReader, require_subjects
+from bioeval.scores.labels import Codes, missing_values
+from bioeval.scores.matrix import Scores
+
+
+class TransactionReader(BlockReader):
+    """Reads the blocks of transactions: a row holds the smallest distance of any of its probes.
+
+    A transaction is all probes of a subject with the same value in a metadata column. Where probes
+    are templates of the gallery too, pairs of one transaction are not compared. Transactions are
+    in the order of their subjects' first probes; `scores` has their labels. Subjects are fused for
+    each probe first, by `fusion`.
+    """
+
+    of_rows = False
+
+    def __init__(self, scores: Scores, column: str, fusion: str = "min"):
+        require_subjects(scores, str(Argument("attempts")))
+        super().__init__(scores)
+        first, number = _transactions(scores, column)
+        shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
+        compared = scores.excluding(*scores.exclude, column) if shared else scores
+        self.about = replace(describe(compared), exclude=", ".join(scores.exclude))
+        self._compared, self._fusion = compared, fusion
+        self._order = np.argsort(number, kind="stable")
+        self._ends = np.append(0, np.cumsum(np.bincount(number)))
+        self._number = number[self._order]
+        ordered = (self._order[1:] > self._order[:-1]).all()
+        self._probes = BlockReader(compared) if ordered else _Reordered(compared, self._order)
+        self.scores = scores.select(probes=first)
+        self.scores.exclude = ()
+        self.scores.__dict__["layout"] = scores.layout
+
+    def _read(self, low: int, high: int) -> Block:
+        values = fused = None
+        for start in range(self._ends[low], self._ends[high], self._probes.rows_per_block()):
+            stop = min(start + self._probes.rows_per_block(), self._ends[high])
+            part, number = self._probes.block(start, stop), self._number[start:stop] - low
+            values = _least(values, part.values, number, high - low)
+            if self._fusion != "min":
+                fused = _least(fused, part.fused(self._fusion).values, number, high - low)
+        assert values is not None  # a transaction has a probe
+        gallery = self.gallery
+        block = Block(
+            low=low,
+            values=values,
+            columns=gallery.columns,
+            starts=gallery.starts,
+            own=gallery.own[low:high],
+            own_start=gallery.own_start[low:high],
+            own_stop=gallery.own_stop[low:high],
+            self_position=gallery.self_position[low:high],
+        )
+        if fused is not None:
+            block._fused[self._fusion] = block.of_groups(fused, np.zeros((1, 1), dtype=np.int64))
+        return block
+
+    def note_sentinels(self) -> None:
+        """Add what was seen of sentinels to the provenance, by the rows of the scores."""
+        if self._probes.scores.streams:
+            return
+        watch = copy(self._probes.watch)
+        back = np.argsort(self._order)
+        watch.scores, watch.sampled = self._compared, self._order[watch.sampled]
+        watch.value, watch.count = watch.value[back], watch.count[back]
+        self.sentinels = watch.notes()
+        notes = dict.fromkeys([*self.about.notes, *self.sentinels])
+        self.about = replace(self.about, notes=tuple(notes))
+
+
+class _Reordered(BlockReader):
+    """Reads the rows of scores in another order; errors name the rows of the scores."""
+
+    def __init__(self, scores: Scores, order: np.ndarray):
+        super().__init__(scores.select(probes=order))
+        self.whole = scores
+
+    def _read(self, low: int, high: int) -> Block:
+        try:
+            return super()._read(low, high)
+        except DataError:
+            for _ in BlockReader(self.whole):
+                pass
+            raise
+
+
+def reader_of(scores: Scores, attempts: str | None, fusion: str = "min") -> BlockReader:
+    """Return what reads the attempts of verification: rows, or transactions of a column."""
+    return BlockReader(scores) if attempts is None else TransactionReader(scores, attempts, fusion)
+
+
+def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first probe of each transaction, and the number of each probe's transaction."""
+    known = list(scores.probe_meta)
+    if column not in known:
+        listed = f"there are {', '.join(known)}" if known else "there are none"
+        raise DataError(
+            f"{Argument('attempts')} names {column!r}, which is not in the metadata of the "
+            f"probes; {listed}.{nearest_name(str(column), known)}"
+        )
+    values = scores.probe_meta[column]
+    missing = missing_values(values)
+    if missing.any():
+        raise DataError(
+            f"{Argument('attempts')}: {int(missing.sum())} probes have no value in {column!r}, the "
+            f"first is probe {int(np.argmax(missing))}; give each its transaction"
+        )
+    subject, value = scores.codes.probe, Codes(values, values, column).probe
+    key = subject * (int(value.max()) + 1) + value
+    _, first, found = np.unique(key, return_index=True, return_inverse=True)
+    _, of_subject, back = np.unique(subject, return_index=True, return_inverse=True)
+    order = np.lexsort((first, of_subject[back.reshape(-1)][first]))
+    return first[order], np.argsort(order)[found.reshape(-1)]
+
+
+def _least(
+    known: np.ndarray | None, rows: np.ndarray, number: np.ndarray, count: int
+) -> np.ndarray:
+    """Return the smallest distance of the rows of each number, and of those known before.
+
+    NaN, no attempt, is left out.
+    """
+    if known is None:
+        known = np.full((count, rows.shape[1]), np.nan, dtype=rows.dtype)
+    starts = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+        row = known[number[start]]
+        np.fmin(row, np.fmin.reduce(rows[start:stop]), out=row)
+    return known
+
+
+def refuse_claims(attempts: str | None, claims: object) -> None:
+    """Raise :class:`ProtocolError` where transactions are given claims, which are of probes."""
+    if attempts is not None and claims is not None:
+        raise ProtocolError(
+            f"{Argument('claims')} are of probes, and {Argument('attempts', attempts)} makes one "
+            "attempt of several; leave one of the two out"
+        )

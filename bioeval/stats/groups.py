@@ -1,0 +1,293 @@
+"""Subject bootstrap of the rates of groups, of their own thresholds, and of what compares them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bioeval.base.memory import require_memory
+from bioeval.base.progress import stage
+from bioeval.base.variables import GROUPS
+from bioeval.results.groups import INEQUITY, inequity
+from bioeval.scores.about import disjoint_among, disjoint_pairs
+from bioeval.stats.bootstrap import sample_of
+from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
+from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.resampling import QuadraticForms, ratio, weight_columns
+from bioeval.stats.verification import frr_at_far
+from bioeval.tallies.by_group import GroupTally
+from bioeval.tallies.by_subject import EXACT, SubjectAttempts, levels
+from bioeval.tallies.points import allowed_false_accepts
+from bioeval.tallies.threshold_search import Attempts
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Numbers of false accepts around that of a target, as its multiples, for replicates.
+_AROUND = np.geomspace(0.7, 1.4, 7)
+
+# Proportion of replicates in which a ratio is not defined, above which a warning says so.
+_UNDEFINED = 0.05
+
+# Values of a temporary array.
+_ROOM = 1 << 22
+
+
+@stage("bootstrap")
+def group_intervals(
+    dataset: xr.Dataset,
+    tally: GroupTally,
+    attempts: SubjectAttempts,
+    group: np.ndarray,
+    options: IntervalOptions,
+) -> xr.Dataset:
+    """Return a result by group with confidence intervals; `group` is that of each subject.
+
+    All subjects are resampled together, so that groups differ in size between replicates. The
+    threshold of all groups stays; the own thresholds of groups are chosen anew in each replicate.
+    """
+    number, targets = len(tally.own), dataset["far_target"].values
+    weights = weight_columns(attempts.people, options)
+    require_memory(
+        16 * number**2 * weights.shape[1],
+        f"intervals of {number**2:,} pairs of groups",
+        "expected fewer groups or replicates",
+    )
+    nodes, exact = zip(*(_nodes(one, targets) for one in tally.own), strict=True)
+    threshold = tally.chosen.threshold
+    at = np.empty(0) if math.isnan(threshold) else np.array([threshold])
+    sink = _ByGroup(weights, group, np.unique(np.concatenate([at, *nodes])), (at, nodes))
+    values, people = attempts.sweep(sink.thresholds, sink)
+    far = ratio(sink.totals[0], sink.totals[1])
+
+    def accepted(of: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weighted genuine attempts of a group accepted at thresholds, and all."""
+        inside = group[people] == of
+        counts = by_subject(values[inside], people[inside], thresholds, attempts.people)
+        layers = np.cumsum(counts.astype(np.float64) @ weights, axis=0)
+        return layers[:-1], layers[-1]
+
+    frr = np.empty((number, weights.shape[1]))
+    at_far = np.empty((2, number, len(targets), weights.shape[1]))
+    for g in range(number):
+        taken, made = accepted(g, at)
+        frr[g] = ratio(made - taken[0] if len(at) else made, made)
+        taken, made = accepted(g, nodes[g])
+        own = np.cumsum(sink.own[g].totals, axis=0)
+        rates = ratio(own[:-1], own[-1]), ratio(made - taken, made)
+        for i, x in enumerate(targets.tolist()):
+            at_far[0, g, i] = frr_at_far(*rates, x, exact[g])
+            at_far[1, g, i] = _threshold_at_far(rates[0], nodes[g], x, exact[g])
+    if not tally.chosen.defined:
+        far[:], frr[:] = np.nan, np.nan
+    sign = -1.0 if tally.about.kind == "similarity" else 1.0
+    itself = np.stack([dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values])
+    itself[~np.isfinite(itself)] = np.nan  # -inf rejects all
+    at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data
+    at_far[..., 0] = itself
+    at_far[0] = np.clip(at_far[0], 0, 1)
+    found, undefined = _limits(far, frr, at_far, _trials(attempts, group, people, number), options)
+    if sign < 0:
+        low, high = found["threshold_at_far"]
+        found["threshold_at_far"] = -high, -low
+    measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
+    found |= measured
+    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
+    remarks = [*few_people(attempts.people, options), *undefined, *remarks]
+    out = with_intervals(dataset, found, over, GROUPS, options, remarks)
+    return out.assign_attrs(
+        interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
+        " anew"
+    )
+
+
+def _nodes(own: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return thresholds around the FAR targets of a group, and whether they are all its scores."""
+    if len(own.edges) == 1:  # listed one by one
+        every = np.union1d(own.values, own.genuine)
+        if len(every) <= EXACT:
+            return every[np.isfinite(every)], True
+        strictest = np.nextafter(own.values[:1], -np.inf)
+        edges, reached = np.append(strictest, own.values), own.accepted
+    else:
+        edges, reached = own.edges, own.below[1:]
+    allowed = [allowed_false_accepts(x, own.impostor_attempts) for x in targets.tolist()]
+    ladder = levels(3 * max(allowed, default=0))[::2]
+    level = np.concatenate([[x * _AROUND for x in allowed if x], [ladder]], axis=None)
+    at = np.searchsorted(reached, level[level >= 1])
+    at = np.append(at, np.searchsorted(reached, 1) - 1)  # the last one without a false accept
+    chosen = np.unique(edges[at[(at >= 0) & (at < len(edges))]])
+    return chosen[np.isfinite(chosen)], False
+
+
+def _threshold_at_far(far: np.ndarray, nodes: np.ndarray, target: float, exact: bool) -> np.ndarray:
+    """Return the loosest threshold with FAR at most the target, for each column.
+
+    Between thresholds that are not all the scores, it is interpolated; the first stands for all
+    that are stricter.
+    """
+    if not len(nodes):
+        return np.full(far.shape[1], np.nan)
+    columns = np.arange(far.shape[1])
+    last = (far <= target).sum(axis=0) - 1
+    found = nodes[np.maximum(last, 0)]
+    if not exact:
+        after = np.minimum(last + 1, len(nodes) - 1)
+        low, high = far[np.maximum(last, 0), columns], far[after, columns]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where((high > low) & (last >= 0), (target - low) / (high - low), 0.0)
+        found = found + np.clip(share, 0.0, 1.0) * (nodes[after] - found)
+    return np.where(np.isnan(far[0]), np.nan, found)
+
+
+class _ByGroup:
+    """A sink that weighs the impostor attempts of each pair of groups, and those within groups.
+
+    Attributes
+    ----------
+    totals : float64 array, shape (2, groups, groups, columns)
+        Attempts accepted at the threshold of all groups, and all.
+    own : list of QuadraticForms
+        Within each group, by its own thresholds.
+    """
+
+    def __init__(
+        self,
+        weights: np.ndarray,
+        group: np.ndarray,
+        thresholds: np.ndarray,
+        wanted: tuple[np.ndarray, tuple[np.ndarray, ...]],
+    ):
+        at, nodes = wanted
+        self.weights, self.group, self.thresholds = weights, group, thresholds
+        self.accepted = int(np.searchsorted(thresholds, at[0]) + 1) if len(at) else 0
+        # The first layer above each threshold of a group, and the layer of each layer of all.
+        self.starts = [np.append(0, np.searchsorted(thresholds, own) + 1) for own in nodes]
+        self.own = [QuadraticForms(weights, len(own) + 1) for own in nodes]
+        self.totals = np.zeros((2, len(nodes), len(nodes), weights.shape[1]))
+
+    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """Add attempts between subjects `left` and `right`, from counts of shape (layers, l, r)."""
+        probe, claimed = self.group[left], self.group[right]
+        both = np.stack([counts[: self.accepted].sum(axis=0), counts.sum(axis=0)])
+        for h in np.unique(claimed):
+            columns = np.flatnonzero(claimed == h)
+            tables = both[:, :, columns].astype(np.float64)
+            weighted = (tables @ self.weights[right[columns]]) * self.weights[left]
+            for g in np.unique(probe):
+                self.totals[:, g, h] += weighted[:, probe == g].sum(axis=1)
+            rows = np.flatnonzero(probe == h)
+            if len(rows):
+                own = counts[:, rows][:, :, columns]
+                # The last start may lie behind the last layer only where there is none above.
+                layers = np.add.reduceat(own, self.starts[h], axis=0)
+                self.own[h].add(np.ascontiguousarray(layers), left[rows], right[columns])
+
+    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
+        """Add attempts of single pairs of subjects to a layer."""
+        step = max(1, _ROOM // self.weights.shape[1])
+        for low in range(0, len(a), step):
+            part = slice(low, low + step)
+            one, other = a[part], b[part]
+            weighted = self.weights[one] * self.weights[other] * counts[part, None].astype(float)
+            for total in self.totals[0 if layer < self.accepted else 1 :]:
+                np.add.at(total, (self.group[one], self.group[other]), weighted)
+        for g in np.unique(self.group[a]):
+            inside = (self.group[a] == g) & (self.group[b] == g)
+            own = int(np.searchsorted(self.starts[g], layer, side="right")) - 1
+            self.own[g].add_pairs(own, a[inside], b[inside], counts[inside])
+
+
+def _trials(
+    attempts: SubjectAttempts, group: np.ndarray, people: np.ndarray, number: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the independent trials: subjects of each group, disjoint pairs of each two groups."""
+    subjects = np.bincount(group[np.unique(people)], minlength=number)
+    pairs = np.zeros((number, number), dtype=np.int64)
+    if attempts.scores.layout == "pairs":
+        values, left, right = attempts.listed()
+        made = ~np.isnan(values)
+        code = group[left] * number + group[right]
+        for k in np.unique(code[made]):
+            some = made & (code == k)
+            pairs.flat[k] = disjoint_among(left[some], right[some], attempts.people)
+        return subjects, pairs
+    sides = [np.bincount(group[side], minlength=number) for side in attempts.sides]
+    every = np.bincount(group[np.union1d(*attempts.sides)], minlength=number)
+    for g in range(number):
+        for h in range(number):
+            both = every[g] if g == h else 2 * min(sides[0][g], sides[1][h])
+            pairs[g, h] = disjoint_pairs(int(sides[0][g]), int(sides[1][h]), int(both))
+    return subjects, pairs
+
+
+def _limits(
+    far: np.ndarray,
+    frr: np.ndarray,
+    at_far: np.ndarray,
+    trials: tuple[np.ndarray, np.ndarray],
+    options: IntervalOptions,
+) -> tuple[dict[str, Limits], list[str]]:
+    """Return the limits of all rates and thresholds, and warnings."""
+    subjects, pairs = trials
+
+    def limits(values: np.ndarray, numbers: np.ndarray) -> Limits:
+        low, high = confidence_limits(values, options)
+        for place, trial in np.ndenumerate(numbers):
+            ends = values[*place, ..., 0], low[place], high[place]
+            low[place], high[place] = open_limits(*ends, int(trial), options.confidence)
+        return low, high
+
+    alone = np.array([sample_of(int(n)) for n in subjects])
+    found = {
+        "frr": limits(frr, alone),
+        "far": limits(far, pairs),
+        "frr_at_far": limits(at_far[0], np.minimum(alone, pairs.diagonal())),
+        "threshold_at_far": confidence_limits(at_far[1], _percentiles(options)),
+    }
+    return found, []
+
+
+def _percentiles(options: IntervalOptions) -> IntervalOptions:
+    """Return options for values that are no rates, which have no logit."""
+    logit = options.method.endswith("logit")
+    return replace(options, method=BOOTSTRAPS[0]) if logit else options
+
+
+def _of_measures(
+    far: np.ndarray, frr: np.ndarray, alpha: float, options: IntervalOptions
+) -> tuple[dict[str, Limits], list[str]]:
+    """Return the limits of what compares groups, and warnings.
+
+    Without an error in any group the replicates do not vary; that shows nothing, and the limits
+    are NaN.
+    """
+    within = far[np.arange(len(far)), np.arange(len(far))]
+    found, remarks = {}, []
+    for name, drawn in inequity(within, frr, alpha).items():
+        low, high = confidence_limits(drawn, _percentiles(options))
+        replicates = drawn[1 : 1 + options.replicates]
+        known = replicates[~np.isnan(replicates)]
+        if not (known != drawn[0]).any():
+            low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
+            if not np.isnan(drawn[0]):
+                remarks.append(f"no interval of {name}: it is the same in all replicates")
+        elif len(known) < (1 - _UNDEFINED) * len(replicates):
+            remarks.append(
+                f"{name} is not defined in {1 - len(known) / len(replicates):.0%} of the replicates"
+                "; its interval is of the others"
+            )
+        found[name] = low, high
+    without = [
+        what for what, rates in (("FAR", within[:, 0]), ("FRR", frr[:, 0])) if (rates == 0).any()
+    ]
+    if without:
+        remarks.append(
+            f"{' and '.join(without)} of some group is 0, in every replicate too: intervals of "
+            "FDR and GARBE leave out how uncertain it is"
+        )
+    return {name: found[name] for name in INEQUITY}, remarks

@@ -1,0 +1,141 @@
+"""Verification by groups of subjects: errors of each pair of groups, and each one's own thresholds.
+
+A group is like a fold whose test part is itself: one look counts every pair of groups, and a second
+one collects the scores of the few bins in which thresholds lie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.scores.about import About
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.tallies.by_fold.rows import Tick
+from bioeval.tallies.by_fold.sweep import FoldSweep, Groups
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
+from bioeval.tallies.threshold_search import Attempts, within
+
+
+@dataclass
+class GroupTally:
+    """Attempts and errors by group, at one threshold.
+
+    Attributes
+    ----------
+    about : About
+    chosen : ChosenThreshold
+        Chosen by a rule on the attempts of all groups, as a distance.
+    false_rejects, genuine_attempts : int64 arrays, shape (groups,)
+    false_accepts, impostor_attempts : int64 arrays, shape (groups, groups)
+        By the group of the probe and that of the claimed subject.
+    own : list of Attempts
+        The attempts within each group, which have looked into the bins of the FAR targets.
+    """
+
+    about: About
+    chosen: ChosenThreshold
+    false_rejects: np.ndarray
+    genuine_attempts: np.ndarray
+    false_accepts: np.ndarray
+    impostor_attempts: np.ndarray
+    own: list[Attempts]
+
+
+def count_groups(
+    reader: BlockReader,
+    groups: tuple[np.ndarray, np.ndarray],
+    rule: Rule,
+    targets: np.ndarray,
+    options: tuple[str, str],
+    tick: Tick | None,
+) -> GroupTally:
+    """Count a matrix by the groups of probes and gallery templates, which count from 0.
+
+    `rule` holds its threshold, if it gives one, as a distance; `options` are templates and fusion.
+    """
+    sweep = FoldSweep(reader, *options, [groups], Groups)
+    (pairs,) = sweep.partitions
+    number = pairs.folds
+    diagonal = np.arange(number) * (number + 1)
+    with threads_for(reader.scores):
+        sweep.count(tick)
+        while True:
+            every = Attempts(sweep.genuine, sweep.edges, sweep.total)
+            own = [
+                Attempts(sweep.genuine[pairs.pair == k], sweep.edges, pairs.counts[g, g])
+                for g, k in enumerate(diagonal)
+            ]
+            chosen_bins = wanted_bins(rule, every)
+            own_bins = np.array([_bins_of(one, targets) for one in own])
+            if not sweep.narrow(chosen_bins | own_bins.any(axis=0)):
+                break
+
+        def keep(values: np.ndarray, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+            """Keep scores within a group, and those where the threshold of all groups can lie."""
+            kept = pairs.probe[row] == pairs.gallery[position]
+            others = np.flatnonzero(~kept)
+            kept[others] = chosen_bins[sweep.edges.searchsorted(values[others])]
+            return kept
+
+        ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, tick, keep)
+    places = within(values, sweep.edges, chosen_bins)
+    every.look_into(values[places], weights[places])
+    for one, flags, k in zip(own, own_bins, diagonal, strict=True):
+        inside = np.flatnonzero(codes == k)
+        inside = inside[within(values[inside], sweep.edges, flags)]
+        one.look_into(values[inside], weights[inside])
+    chosen = choose(rule, every, chosen_bins)
+    threshold = chosen.threshold
+    genuine = np.array([one.genuine_attempts for one in own], dtype=np.int64)
+    rejected, accepted = genuine, np.zeros((number, number), dtype=np.int64)
+    if not math.isnan(threshold):  # which rejects all
+        rejected = np.array([one.false_rejects(threshold) for one in own], dtype=np.int64)
+        b = int(every.bin_of(threshold))
+        inside = places[values[places] <= threshold]
+        inside = inside[sweep.edges.searchsorted(values[inside]) == b]
+        found = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
+        accepted = pairs.counts[..., :b].sum(axis=-1) + found.reshape(number, number)
+    reader.note_sentinels()
+    made = pairs.counts.sum(axis=-1)
+    return GroupTally(reader.about, chosen, rejected, genuine, accepted, made, own)
+
+
+def _bins_of(attempts: Attempts, targets: np.ndarray) -> np.ndarray:
+    """Return the bins that FAR targets need, as flags."""
+    wanted = np.zeros(len(attempts.counts), dtype=bool)
+    if attempts.defined:
+        for target in targets.tolist():
+            wanted |= attempts.up_to(attempts.bin_past(target))
+    return wanted
+
+
+def count_listed(attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> GroupTally:
+    """Count attempts that are listed one by one; `group` is that of each of their subjects."""
+    values, left, right = attempts.listed()
+    made = ~np.isnan(values)
+    values, left, right = values[made], left[made], right[made]
+    genuine, number = left == right, int(group.max()) + 1
+    pair = group[left] * number + group[right]
+
+    def by_pair(which: np.ndarray) -> np.ndarray:
+        return np.bincount(pair[which], minlength=number**2).reshape(number, number)
+
+    def parts() -> Iterator[Attempts]:
+        for g in range(number):
+            own = pair == g * (number + 1)
+            yield Attempts.listed(values[own & genuine], values[own & ~genuine])
+
+    every = Attempts.listed(values[genuine], values[~genuine])
+    chosen = choose(rule, every, wanted_bins(rule, every))
+    accepted = values <= chosen.threshold  # NaN rejects all
+    attempts.reader.note_sentinels()
+    return GroupTally(
+        attempts.reader.about, chosen,
+        by_pair(genuine & ~accepted).diagonal(), by_pair(genuine).diagonal(),
+        by_pair(~genuine & accepted), by_pair(~genuine), list(parts()),
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+"""Attempts by the time at which the probe is seen: one sweep for all bins.
+
+A threshold that is given is counted at in that sweep. One that a rule chooses is found, exactly, in
+a second look, at the scores of a few cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import ProtocolError
+from bioeval.kernels import count as kernel
+from bioeval.scores.blocks import Block, BlockReader, Progress
+from bioeval.tallies.by_fold.sweep import FoldSweep, Part
+from bioeval.tallies.by_fold.thresholds import judge_folds
+from bioeval.tallies.counters import gather, guide_to
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import Rule
+
+
+class SharedReader(BlockReader):
+    """Reader whose next sweep feeds `jobs` too."""
+
+    jobs: tuple[Any, ...] = ()
+
+    def blocks(self, progress: Progress | None) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        jobs, self.jobs = self.jobs, ()
+        for block in super().blocks(progress):
+            for job in jobs:
+                job.add(block)
+            yield block
+
+
+class ProbeAttemptsJob:
+    """The genuine scores of each probe, and, at a threshold, its false accepts."""
+
+    def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
+        self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
+        self.threshold: np.ndarray | None = None
+        if threshold is not None:
+            self.threshold = np.array([threshold])
+            self.guide = guide_to(self.threshold)
+        self.found: list[tuple[np.ndarray, ...]] = []
+        # Impostor attempts of each probe that are accepted, and all others.
+        self.impostors = np.zeros((reader.scores.shape[0], 2), dtype=np.int64)
+
+    def add(self, block: Block) -> None:
+        """Take the attempts of a block of rows."""
+        block = block.fused(self.fusion) if self.multi else block
+        rows = block.values, block.own_start, block.own_stop
+        value, row, position = gather(*rows, block.self_position)
+        column = position if self.multi else block.columns[0][position]
+        self.found.append((value.astype(np.float64), row + block.low, column))
+        if self.threshold is not None:
+            counts = np.zeros((len(block.values), 2), dtype=np.int64)  # a table for each row
+            kernel.count_thresholds(*rows, self.threshold, *self.guide, counts)
+            self.impostors[block.low : block.low + len(counts)] = counts
+
+    def result(self) -> ProbeAttemptsJob:
+        """Return what was found."""
+        return self
+
+
+@dataclass(frozen=True)
+class AttemptsOverTime:
+    """Attempts of verification by bins of probes, and the facts of their searches.
+
+    Attributes
+    ----------
+    threshold : float
+        A distance, given or chosen; NaN rejects all.
+    values, row, column : arrays, shape (g,)
+        Each genuine score, its probe and its template (multi-template: its subject's group).
+    impostor_attempts, false_accepts : int64 arrays, shape (bins,)
+    ranks : IdentificationTally or None
+    """
+
+    threshold: float
+    values: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+    impostor_attempts: np.ndarray
+    false_accepts: np.ndarray
+    ranks: IdentificationTally | None
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What to count: the templates of verification, and the ranks of identification if wanted."""
+
+    templates: str
+    fusion: str
+    rule: Rule
+    rank_unit: str | None = None
+
+
+def attempts_over_time(
+    reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, progress: Any = None
+) -> AttemptsOverTime:
+    """Count all attempts by the bin of their probe, -1 for none; the threshold is of all data.
+
+    `counting` holds the threshold of its rule, if it gives one, as a distance.
+    """
+    templates, fusion, rule = counting.templates, counting.fusion, counting.rule
+    given = rule.values[0] if rule.name == "fixed" else None
+    job = ProbeAttemptsJob(reader, templates, fusion, given)
+    jobs: list[Any] = [job]
+    if counting.rank_unit is not None:
+        unit = counting.rank_unit
+        jobs.append(IdentificationJob(reader.scores, reader, rank_unit=unit, fusion=fusion))
+    if given is None:
+        threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
+    else:
+        run_jobs(reader.scores, reader, jobs, progress)
+        threshold, inside = given, codes >= 0
+        accepts, others = (
+            np.bincount(codes[inside], job.impostors[inside, k], minlength=bins).astype(np.int64)
+            for k in (0, 1)
+        )
+        attempts = accepts + others
+    values, row, column = (np.concatenate(x) for x in zip(*job.found, strict=True))
+    ranks = jobs[1].result() if len(jobs) > 1 else None
+    return AttemptsOverTime(threshold, values, row, column, attempts, accepts, ranks)
+
+
+def _by_rule(
+    reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, jobs: tuple[Any, ...]
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the threshold that a rule chooses on all data, and impostor attempts by bin.
+
+    The attempts outside a bin are those of its complement, as the training part of a fold is.
+    """
+    everything, gallery = bins + 1, bins + 2  # the first is a fold that no template has
+    folds = np.where(codes >= 0, codes, bins), np.full(reader.scores.shape[1], gallery)
+    sweep = FoldSweep(reader, counting.templates, counting.fusion, [folds])
+    sweep.rows.from_memory = False  # the other jobs take blocks
+    reader.jobs = jobs
+    parts = [(Part(everything, inside=False), Part(b, inside=False)) for b in range(bins)]
+    judged = judge_folds(sweep, counting.rule, [parts])[0]
+    reader.note_sentinels()
+    chosen, whole = judged[0].chosen, judged[0].train
+    if not chosen.defined:
+        lacking = "genuine" if not whole.genuine_attempts else "impostor"
+        raise ProtocolError(
+            f"the threshold rule {counting.rule} needs attempts of both classes, and there is no "
+            f"{lacking} attempt; give a number"
+        )
+    total, accepted = whole.impostor_attempts, chosen.counts(whole)[0]
+    attempts = [total - one.test.impostor_attempts for one in judged]
+    accepts = [accepted - chosen.counts(one.test)[0] for one in judged]
+    threshold = chosen.threshold
+    return (
+        math.nan if math.isnan(threshold) else float(threshold),
+        np.array(attempts, dtype=np.int64),
+        np.array(accepts, dtype=np.int64),
+    )

@@ -1,0 +1,139 @@
+"""Which impostor scores a tally keeps: those closest to the operating points of its counts.
+
+A tally of some probes is a sample of those it may be merged with, whose points are elsewhere. How
+far cannot be known beforehand; so as many scores are kept as may be, in the order of their distance
+from a point, in standard errors of the rates there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.kept_scores import KeptScores
+from bioeval.tallies.look import Look, PointsWanted, Windows
+from bioeval.tallies.optimal_bins import crossing_weight
+from bioeval.tallies.pilot import LEAST_TARGETS
+from bioeval.tallies.point_search import require_same
+
+
+def closest_windows(
+    grid: CellGrid,
+    counts: np.ndarray,
+    genuine: np.ndarray,
+    wanted: PointsWanted,
+    most: float,
+    kept: np.ndarray | None = None,
+) -> tuple[Windows, float]:
+    """Return windows of the cells closest to the points, and the share of the scores in them.
+
+    `counts`, shape (cells,), are those of impostor scores, of which at most so many are in the
+    windows; `kept` is how many of each cell count for that, by default all.
+    """
+    if not counts.any():
+        return [(-np.inf, np.inf)], 1.0
+    kept = counts if kept is None else kept
+    found = kept == 0
+    distance = np.full(len(counts), np.inf)
+    for each in _distances(grid, counts, genuine, wanted):
+        np.minimum(distance, each, out=distance)
+    for cell in np.argsort(distance, kind="stable"):
+        if 0 < kept[cell] <= most:
+            found[cell] = True
+            most -= kept[cell]
+    ends = grid.boundaries
+    ends[0], ends[-1] = -np.inf, np.inf
+    change = np.flatnonzero(np.diff(found, prepend=False, append=False)).reshape(-1, 2)
+    # A window without scores is of no use.
+    windows = [(float(ends[a]), float(ends[b])) for a, b in change if kept[a:b].any()]
+    return windows, float(kept[found].sum() / counts.sum())
+
+
+def _distances(
+    grid: CellGrid, counts: np.ndarray, genuine: np.ndarray, wanted: PointsWanted
+) -> Iterator[np.ndarray]:
+    """Yield how far each cell is from each point; standard errors are up to a common factor."""
+    total = counts.sum()
+    ends = np.append(0, np.cumsum(counts)) / total
+    far0, far = ends[:-1], ends[1:]
+    for target in (*LEAST_TARGETS, *wanted.targets.tolist()):
+        yield _outside(far0 - target, far - target) / np.sqrt(target + 1 / total)
+    if not len(genuine):
+        return
+    within = np.searchsorted(genuine, grid.edges, side="right")
+    frr = 1 - within / len(genuine)
+    frr0 = np.append(1.0, frr[:-1])
+    at = min(int(np.argmax(far >= frr)), len(far) - 1)
+    rates = far[at] + frr[at] + 1 / len(genuine)
+    yield _outside(far0 - frr0, far - frr) / np.sqrt(rates)
+    # The farthest genuine score of others may be anywhere: only its own cell.
+    last = far[min(int(np.searchsorted(grid.edges, genuine[-1])), len(far) - 1)]
+    yield _outside(far0 - last, far - last) / np.sqrt(1 / total)
+    weight = crossing_weight(np.append(0.0, far), np.append(1.0, frr))
+    costs = [(p * miss, (1 - p) * accept) for p, miss, accept in wanted.costs.tolist()]
+    for miss, accept in [*costs, (1 - weight, weight)]:
+        best = int(np.argmin(miss * frr + accept * far))
+        more = miss * (frr - frr[best]) + accept * (far0 - far[best])
+        error = miss**2 * (abs(frr - frr[best]) + 1 / len(genuine))
+        error += accept**2 * (abs(far0 - far[best]) + 1 / total)
+        far_off = np.maximum(more, 0) / np.sqrt(error + np.finfo(float).tiny)
+        # No farther than the cells behind, seen from the best one: what is kept is in one piece.
+        yield np.maximum(np.minimum.accumulate(far_off), np.minimum.accumulate(far_off[::-1])[::-1])
+
+
+def _outside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return how far 0 is outside of increasing intervals."""
+    return np.maximum(np.maximum(low, -high), 0)
+
+
+def look_near_points(tally: VerificationTally, wanted: PointsWanted) -> Look:
+    """Return a look at the scores of a tally that keeps those closest to its points."""
+    cells = tally.impostor
+    found = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
+    look = Look(found)
+    grid = cells.grid.with_margin()
+    # The last cells end at the largest float, beyond which there is no grid.
+    if len(cells.counts) and np.isfinite(grid.boundaries).all():
+        look.keep_cells(grid)
+    return look
+
+
+def kept_of(
+    look: Look, tally: VerificationTally, wanted: PointsWanted, *, rare: bool
+) -> KeptScores:
+    """Return what a look at the scores of a tally kept, in windows between cells of the tally."""
+    cells = tally.impostor
+    ends = cells.grid.boundaries
+    below = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
+    places = [
+        (np.searchsorted(ends, low), np.searchsorted(ends, high, side="right") - 1)
+        for low, high in look.windows
+    ]
+    if len(cells.counts):
+        places = [(a, b) for a, b in places if a < b]
+    first, last = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    # The tally counted nothing finite outside of its cells.
+    lows = np.where(first == 0, -np.inf, ends[first])
+    highs = np.where(last == len(ends) - 1, np.inf, ends[last])
+    scores = look.within(list(zip(lows.tolist(), highs.tolist(), strict=True)))
+    scores = scores[np.isfinite(scores)]
+    require_same(len(scores), int((below[last] - below[first]).sum()))
+    return KeptScores(lows, highs, below[first], scores, wanted.targets, wanted.costs, rare)
+
+
+def at_most_kept(tally: VerificationTally, most: int) -> VerificationTally:
+    """Return a tally that keeps at most so many scores, those closest to its points."""
+    kept, cells = tally.kept, tally.impostor
+    if kept is None or len(kept.scores) <= most:
+        return tally
+    ends = cells.grid.boundaries
+    counts = np.diff(np.searchsorted(kept.scores, ends[1:-1], side="right"), prepend=0)
+    counts = np.append(counts, len(kept.scores) - counts.sum())
+    wanted = PointsWanted(kept.targets, kept.costs, every_score=True)
+    windows, _ = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, most, counts)
+    lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
+    return replace(tally, kept=kept.within(*kept.common(lows, highs)))

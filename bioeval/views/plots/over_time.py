@@ -1,0 +1,253 @@
+"""Rates over time, and the ageing of templates: panels one below the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+
+from bioeval.base.errors import counted
+from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import scalar
+from bioeval.views.plots.display import Display
+from bioeval.views.plots.select_datasets import as_plot_text, pick_one
+from bioeval.views.terms import Speaker, words_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Height of a panel, and of everything around them, in inches.
+_PANEL, _AROUND = 1.75, 1.5
+
+
+class _Panels(Display):
+    """Bins of a result as steps, in panels that share the axis of bins.
+
+    Attributes
+    ----------
+    edges : ndarray
+        The edges of the bins, dates as matplotlib's numbers.
+    axes_ : list of Axes
+        The panels drawn last, from the top.
+    """
+
+    axes_: list[Axes]
+    _plot = ""  # the public function
+    _over = ""  # the dimension of the bins
+
+    def __init__(self, dataset: xr.Dataset):
+        self._dataset = dataset
+        edges = np.append(dataset[self._over].values, dataset[f"{self._over}_end"].values[-1:])
+        self.dated = edges.dtype.kind == "M"
+        self.edges = date2num(edges) if self.dated else edges.astype(np.float64)
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the one result in `data` that the plot draws."""
+        return cls(pick_one(data, cls._plot).dataset)
+
+    def _start(self, ax: Axes | Figure | None, panels: int) -> None:
+        size = look.SIZE[0], _AROUND + panels * _PANEL
+        self.axes_ = look.stacked(self._axes(ax, size), panels)
+        for ax_ in self.axes_[:-1]:
+            ax_.tick_params(labelbottom=False)
+        last = self.axes_[-1].xaxis
+        if self.dated:
+            locator = AutoDateLocator(maxticks=8)
+            last.set_major_locator(locator)
+            last.set_major_formatter(ConciseDateFormatter(locator))
+        self.axes_[0].set_xlim(self.edges[0], self.edges[-1])
+
+    def _steps(
+        self, ax: Axes, values: Any, hue: int, band: tuple[Any, Any] | None = None, **style: Any
+    ) -> None:
+        """Draw the value of each bin over its width, with a band from low to high."""
+        given = {"color": look.colour(hue), "linewidth": 1.6, **style}
+        if band is not None:
+            low, high = (np.append(x, x[-1:]) for x in band)
+            ax.fill_between(
+                self.edges, low, high, step="post", color=given["color"], alpha=0.16, linewidth=0
+            )
+        ax.stairs(np.asarray(values), self.edges, baseline=None, **given)
+        middle = (self.edges[1:] + self.edges[:-1]) / 2
+        ax.plot(middle, values, "o", markersize=3.2, color=given["color"])
+
+    def _rate(self, ax: Axes, name: str, label: str, hue: int, style: dict[str, Any]) -> None:
+        """Draw a rate with its interval, from 0 on, in per cent."""
+        ds = self._dataset
+        band = None
+        if f"{name}_low" in ds:
+            band = ds[f"{name}_low"].values, ds[f"{name}_high"].values
+        self._steps(ax, ds[name].values, hue, band, **style)
+        if np.isnan(ds[name].values).all():
+            look.empty(ax, [f"{name.upper()} is not defined in any bin"])
+        ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1e-9))
+        ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
+        look.labelled(ax, "", label)
+
+    def _title(self, title: str, name: str | None, lines: list[str], of: str = "") -> None:
+        attrs = self._dataset.attrs
+        name = name or as_plot_text(attrs.get("system", ""))
+        if "interval_method" in attrs:
+            confidence = 100 * float(attrs["confidence"])
+            lines.append(
+                f"bands{of}: {confidence:g} % in each bin by itself, {attrs['interval_method']}"
+            )
+        self.figure_.align_ylabels(self.axes_)
+        look.titled(self.ax_, f"{title}: {name}" if name else title, lines)
+
+    def _threshold(self) -> str:
+        """Return the threshold in words."""
+        value, attrs = scalar(self._dataset, "threshold"), self._dataset.attrs
+        where = "" if attrs["chosen_on"] == "given" else f" ({attrs['threshold_rule']}, all data)"
+        return f"threshold {value:.6g}{where}"
+
+
+class OverTimeDisplay(_Panels):
+    """FRR, FAR, identification, and the subjects enrolled, over time."""
+
+    _plot, _over = "over_time", "time"
+
+    def plot(
+        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    ) -> Self:
+        """Draw the panels. See :func:`over_time`."""
+        ds = self._dataset
+        identifies = "dir" in ds
+        self._start(ax, 3 + identifies)
+        say = Speaker(words_of(ds), "verification")
+        self._rate(self.axes_[0], "frr", say("False reject rate, FRR"), 0, style)
+        self._rate(self.axes_[1], "far", say("False accept rate, FAR"), 1, style)
+        if identifies:
+            self._identification(self.axes_[2], style)
+        last = self.axes_[-1]
+        self._steps(last, ds["gallery_subjects"].values, 6, **style)
+        last.set_ylim(bottom=0)
+        look.labelled(last, "Time at which the probe was seen", "Subjects enrolled")
+        probes = counted(int(ds["probes"].sum()), "probes")
+        genuine, impostor = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
+        lines = [
+            f"{probes}: {genuine:,} genuine and {counted(impostor, 'impostor attempts')}",
+            self._threshold(),
+        ]
+        self._title("Rates over time", name, lines)
+        return self
+
+    def _identification(self, ax: Axes, style: dict[str, Any]) -> None:
+        ds = self._dataset
+        say = Speaker(words_of(ds), "identification")
+        rank = int(ds["rank"].values[0])
+        one, lowest = ds.sel(rank=rank), 1.0
+        for hue, name in ((2, "dir"), (3, "cms")):
+            band = None
+            if f"{name}_low" in one:
+                band = one[f"{name}_low"].values, one[f"{name}_high"].values
+                lowest = float(np.nanmin(band[0], initial=lowest))
+            text = say(name.upper()) + (", no threshold" if name == "cms" else "")
+            self._steps(ax, one[name].values, hue, band, label=text, **style)
+            lowest = float(np.nanmin(one[name].values, initial=lowest))
+        low, high = look.rate_limits(lowest)
+        ax.set_ylim(low, high)
+        ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
+        ax.legend(loc="lower left", ncols=2, fontsize=look.SMALL_SIZE, frameon=False)
+        look.labelled(ax, "", f"Rank {rank}")
+
+
+class AgeingDisplay(_Panels):
+    """Genuine scores and FRR by the age of the template."""
+
+    _plot, _over = "ageing", "age"
+
+    def plot(
+        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    ) -> Self:
+        """Draw the panels. See :func:`ageing`."""
+        ds = self._dataset
+        self._start(ax, 2)
+        above, below = self.axes_
+        mean, spread = ds["genuine_mean"].values, ds["genuine_sd"].values
+        self._steps(above, mean, 0, (mean - spread, mean + spread), **style)
+        slope, intercept = scalar(ds, "slope"), scalar(ds, "intercept")
+        if np.isfinite(slope):
+            above.axline((0, intercept), slope=slope, color=look.colour(1), linewidth=1.4)
+        look.labelled(above, "", "Genuine score")
+        say = Speaker(words_of(ds), "verification")
+        self._rate(below, "frr", say("False reject rate, FRR"), 0, style)
+        unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
+        look.labelled(below, f"Age of the template{unit}", say("False reject rate, FRR"))
+        number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
+        low, high = scalar(ds, "slope_low"), scalar(ds, "slope_high")
+        within = scalar(ds, "slope_within")
+        lines = [
+            f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
+            f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
+        ]
+        lines.append("above: mean, with a band of one standard deviation")
+        self._title("Ageing of templates", name, lines, " of FRR")
+        return self
+
+
+def over_time(data: Any, ax: Axes | Figure | None = None, **style: Any) -> OverTimeDisplay:
+    """Draw rates over time: FRR, FAR, DIR and CMS at the first rank, and the subjects enrolled.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.over_time`.
+    ax : matplotlib Axes, optional
+        Whose place is divided into panels; that of a new figure unless given.
+    **style
+        Properties of the lines; ``name`` is written in the title.
+
+    Returns
+    -------
+    OverTimeDisplay
+        With ``edges`` of the bins, ``axes_`` (the panels from the top), ``ax_`` and ``figure_``.
+
+    Examples
+    --------
+    >>> import numpy as np, bioeval as be
+    >>> scores = be.simulate(20, 4, random_state=1)
+    >>> seen = {"seen_at": np.arange(80)}
+    >>> ds = be.over_time(be.Scores(scores.values, scores.probe_labels, probe_meta=seen), 4)
+    >>> len(be.plot.over_time(ds).axes_)
+    4
+    """
+    return OverTimeDisplay.from_results(data).plot(ax, **style)
+
+
+def ageing(data: Any, ax: Axes | Figure | None = None, **style: Any) -> AgeingDisplay:
+    """Draw the ageing of templates: genuine scores and FRR by the age of the template.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.ageing`.
+    ax : matplotlib Axes, optional
+        Whose place is divided into two panels; that of a new figure unless given.
+    **style
+        Properties of the lines; ``name`` is written in the title.
+
+    Returns
+    -------
+    AgeingDisplay
+        With ``edges`` of the bins, ``axes_``, ``ax_`` and ``figure_``.
+
+    Notes
+    -----
+    The band of the scores is one standard deviation around their mean; the line is that of least
+    squares over all pairs.
+
+    Examples
+    --------
+    >>> import numpy as np, bioeval as be
+    >>> scores = be.simulate(20, 4, random_state=1)
+    >>> meta = {"seen_at": np.arange(80), "enrolled_at": np.arange(80)}
+    >>> ds = be.ageing(be.Scores(scores.values, scores.probe_labels, probe_meta=meta), 3)
+    >>> len(be.plot.ageing(ds).axes_)
+    2
+    """
+    return AgeingDisplay.from_results(data).plot(ax, **style)

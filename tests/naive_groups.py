@@ -1,0 +1,163 @@
+"""Groups, expected performance and discarding by quality, from their definitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import naive
+
+NAN = math.nan
+
+
+@dataclass
+class Attempt:
+    """One attempt: who probes, who is claimed, and the score in the user's units."""
+
+    probe: Any
+    claimed: Any
+    score: Any
+    genuine: bool
+
+
+def attempts(data: naive.Data, templates: str = "single", fusion: str = "min") -> list[Attempt]:
+    """Return all attempts of section "verification"."""
+    assert data.probe_labels is not None
+    unit = "template" if templates == "single" else "subject"
+    return [
+        Attempt(data.probe_labels[i], c.subject, data.user(c.distance), c.mate)
+        for i in range(len(data.rows))
+        for c in naive.candidates(data, i, unit, fusion)
+    ]
+
+
+def by_group(
+    made: Sequence[Attempt],
+    group: Mapping[Any, Any],
+    threshold: Any,
+    targets: Sequence[float],
+    kind: str,
+) -> dict[str, dict[Any, Any]]:
+    """Return counts and rates at a threshold (NaN rejects all), and own thresholds of groups."""
+    names = sorted(set(group.values()))
+    found: dict[str, dict[Any, Any]] = {
+        x: {} for x in ("frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts",
+                        "frr_at_far", "threshold_at_far")
+    }  # fmt: skip
+
+    def rejected(a: Attempt) -> bool:
+        return threshold != threshold or not naive.accepted(a.score, threshold, kind)
+
+    for g in names:
+        own = [a for a in made if a.genuine and group[a.probe] == g]
+        found["genuine_attempts"][g] = len(own)
+        found["fr"][g] = sum(map(rejected, own))
+        found["frr"][g] = naive.rate(found["fr"][g], len(own))
+        for h in names:
+            others = [
+                a for a in made if not a.genuine and (group[a.probe], group[a.claimed]) == (g, h)
+            ]
+            found["impostor_attempts"][g, h] = len(others)
+            found["fa"][g, h] = sum(not rejected(a) for a in others)
+            found["far"][g, h] = naive.rate(found["fa"][g, h], len(others))
+            if g != h:
+                continue
+            scores = [a.score for a in own], [a.score for a in others]
+            for x in targets:
+                frr, at = naive.frr_at_far(*scores, kind, x)
+                found["frr_at_far"][g, x], found["threshold_at_far"][g, x] = frr, at
+    return found
+
+
+def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, Any]:
+    """Return FDR, GARBE and ratios of the rates of groups."""
+    n, found = len(far), {}
+
+    def gini(x: Sequence[Any]) -> Any:
+        if not any(x):
+            return 0
+        mean = sum(x) / Fraction(n)
+        return Fraction(n, n - 1) * sum(abs(a - b) for a in x for b in x) / (2 * n * n * mean)
+
+    defined = n > 1 and all(x == x for x in (*far, *frr))
+    spread = [max(abs(a - b) for a in x for b in x) for x in (far, frr)]
+    found["fdr"] = 1 - (alpha * spread[0] + (1 - alpha) * spread[1]) if defined else NAN
+    found["garbe"] = alpha * gini(far) + (1 - alpha) * gini(frr) if defined else NAN
+    for name, x in (("far", far), ("frr", frr)):
+        known = all(v > 0 for v in x)  # NaN is not
+        found[f"{name}_max_over_min"] = max(x) / min(x) if known else NAN
+        mean = math.exp(sum(math.log(v) for v in x) / n) if known else NAN
+        found[f"{name}_max_over_geomean"] = float(max(x)) / mean if known else NAN
+    return found
+
+
+def epc(
+    dev: tuple[list, list], test: tuple[list, list], kind: str, alpha: float
+) -> tuple[Any, Any, Any]:
+    """Return the threshold of a weight of FAR, and FAR and FRR of the test set at it."""
+    weight = Fraction(str(alpha))
+    points = naive.roc_points(*dev, kind)
+    if not points:
+        return NAN, NAN, NAN
+    best = min(points, key=lambda p: weight * p.far + (1 - weight) * p.frr)  # the strictest
+    genuine, impostor = test
+    far = [best.threshold == best.threshold and naive.accepted(x, best.threshold, kind)
+           for x in impostor]  # fmt: skip
+    gar = [best.threshold == best.threshold and naive.accepted(x, best.threshold, kind)
+           for x in genuine]  # fmt: skip
+    return (
+        best.threshold,
+        naive.rate(sum(far), len(far)),
+        naive.rate(len(gar) - sum(gar), len(gar)),
+    )
+
+
+def error_discard(
+    data: naive.Data,
+    quality: tuple[Sequence[float], Sequence[float]],
+    threshold: float,
+    fraction: float,
+    kind: str,
+) -> dict[str, Any]:
+    """Return the rates of what is left; in all-against-all both sides are the same samples."""
+    probes = [("sample" if data.all_against_all else "probe", i) for i in range(len(quality[0]))]
+    gallery = [("sample" if data.all_against_all else "gallery", j) for j in range(len(quality[1]))]
+    value = dict(zip(probes, quality[0], strict=True)) | dict(zip(gallery, quality[1], strict=True))
+    samples = list(dict.fromkeys([*probes, *gallery]))
+    number = math.floor(Fraction(str(fraction)) * len(samples))
+    gone = set(sorted(samples, key=lambda s: value[s])[:number])  # equal ones in order
+    count = dict.fromkeys(("genuine_attempts", "fr", "impostor_attempts", "fa"), 0)
+    for i, row in enumerate(data.rows):
+        for cell in row:
+            if probes[i] in gone or gallery[cell.column] in gone:
+                continue
+            taken = naive.accepted(data.user(cell.distance), threshold, kind)
+            count["genuine_attempts" if cell.mate else "impostor_attempts"] += 1
+            count["fr" if cell.mate else "fa"] += not taken if cell.mate else taken
+    return {
+        "discarded": number,
+        **count,
+        "frr": naive.rate(count["fr"], count["genuine_attempts"]),
+        "far": naive.rate(count["fa"], count["impostor_attempts"]),
+    }
+
+
+def pauc(fractions: Sequence[float], frr: Sequence[Any]) -> Any:
+    """Return the area under FRR to 0.2 by trapezoids, over 0.2 times the FRR at 0."""
+    area = Fraction(0)
+    end = Fraction(1, 5)
+    xs = [Fraction(str(f)) for f in fractions]
+    for (x0, y0), (x1, y1) in zip(
+        zip(xs, frr, strict=True), list(zip(xs, frr, strict=True))[1:], strict=False
+    ):
+        if x0 >= end:
+            break
+        if y0 != y0 or y1 != y1:
+            return NAN
+        if x1 > end:
+            x1, y1 = end, y0 + (y1 - y0) * (end - x0) / (x1 - x0)
+        area += (x1 - x0) * (y0 + y1) / 2
+    return area / (end * frr[0]) if xs[-1] >= end and frr[0] else NAN

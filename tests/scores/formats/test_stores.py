@@ -1,0 +1,251 @@
+"""Stores and tables: HDF5, zarr, safetensors, Parquet, Arrow, JSON lines, BEE, pandas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from optional import optional_import
+
+import bioeval as be
+from bioeval.base.errors import DataError
+
+RNG = np.random.default_rng(5)
+SQUARE = be.Scores(
+    RNG.random((6, 6)), list("aabbcä"), kind="similarity", probe_meta={"day": [1, 2, 1, 2, 1, 2]}
+)
+RECTANGLE = be.Scores(RNG.random((3, 4)).astype(np.float32), [1, 2, 3], [1, 1, 2, 4])
+PAIRS = be.Scores.from_pairs(
+    [0.5, -1.0, 2.0], [1, 0, 0], kind="similarity", subjects=[["a", "a"], ["a", "b"], ["c", "a"]]
+)
+TABLE = {
+    "similarity": [0.5, -1.0, 2.0],
+    "genuine": [True, False, False],
+    "subject_a": ["a", "a", "c"],
+    "subject_b": ["a", "b", "a"],
+}
+
+
+def same(found, scores):
+    np.testing.assert_array_equal(np.asarray(found.values), scores.values)
+    assert (found.kind, found.dtype) == (scores.kind, scores.dtype)
+    if isinstance(scores, type(PAIRS)):
+        assert found.genuine.tolist() == scores.genuine.tolist()
+        assert found.pair_subjects.tolist() == scores.pair_subjects.tolist()
+    else:
+        assert found.probe_labels.tolist() == scores.probe_labels.tolist()
+        assert found.layout == scores.layout
+
+
+# ------------------------------------------------------------------------- stores
+
+
+@pytest.mark.parametrize("scores", [SQUARE, RECTANGLE, PAIRS], ids=["square", "sides", "pairs"])
+def test_hdf5_is_written_and_read(tmp_path, scores):
+    be.save(scores, tmp_path / "x.h5")
+    found = be.load(tmp_path / "x.h5")
+    same(found, scores)
+    assert be.verification(found).eer == be.verification(scores).eer
+    if scores is SQUARE:
+        assert found.probe_meta["day"].tolist() == [1, 2, 1, 2, 1, 2]
+
+
+def test_hdf5_attributes_and_links(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["scores"] = np.eye(3)
+        file["labels"] = np.array([b"a", b"b", b"a"])
+        file.attrs["kind"] = "similarity"
+        file["elsewhere"] = h5py.ExternalLink("y.h5", "/scores")
+    assert be.load(tmp_path / "x.h5").kind == "similarity"
+    with pytest.raises(DataError, match="is a link to another place"):
+        be.load(tmp_path / "x.h5", scores_key="elsewhere", labels_key="labels")
+    raw = (tmp_path / "x.h5").read_bytes()
+    (tmp_path / "y.h5").write_bytes(raw[:-600])
+    with pytest.raises(DataError, match="y.h5.* is truncated or damaged"):
+        be.load(tmp_path / "y.h5")
+
+
+def test_zarr(tmp_path):
+    zarr = optional_import("zarr")
+    group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w", attributes={"kind": "similarity"})
+    for name, values in (("scores", SQUARE.values), ("labels", np.array([0, 0, 1, 1, 2, 3]))):
+        group.create_array(name, data=np.ascontiguousarray(values))
+    found = be.load(tmp_path / "x.zarr")
+    assert found.kind == "similarity"
+    assert be.verification(found).eer == be.verification(SQUARE).eer
+
+
+def test_safetensors(tmp_path):
+    numpy = optional_import("safetensors.numpy")
+    x = RNG.random((6, 4)).astype(np.float32)
+    numpy.save_file({"embeddings": x, "labels": np.arange(6) // 2}, tmp_path / "x.safetensors")
+    found = be.load(tmp_path / "x.safetensors", metric="l2")
+    expected = be.Scores.from_embeddings(x, np.arange(6) // 2, metric="l2")
+    np.testing.assert_array_equal(found.values, expected.values)
+    (tmp_path / "y.safetensors").write_bytes(
+        b"\xff" * 7 + b"\x7f" + b"{}"
+    )  # a header of 2^63 bytes
+    with pytest.raises(DataError, match="y.safetensors: is truncated or damaged"):
+        be.load(tmp_path / "y.safetensors")
+
+
+# ------------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.feather"])
+def test_arrow(tmp_path, name):
+    arrow = optional_import("pyarrow")
+    write = {
+        "x.parquet": optional_import("pyarrow.parquet").write_table,
+        "x.feather": optional_import("pyarrow.feather").write_feather,
+    }[name]
+    write(arrow.table(TABLE), str(tmp_path / name))
+    same(be.load(tmp_path / name), PAIRS)
+    write(arrow.table({**TABLE, "genuine": [True, None, False]}), str(tmp_path / name))
+    with pytest.raises(DataError, match=f"{name}: row 1: genuine has no value"):
+        be.load(tmp_path / name)
+    write(
+        arrow.table({"probe": ["a", "c"], "a": [0.0, 1.0], "b": [2.0, 3.0]}), str(tmp_path / name)
+    )
+    found = be.load(tmp_path / name, kind="distance")
+    assert found.values.tolist() == [[0, 2], [1, 3]] and found.gallery_labels.tolist() == ["a", "b"]
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-20])
+    with pytest.raises(DataError, match=f"{name}: is truncated or damaged"):
+        be.load(tmp_path / name, kind="distance")
+
+
+def test_json_lines(tmp_path):
+    rows = [dict(zip(TABLE, row, strict=True)) for row in zip(*TABLE.values(), strict=True)]
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    same(be.load(tmp_path / "x.jsonl"), PAIRS)
+    for line, message in (
+        ('{"similarity": 1}', "line 4: 'genuine' has no value"),
+        ("[1, 2]", "line 4: expected one JSON object"),
+        (
+            '{"similarity": "x", "genuine": 1, "subject_a": 1, "subject_b": 2}',
+            "row 3: similarity is",
+        ),
+    ):
+        (tmp_path / "y.jsonl").write_text("\n".join([*map(json.dumps, rows), line]))
+        with pytest.raises(DataError, match=message):
+            be.load(tmp_path / "y.jsonl")
+
+
+def test_tables_in_memory():
+    pandas = optional_import("pandas")
+    arrow = optional_import("pyarrow")
+    for table in (pandas.DataFrame(TABLE), arrow.table(TABLE), TABLE):
+        same(be.load(table), PAIRS)
+    days = pandas.DataFrame({"day": [1, 2, 1, 2, 1, 2]})
+    scores = be.Scores(SQUARE.values, list("aabbcd"), probe_meta=days)
+    assert scores.probe_meta["day"].tolist() == [1, 2, 1, 2, 1, 2]
+    with pytest.raises(DataError, match="row 1 of the table: subject_a has no value"):
+        be.load(pandas.DataFrame({**TABLE, "subject_a": ["a", None, "c"]}))
+    with pytest.raises(DataError, match="load was given int; expected the path of a file, or a"):
+        be.load(3)
+
+
+# ------------------------------------------------------------------------- BEE
+
+
+@pytest.mark.parametrize("scores", [SQUARE, RECTANGLE], ids=["square", "sides"])
+def test_bee_is_written_and_read(tmp_path, scores):
+    be.save(scores, tmp_path / "x.mtx")
+    found = be.load(tmp_path / "x.mtx", mask=tmp_path / "x.mask")
+    np.testing.assert_array_equal(found.values, scores.values.astype(np.float32))
+    rounded = be.Scores(
+        scores.values.astype(np.float32),
+        scores.probe_labels,
+        None if scores is SQUARE else scores.gallery_labels,
+        kind=scores.kind,
+    )
+    closed = {"unmated": "skip"}
+    for task, options in ((be.verification, {}), (be.closed_set, closed)):
+        ours, theirs = task(found, **options), task(rounded, **options)
+        for name in ("eer", "far", "cms"):
+            if name in theirs:
+                np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+def bee(first: bytes, cells: bytes, shape: str, body: bytes, magic: bytes = b"\x78\x56\x34\x12"):
+    return (
+        first + b"\ngallery.lst\nprobes.lst\n" + cells + b" " + shape.encode() + b" " + magic + body
+    )
+
+
+def test_bee_by_its_definition(tmp_path):
+    """Bytes written by hand: big-endian distances, and a mask of the other order."""
+    values = np.array([[1.5, 2.0, -3.0]])
+    (tmp_path / "x.mtx").write_bytes(
+        bee(b"D2", b"MF", "1 3", values.astype(">f4").tobytes(), b"\x12\x34\x56\x78")
+    )
+    (tmp_path / "x.mask").write_bytes(bee(b"D2", b"MB", "1 3", bytes([255, 127, 0])))
+    found = be.load(tmp_path / "x.mtx", mask=tmp_path / "x.mask")
+    assert found.kind == "distance" and found.values.tolist() == values.tolist()
+    assert found.mask.tolist() == [[2, 1, 0]]
+
+
+def test_bad_bee(tmp_path):
+    path, mask = tmp_path / "x.mtx", tmp_path / "x.mask"
+    body = np.ones(4, "<f4").tobytes()
+    path.write_bytes(bee(b"S2", b"MF", "2 2", body))
+    with pytest.raises(DataError, match="has no labels; give mask"):
+        be.load(path)
+    mask.write_bytes(bee(b"S2", b"MB", "2 2", bytes([255, 127, 3, 0])))
+    with pytest.raises(DataError, match="1 cells are none of 255 .* row 1, column 0 is 3"):
+        be.load(path, mask=mask)
+    mask.write_bytes(bee(b"S2", b"MB", "1 2", bytes(2)))
+    with pytest.raises(DataError, match=r"is \(1, 2\), and the matrix \(2, 2\)"):
+        be.load(path, mask=mask)
+    with pytest.raises(DataError, match="declares similarity scores .* contradicts"):
+        be.load(path, mask=mask, kind="distance")
+    path.write_bytes(bee(b"S2", b"MF", "2 999999999999", body))
+    with pytest.raises(DataError, match="expected .* of 2 x 999,999,999,999 cells"):
+        be.load(path, mask=mask)
+
+
+# ------------------------------------------------------------------------- files of other programs
+
+TRUTHS = {
+    "bob_dev-4col.txt": {"kind": "similarity"},
+    "bob_test-4col.txt": {"kind": "similarity"},
+    "bob_atnt_scores-nonorm-dev.txt": {"kind": "distance"},
+    "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance"},
+    "bob_scores-cmc-4col.txt": {"kind": "similarity"},
+    "bob_scores.mtx": {"mask": "bob_scores.mask"},
+    "pyeer_exp1": {"kind": "similarity", "impostor": "pyeer_exp1_false.txt"},
+    "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},
+}
+FILES = {"pyeer_exp1": "pyeer_exp1_true.txt", "pyeer_cmc_exp1": "pyeer_cmc_exp1_scores.txt"}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_files_of_other_programs(shared, name):
+    folder: Path = shared / "score_files"
+    known = json.loads((folder / "README.json").read_text())["basic_truth_sklearn"]
+    truth = next(value for key, value in known.items() if key.split(" ")[0] == name)
+    options = {
+        key: folder / value if key in ("mask", "impostor", "trials") else value
+        for key, value in TRUTHS[name].items()
+    }
+    path = folder / FILES.get(name, name)
+    readings = [{}] if "n_probes_with_mate" not in truth else [{}, {"as_": "matrix"}]
+    for reading in readings:
+        scores = be.load(path, **options, **reading)
+        ds = be.verification(scores, far_targets=[0.1, 0.01])
+        assert int(ds.genuine_attempts) == truth["n_genuine"]
+        assert int(ds.impostor_attempts) == truth["n_impostor"]
+        assert float(ds.auc) == pytest.approx(truth["auc"], rel=1e-12)
+        assert float(ds.eer) == pytest.approx(truth["eer_linear_interp"], abs=2e-3)
+        np.testing.assert_allclose(
+            ds.frr_at_far, [truth["fnmr_at_fmr<=0.1"], truth["fnmr_at_fmr<=0.01"]], rtol=1e-12
+        )
+        if reading:
+            cms = be.closed_set(scores, unmated="skip").cms
+            for rank in (1, 5):
+                best, worst = (truth.get(f"rank{rank}_ties_{x}_probe") for x in ("for", "against"))
+                found = float(cms.sel(rank=rank))
+                assert (worst if worst is not None else 0) <= found + 1e-12 <= best + 2e-12

@@ -1,0 +1,308 @@
+"""Lists of scores in text: layouts, trials, matrices, and errors with the line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from optional import optional_import
+
+import bioeval as be
+from bioeval.base.errors import DataError
+from bioeval.cli import main
+from bioeval.scores.formats import text_table
+
+SCORES = [0.5, -1e3, 2.0]
+SAME = [True, False, False]
+
+
+def load(folder, text, name="x.txt", kind="distance", **options):
+    (folder / name).write_text(text)
+    return be.load(folder / name, kind=kind, **options)
+
+
+def holds(pairs):
+    assert pairs.values.tolist() == SCORES
+    assert pairs.genuine.tolist() == SAME
+
+
+# ------------------------------------------------------------------------- layouts
+
+WORDS = [
+    *(("1", "0"), ("1.0", "0.0"), ("+1", "-1"), ("True", "False"), ("target", "nontarget")),
+    *(
+        ("TARGET", "non-target"),
+        ("genuine", "imposter"),
+        ("match", "nonmatch"),
+        ("same", "different"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("yes", "no"), WORDS)
+@pytest.mark.parametrize("mark", [" ", "\t", ",", ";", "  "])
+def test_a_word_and_a_score(tmp_path, yes, no, mark):
+    words = [yes if same else no for same in SAME]
+    lines = [[word, str(score)] for word, score in zip(words, SCORES, strict=True)]
+    holds(load(tmp_path, "\n".join(mark.join(line) for line in lines)))
+    holds(load(tmp_path, "\n".join(mark.join(reversed(line)) for line in lines) + "\n"))
+
+
+def test_words_and_names(tmp_path):
+    """VoxCeleb's and ASVspoof's lines with a score."""
+    holds(load(tmp_path, "1 id1/a.wav id1/b.wav 0.5\n0 id1/a.wav id2/c.wav -1e3\n0 a b 2\n"))
+    holds(load(tmp_path, "LA_1 - bonafide 0.5\nLA_2 A07 spoof -1000\nLA_3 A08 spoof 2.0\n"))
+
+
+@pytest.mark.parametrize("columns", [4, 5])
+def test_bob(tmp_path, columns):
+    model = "m1 " if columns == 5 else ""
+    found = load(tmp_path, "".join(f"{a} {model}{b} {p} {s}\n" for a, b, p, s in [
+        ("1", "1", "x", "0.5"), ("1", "2", "y", "-1e3"), ("2", "1", "x", "2")
+    ]))  # fmt: skip
+    holds(found)
+    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
+
+
+def test_names_of_columns(tmp_path):
+    text = "distance;subject_a;subject_b;fold\n0.5;a;a;1\n-1e3;a;b;1\n2;b;a;2\n"
+    found = load(tmp_path, text, kind=None)
+    holds(found)
+    assert (found.kind, found.pair_folds.tolist()) == ("distance", ["1", "1", "2"])
+    bob = "bio_ref_subject_id,probe_subject_id,score\na,a,0.5\na,b,-1e3\nb,a,2\n"
+    holds(load(tmp_path, bob, kind="similarity"))
+
+
+def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
+    (tmp_path / "i.txt").write_text("-1e3\n2.0\n")
+    holds(load(tmp_path, "0.5\n", impostor=tmp_path / "i.txt"))
+    args = [str(tmp_path / "x.txt"), str(tmp_path / "i.txt")]
+    assert main(["run", *args, "--kind", "distance", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["tasks"]["verification/single"]["impostor_attempts"] == 2
+    with pytest.raises(DataError, match="holds one number a line; .* as impostor"):
+        load(tmp_path, "0.5\n")
+
+
+def zstd(raw):
+    stream = optional_import("pyarrow").BufferOutputStream()
+    with optional_import("pyarrow").CompressedOutputStream(stream, "zstd") as out:
+        out.write(raw)
+    return stream.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd])
+def test_compressed(tmp_path, compress):
+    raw = b"1 0.5\n0 -1e3\n0 2\n"
+    (tmp_path / "x.gz").write_bytes(compress(raw))
+    holds(be.load(tmp_path / "x.gz", kind="distance"))
+    (tmp_path / "y.gz").write_bytes(compress(raw * 100)[:-4])
+    with pytest.raises(DataError, match="y.gz: is truncated or damaged"):
+        be.load(tmp_path / "y.gz", kind="distance")
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(allow_nan=True), st.booleans(), st.sampled_from("abcä")), min_size=1
+    ),
+    st.sampled_from(["distance", "similarity"]),
+    st.booleans(),
+)
+def test_what_is_written_is_read(tmp_path_factory, pairs, kind, small):
+    values, same, who = (list(column) for column in zip(*pairs, strict=True))
+    subjects = np.array(
+        [[name, name if x else name + "!"] for name, x in zip(who, same, strict=True)]
+    )
+    scores = be.Scores.from_pairs(values, same, kind=kind, nan="reject", subjects=subjects)
+    place = tmp_path_factory.getbasetemp() / "round.csv"
+    be.save(scores, place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_table, "_LINES", 2 if small else text_table._LINES)
+        back = be.load(place, nan="reject")
+    np.testing.assert_array_equal(back.values, scores.values)
+    assert back.genuine.tolist() == same and back.kind == kind
+    assert back.pair_subjects.tolist() == subjects.tolist()
+
+
+# ------------------------------------------------------------------------- kinds
+
+
+def test_the_kind_is_declared_or_required(tmp_path):
+    with pytest.raises(DataError, match="does not say whether its scores are distances or simil"):
+        load(tmp_path, "score,genuine\n1,1\n", kind=None)
+    with pytest.raises(DataError, match="'similarity' declares the kind similarity, which kind="):
+        load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
+    assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "llr"
+
+
+# ------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 0.5\n0 1.5\n0 x\n", "line 3: score is 'x'; expected a number"),
+        ("\n1 0.5\n\n0 1.5\n0 4%\n", "line 5: score is '4%'; .*per cent as fractions"),
+        ("1 0.5\n0 1 2\n", "line 2: more than 2 cells; expected 2"),
+        ("1 a b 0.5\n0 a 0.1\n", "line 2: 3 cells; expected 4"),
+        ("target 0.5\ntarget 2\nmaybe 1\n", "line 3: genuine is 'maybe'; expected one of 1, true"),
+        ("1 0.5\n2 0.7\n", "column 1 holds 1 and 2, which do not say which is genuine"),
+        ("1 0.5\n1 0.5\n2 0.7\n", "line 3: genuine is '2'; .*1 and 2 do not say which is genuine"),
+        ("1 0\n0 1\n", "both columns hold only 0 and 1; give the columns names"),
+        ("a b target\nc d nontarget\n", "a list of trials without scores"),
+        ("a b 0.5\n", "does not say which pairs are genuine; give the list of trials"),
+        ("genuine,other\n1,2\n", "no column 'score'; its columns are 'genuine', 'other'"),
+        ("score,genuine,score\n1,2,3\n", "two columns are called 'score'"),
+    ],
+)
+def test_bad_lists(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        load(tmp_path, text)
+
+
+def test_an_error_far_down_has_its_line(tmp_path):
+    lines = ["1 a b 0.5"] * 200_000
+    lines[150_001] = "0 a b 0,5"
+    with pytest.raises(DataError, match="line 150002: score is '0,5'; .*point, not a comma"):
+        load(tmp_path, "\n".join(lines))
+    lines[150_001] = "perhaps a b 0.5"
+    with pytest.raises(DataError, match="line 150002: genuine is 'perhaps'; expected one of 1, t"):
+        load(tmp_path, "\n".join(lines))
+
+
+def test_a_line_without_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_table, "_LONGEST_LINE", 1 << 16)
+    with pytest.raises(DataError, match="has a line of more than"):
+        load(tmp_path, "1 0.5\n" * 3 + "9" * (1 << 20))
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    (tmp_path / "x.txt").write_bytes(b"1 a 0.5\n" * 20_000 + b"0 \xff 0.5\n")
+    with pytest.raises(DataError, match="line 20001: the byte 0xff is not UTF-8"):
+        be.load(tmp_path / "x.txt", kind="distance")
+
+
+# ------------------------------------------------------------------------- trials
+
+KEYED = "b d -1e3\na c 0.5\nb c 2\n"
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        "a c target\nb c nontarget\nb d nontarget\n",  # Kaldi
+        "1 a c\n0 b c\n0 b d\n",  # VoxCeleb
+        "a,c,1\nb,c,0\nb,d,0\n",
+        "enrol,test,label\na,c,1\nb,c,0\nb,d,0\n",
+        "a c\n",  # the genuine pairs alone (PyEER)
+    ],
+)
+def test_scores_and_trials_are_joined_by_their_names(tmp_path, trials):
+    (tmp_path / "trials").write_text(trials)
+    found = load(tmp_path, KEYED, trials=tmp_path / "trials")
+    assert found.values.tolist() == [-1e3, 0.5, 2.0]
+    assert found.genuine.tolist() == [False, True, False]
+
+
+def test_trials_by_one_name(tmp_path):
+    """ASVspoof: speaker, file, -, attack, key; and scores of files."""
+    (tmp_path / "trials").write_text("S1 F1 - - bonafide\nS1 F2 - A07 spoof\nS2 F3 - A07 spoof\n")
+    found = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials=tmp_path / "trials")
+    assert found.genuine.tolist() == [False, False, True]
+
+
+def test_trials_and_scores_that_lack_each_other(tmp_path):
+    (tmp_path / "trials").write_text("a c target\nb c nontarget\nx y target\nz y target\n")
+    trials = tmp_path / "trials"
+    with pytest.raises(DataError, match="1 of 3 lines: each has no trial; .* on line 1; to leave"):
+        load(tmp_path, KEYED, trials=trials)
+    with pytest.raises(DataError, match="2 of 4 lines: each has no score; the first on line 3, 4"):
+        load(tmp_path, KEYED.split("\n", 1)[1], trials=trials)
+    found = load(tmp_path, KEYED, trials=trials, missing_pairs="skip")
+    assert found.values.tolist() == [0.5, 2.0]
+    notes = be.verification(found).attrs["warnings"]
+    assert "1 lines of x.txt are left out: they have no trial" in notes
+    assert "2 lines of trials are left out: they have no score" in notes
+    trials.write_text("a c target\na c target\n")
+    with pytest.raises(
+        DataError, match="1 of 2 lines: each is listed before; .* line 2; list each"
+    ):
+        load(tmp_path, KEYED, trials=trials)
+    trials.write_text("q r target\n")
+    with pytest.raises(DataError, match="has none of the names that x.txt scores, such as 'b'"):
+        load(tmp_path, KEYED, trials=trials)
+
+
+def test_subjects_from_names(tmp_path):
+    text = "id1/a id1/b 0.5\nid1/a id2/c -1e3\nid2/c id1/b 2\n"
+    found = load(tmp_path, text, subject_from=r"id(\d+)/")
+    holds(found)
+    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
+    with pytest.raises(DataError, match="line 3: subject_from=.* does not match a 'id2/c'; expect"):
+        load(tmp_path, text, subject_from=r"id(1)/")
+    for pattern in ("id", "(", "(a)(b)"):
+        with pytest.raises(DataError, match="no regular expression|groups; expected one"):
+            load(tmp_path, text, subject_from=pattern)
+
+
+# ------------------------------------------------------------------------- matrices
+
+
+def test_a_list_of_all_pairs_is_a_matrix(tmp_path):
+    rng = np.random.default_rng(1)
+    d = rng.random((3, 4))
+    whose, enrolled = list("aab"), list("abcb")
+    lines = [
+        f"{enrolled[j]} m{j} {whose[i]} p{i} {float(d[i, j])!r}" for j in range(4) for i in range(3)
+    ]
+    rng.shuffle(lines)
+    found = load(tmp_path, "\n".join(lines), as_="matrix")
+    expected = be.Scores(d, whose, enrolled)
+    order = np.argsort(found.probe_meta["template"].astype(str))
+    columns = np.argsort(found.gallery_meta["template"].astype(str))
+    np.testing.assert_array_equal(found.values[order][:, columns], d)
+    for task in (be.verification, be.open_set, be.closed_set):
+        ours, theirs = task(found), task(expected)
+        for name in ("eer", "auc", "cms"):
+            if name in theirs:
+                np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+def test_holes_are_excluded_and_counted(tmp_path):
+    text = "score,genuine,template_a,template_b\n1,1,p,g\n2,0,p,h\n3,0,q,g\n"
+    found = load(tmp_path, text, as_="matrix")
+    assert found.shape == (2, 2) and found.mask.tolist() == [[2, 1], [1, 0]]
+    ds = be.verification(found)
+    assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
+    assert "1 of 4 comparisons are not listed, and excluded" in ds.attrs["warnings"]
+
+
+def test_one_set_of_templates_is_all_against_all(tmp_path):
+    text = "id1/a id1/b 1\nid1/b id2/c 2\nid2/c id1/a 3\n"
+    found = load(tmp_path, text, as_="matrix", subject_from="id(.)/")
+    assert found.layout == "all-against-all" and found.shape == (3, 3)
+    ds = be.verification(found)
+    assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
+
+
+def test_cells_that_are_listed_twice(tmp_path):
+    text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
+    ds = be.verification(load(tmp_path, text.format(1), as_="matrix"))
+    assert "1 pairs are listed more than once, with one score" in ds.attrs["warnings"]
+    with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
+        load(tmp_path, text.format(3), as_="matrix")
+    with pytest.raises(DataError, match=r'has no names of templates, which as_="matrix"'):
+        load(tmp_path, "1 2\n0 3.5\n", as_="matrix")
+
+
+def test_a_wide_table(tmp_path):
+    found = load(tmp_path, "label,a,b,c\na,0,1,2\nb,1,0,2.5\nc,2,2.5,0\n", "w.csv")
+    assert found.layout == "all-against-all" and found.values[1, 2] == 2.5
+    found = load(tmp_path, "probe\ta\tb\nb\t1\t2\n", "w.tsv", kind="similarity")
+    assert (found.shape, found.gallery_labels.tolist()) == ((1, 2), ["a", "b"])

@@ -1,0 +1,87 @@
+"""Plots of groups, expected performance and discarding: their arrays, marks and words."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval import plot
+from bioeval.views.terms import in_terms
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(40, 4, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def grouped(scores):
+    group = ["abc"[min(x % 4, 2)] for x in scores.probe_labels]
+    return be.by_group(scores, group, threshold=4.0, interval="subject-bootstrap", replicates=100)
+
+
+def words(display):
+    return " ".join(text.get_text() for text in display.figure_.findobj(mpl.text.Text))
+
+
+def test_groups_show_frr_with_intervals_and_far_of_pairs(grouped):
+    display = plot.groups(grouped)
+    assert display.groups == ["a", "b", "c"]
+    np.testing.assert_array_equal(display.far, grouped.far)
+    lines = [x for x in display.ax_.lines if x.get_marker() == "o"]
+    drawn = {tuple(p) for line in lines for p in zip(*line.get_data(), strict=True)}
+    assert drawn == {(x, i) for i, x in enumerate(grouped.frr.values)}
+    hollow = next(x for x in lines if x.get_markerfacecolor() == "white")
+    assert len(hollow.get_xdata()) == grouped.frr_flagged.sum()
+    assert display.image_.get_array().shape == (3, 3, 4)
+    said = words(display)
+    assert "c (20)" in said and "hollow: flagged" in said and "ISO: FNMR" in said
+    assert said.count("*") >= 1
+
+
+def test_groups_without_false_accepts_and_with_many_names(scores):
+    none = plot.groups(be.by_group(scores, scores.probe_labels % 2, threshold=-1.0))
+    assert "white: 0" in words(none)
+    many = plot.groups(be.by_group(scores, scores.probe_labels % 20, threshold=4.0))
+    assert len(many.far_ax_.texts) <= 1  # the remark below the title
+    figure = mpl.figure.Figure()
+    ax = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    assert plot.groups(be.by_group(scores, scores.probe_labels % 2), ax).ax_ is ax
+
+
+def test_groups_speak_iso(grouped):
+    said = words(plot.groups(in_terms(grouped, "iso")))
+    assert "FMR by pair of groups" in said and "lecture: FAR" in said
+
+
+def test_epc_draws_several_systems(scores):
+    other = be.simulate(40, 4, random_state=3)
+    a, b = be.epc(scores, other), be.epc(other, scores, alphas=[0.2, 0.8])
+    display = plot.epc({"a": a, "b": b})
+    np.testing.assert_array_equal(display.curves["a"].y, a.hter)
+    assert list(display.lines_) == ["a", "b"]
+    alone = be.Scores(np.ones((2, 2)), ["a", "b"])
+    assert "not defined" in words(plot.epc(be.epc(scores, alone)))
+
+
+def test_error_discard_draws_several_measures(scores):
+    good = be.error_discard(scores, np.arange(160), threshold=4.0)
+    display = plot.error_discard({"row": good, "last": good})
+    np.testing.assert_array_equal(display.curves["row"].y, good.frr)
+    assert f"pAUC {good.pauc.item():.3f}" in words(display)
+    none = be.Scores(np.ones((2, 2)), ["a", "b"])
+    said = words(plot.error_discard(be.error_discard(none, [1, 2], threshold=4.0)))
+    assert "o genuine attempt" in said
+
+
+def test_files_of_all_three(scores, grouped, tmp_path):
+    given = {
+        "g": grouped, "e": be.epc(scores, scores),
+        "d": be.error_discard(scores, range(160), threshold=4.0),
+    }  # fmt: skip
+    assert [p.name for p in plot.save_all(given, None, tmp_path)] == [
+        "groups-g.png", "epc.png", "error-discard.png",
+    ]  # fmt: skip
