@@ -15,8 +15,10 @@ from bioeval.base.version import __version__
 __all__ = [
     "BioevalError",
     "BioevalWarning",
+    "Calibrator",
     "CardError",
     "DataError",
+    "Fusion",
     "MergeError",
     "PairScores",
     "Protocol",
@@ -28,6 +30,7 @@ __all__ = [
     "ageing",
     "apply_convention",
     "by_group",
+    "calibration",
     "closed_set",
     "compare",
     "cross_evaluate",
@@ -35,12 +38,14 @@ __all__ = [
     "epc",
     "error_discard",
     "evaluate",
+    "fuse",
     "gallery_size",
     "gom",
     "gom_from_curves",
     "load",
     "make_scorer",
     "mean_over_galleries",
+    "normalise",
     "open_set",
     "over_time",
     "parse_names",
@@ -61,6 +66,7 @@ __all__ = [
     "top_k",
     "tracking",
     "verification",
+    "zoo",
     "with_failures",
     "workload",
 ]
@@ -103,6 +109,7 @@ _HOMES = {
     "gom": "bioeval.evaluation.reid",
     "gom_from_curves": "bioeval.results.gom",
     "mean_over_galleries": "bioeval.results.galleries",
+    "zoo": "bioeval.evaluation.zoo",
     "apply_convention": "bioeval.evaluation.reid",
     "refine_tally": "bioeval.evaluation.tally",
     "cross_evaluate": "bioeval.evaluation.cross",
@@ -110,6 +117,11 @@ _HOMES = {
     "study_threshold": "bioeval.evaluation.cross",
     "make_scorer": "bioeval.evaluation.cross",
     "eer_scorer": "bioeval.evaluation.cross",
+    "calibration": "bioeval.evaluation.calibration",
+    "Calibrator": "bioeval.evaluation.calibrator",
+    "fuse": "bioeval.evaluation.fusion",
+    "Fusion": "bioeval.evaluation.fusion",
+    "normalise": "bioeval.evaluation.normalise",
     "BioevalError": "bioeval.base.errors",
     "BioevalWarning": "bioeval.base.errors",
     "DataError": "bioeval.base.errors",
@@ -133,6 +145,8 @@ if TYPE_CHECKING:
         MergeError,
         ProtocolError,
     )
+    from bioeval.evaluation.calibration import calibration
+    from bioeval.evaluation.calibrator import Calibrator
     from bioeval.evaluation.compare import compare
     from bioeval.evaluation.cross import (
         cross_evaluate,
@@ -144,14 +158,17 @@ if TYPE_CHECKING:
     from bioeval.evaluation.discard import error_discard
     from bioeval.evaluation.evaluate import evaluate, summary
     from bioeval.evaluation.expected_performance import epc
+    from bioeval.evaluation.fusion import Fusion, fuse
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.groups import by_group
+    from bioeval.evaluation.normalise import normalise
     from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
     from bioeval.evaluation.workload import workload
+    from bioeval.evaluation.zoo import zoo
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol
     from bioeval.results.failures import with_failures

@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay
     from bioeval.mot.timeline import timeline as timeline
     from bioeval.scores.matrix import Scores
+    from bioeval.views.plots.calibration import BayesErrorDisplay as BayesErrorDisplay
+    from bioeval.views.plots.calibration import (
+        EmpiricalCrossEntropyDisplay as EmpiricalCrossEntropyDisplay,
+    )
+    from bioeval.views.plots.calibration import ReliabilityDisplay as ReliabilityDisplay
+    from bioeval.views.plots.calibration import TippettDisplay as TippettDisplay
+    from bioeval.views.plots.calibration import bayes_error as bayes_error
+    from bioeval.views.plots.calibration import empirical_cross_entropy as empirical_cross_entropy
+    from bioeval.views.plots.calibration import reliability as reliability
+    from bioeval.views.plots.calibration import tippett as tippett
     from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay
     from bioeval.views.plots.cmc import cmc as cmc
     from bioeval.views.plots.det import DetDisplay as DetDisplay
@@ -47,6 +57,8 @@ if TYPE_CHECKING:
     from bioeval.views.plots.groups import groups as groups
     from bioeval.views.plots.hota import HotaDisplay as HotaDisplay
     from bioeval.views.plots.hota import hota as hota
+    from bioeval.views.plots.lorenz import LorenzDisplay as LorenzDisplay
+    from bioeval.views.plots.lorenz import lorenz as lorenz
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
     from bioeval.views.plots.over_time import AgeingDisplay as AgeingDisplay
     from bioeval.views.plots.over_time import OverTimeDisplay as OverTimeDisplay
@@ -66,6 +78,8 @@ if TYPE_CHECKING:
     )
     from bioeval.views.plots.spread import SpreadDisplay as SpreadDisplay
     from bioeval.views.plots.spread import spread as spread
+    from bioeval.views.plots.zoo import ZooDisplay as ZooDisplay
+    from bioeval.views.plots.zoo import zoo as zoo
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
@@ -200,9 +214,10 @@ def save_all(
         The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
         ``dir-far-log``, ``dir-surface``, ``cmc``, ``precision-recall``, ``gom``,
         ``gallery-size``, ``over-time``, ``ageing``, ``repeated``, ``spread``, ``folds``,
-        ``threshold_study``, ``groups``, ``epc``, ``error-discard``, ``score-distributions`` and
-        ``matrix``, those whose results are given. The name of a plot of one system ends in the
-        system's.
+        ``threshold_study``, ``groups``, ``epc``, ``error-discard``, ``zoo``, ``lorenz``,
+        ``reliability``, ``tippett``, ``empirical-cross-entropy``, ``bayes-error``,
+        ``score-distributions`` and ``matrix``, those whose results are given. The name of a plot
+        of one system ends in the system's.
 
     Examples
     --------

@@ -431,6 +431,7 @@ WORKING = {
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
     "gom": ["s.npz", "--protocol", "viper"],
+    "zoo": ["s.npz", "--permutations", "9"],
     "gallery-size": ["s.npz"],
     "over-time": ["s.npz", "--meta", "seen_at=camera"],
     "groups": ["s.npz", "--by", "session"],

@@ -38,6 +38,7 @@ KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typi
 SHARED_BY_KERNELS = (  # nothing that is compiled into a kernel: named tuples alone, and a decorator
     "bioeval.kernels.argument_groups",
     "bioeval.kernels.side_by_side",
+    "bioeval.kernels.sweep_arguments",
 )
 
 
@@ -167,7 +168,7 @@ def test_a_kernel_file_stands_alone(path):
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
     names = {name for name in names if not name.startswith(SHARED_BY_KERNELS)}
     allowed = KERNEL_LIBRARIES
-    if path.stem == "argument_groups":
+    if path.stem in ("argument_groups", "sweep_arguments"):
         allowed = KERNEL_LIBRARIES - {"numba"}
     elif path.stem == "side_by_side":
         allowed = KERNEL_LIBRARIES | {"bioeval", "concurrent", "contextlib", "contextvars"}

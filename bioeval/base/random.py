@@ -91,6 +91,10 @@ class Stream:
         whole = self._bits.random_raw(count) >> np.uint64(64 - _BITS)
         return (whole.astype(np.float64) + 0.5) * 2.0**-_BITS
 
+    def words(self, count: int) -> np.ndarray:
+        """Return `count` random words of 64 bits, uint64."""
+        return self._bits.random_raw(count)
+
     def normals(self, *shape: int) -> np.ndarray:
         """Return standard normal numbers, float64, of the given shape."""
         out = np.empty(int(np.prod(shape, dtype=np.int64)))

@@ -412,6 +412,30 @@ FAR_UNENROLLED = Scalar(
     results=("folds",),
 )
 
+#: Of log-likelihood ratios that are learnt in folds.
+CALIBRATION_POINTS = (
+    Scalar(
+        "cost of the log-likelihood ratios (Cllr)",
+        "bits",
+        name="cllr",
+        label="Cllr",
+        percent=False,
+        decimals=4,
+        bounds=(0.0, np.inf),
+        results=("folds",),
+    ),
+    Scalar(
+        "Cllr after isotonic regression: the least by any monotone map",
+        "bits",
+        name="min_cllr",
+        label="min Cllr",
+        percent=False,
+        decimals=4,
+        bounds=(0.0, 1.0),
+        results=("folds",),
+    ),
+)
+
 #: GOM: the curves mReP, mVP and mFR over the thresholds as one number each.
 GOM_POINTS = (
     Scalar("largest mVP", name="max_mvp", label="max mVP", larger_is_better=True),
@@ -507,6 +531,7 @@ AVERAGED = {
             DIR,
             CMS,
             *(scalar for points in POINTS_OF.values() for scalar in points),
+            *reversed(CALIBRATION_POINTS),
         )
     )
 }

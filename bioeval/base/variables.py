@@ -54,10 +54,16 @@ COORDINATES = {
     "recall_level": Name("recall level"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
+    "prior": Name("prior probability of a genuine attempt"),
+    "prior_log_odds": Name("natural log odds of the prior"),
+    "llr": Name("natural log-likelihood ratio"),
+    "pav_block": Name("block of scores of equal posterior, from the strictest on"),
     "repeat": Name("repeat of the partition"),
     "time": Name("time at which probes were seen: start of the bin", ""),
     "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "fold": Name("fold of a repeat, in the order of the splitter"),
+    "subject": Name("subject, by its label"),
+    "animal": Name("animal of the zoo of Yager and Dunstone (2010)"),
     "event": Name(
         "error of the system: false-alarm, an impostor accepted or somebody who is not "
         "on the list found there; rejected, a genuine person rejected or a listed one missed"
@@ -604,6 +610,92 @@ GOM = {
     "rep": Name("re-identification precision; NaN without a match"),
     "fr": Name("false rate; NaN where the identity is in the gallery"),
 }
+
+CALIBRATION = {
+    **_by_name(scalars.CALIBRATION_POINTS),
+    "calibration_loss": Name("Cllr less its minimum", "bits"),
+    "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
+    "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
+    "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts"),
+    "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR"),
+    "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR"),
+    "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "min_bayes_error": Name("least normalised Bayes error rate: min_dcf of equal costs", "cost"),
+    "ece": Name("empirical cross-entropy", "bits"),
+    "min_ece": Name("empirical cross-entropy after isotonic regression", "bits"),
+    "reference_ece": Name("cross-entropy of the prior alone, without any score", "bits"),
+    "genuine_above": Name("proportion of the genuine attempts with a larger ratio"),
+    "impostor_above": Name("proportion of the impostor attempts with a larger ratio"),
+    "pav_llr": Name("log-likelihood ratio of a block, by isotonic regression"),
+    "pav_low": Name("smallest score of a block", "score"),
+    "pav_high": Name("largest score of a block", "score"),
+    "pav_genuine": Name("genuine attempts in a block", "attempts"),
+    "pav_impostor": Name("impostor attempts in a block", "attempts"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+}
+
+
+def _zoo() -> dict[str, Name]:
+    """Name the variables of a zoo; those of probes and of claimed subjects differ in a word."""
+    own = "genuine attempts of the subject"
+    roles = {
+        "as_probe": "impostor attempts with probes of the subject (a wolf has many errors)",
+        "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
+    }
+    found = {
+        "threshold": Name("threshold at which errors are counted", "score", "threshold T"),
+        "genuine_mean": Name(f"mean finite score of the {own}", "score"),
+        "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
+        "genuine_attempts": Name(own, "attempts"),
+        "fr": Name(f"{own} that are rejected", "attempts"),
+        "frr": Name(f"false reject rate of the {own}", iso="FNMR"),
+        "fr_share": Name("proportion of all false rejects that are the subject's"),
+        "frr_without": Name("false reject rate of all other subjects", iso="FNMR"),
+        "far_without": Name(
+            "false accept rate of the attempts without the subject on either side", iso="FMR"
+        ),
+        "fr_gini": Name("Gini coefficient of the false rejects over subjects"),
+        "non_finite": Name("attempts with an infinite score, left out of means", "attempts"),
+    }
+    for role, attempts in roles.items():
+        found |= {
+            f"impostor_mean_{role}": Name(f"mean finite score of {attempts}", "score"),
+            f"impostor_attempts_{role}": Name(attempts, "attempts"),
+            f"fa_{role}": Name(f"accepted {attempts}", "attempts"),
+            f"far_{role}": Name(f"false accept rate of {attempts}", iso="FMR"),
+            f"fa_share_{role}": Name(f"proportion of all false accepts that are of {attempts}"),
+            f"fa_gini_{role}": Name(
+                f"Gini coefficient over subjects of false accepts, of {attempts}"
+            ),
+        }
+    found |= {
+        "animal_of_subject": Name("animal of the subject, or none"),
+        "animal_count": Name("subjects that are of the kind", "subjects"),
+        "animal_expected": Name("subjects expected if the two means were independent", "subjects"),
+        "animal_p_more": Name("probability of as many or more, if the means were independent"),
+        "animal_p_fewer": Name("probability of as many or fewer, if the means were independent"),
+        "kruskal_p": Name(
+            "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
+            "scores, and rejects far too often where scores share templates"
+        ),
+    }
+    for animal, scores in {
+        "goat": "genuine scores",
+        "wolf": "scores of their probes against others",
+        "lamb": "scores of others' probes against them",
+    }.items():
+        found[f"{animal}_correlation"] = Name(
+            f"rank correlation over subjects of mean {scores} in two halves without a template in "
+            "common"
+        )
+        found[f"{animal}_p"] = Name(
+            f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)"
+        )
+    return found
+
+
+ZOO = _zoo()
 
 
 def _ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import card
 from bioeval.cli.options import (
     Command,
@@ -42,7 +43,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @reading_options
 @click.option(
     "--kind-b",
-    type=click.Choice(["distance", "similarity", "order"]),
+    type=click.Choice(KINDS),
     help="What the scores of B are.  [as for A]",
 )
 @click.option("--scores-b", metavar="KEY", help="Array of scores of B.  [as for A]")

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
+from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import METADATA, NUMBERS
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
 reading_options = _group(
     click.option(
         "--kind",
-        type=click.Choice(["distance", "similarity", "order"]),
+        type=click.Choice(KINDS),
         help="What the scores are.  [what the file says, else distance; a text must say it]",
     ),
     click.option(

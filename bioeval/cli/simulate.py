@@ -65,6 +65,9 @@ def _require_room(out: str, scores: Scores) -> None:
 @click.option("--camera-sd", type=float, help="SD of the offsets of cameras.  [0.3]")
 @click.option("--d-prime", type=float, help="Decidability of gaussian-scores.  [2]")
 @click.option("--genuine-sd", type=float, help="SD of genuine gaussian-scores.  [1]")
+@click.option("--goat-sd", type=float, help="SD over subjects of genuine gaussian-scores.  [0]")
+@click.option("--wolf-sd", type=float, help="SD over probe subjects of impostor scores.  [0]")
+@click.option("--lamb-sd", type=float, help="SD over claimed subjects of impostor scores.  [0]")
 @click.option(
     "--seed",
     "random_state",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bioeval.base.errors import require_choice
+from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.closed_set import RANK_LIMIT, UNMATED, closed_set_dataset
 from bioeval.results.dataset import max_ranks
@@ -118,6 +119,6 @@ def sampled_identification(
     scores = job.reader.scores
     if "impostors" in options:
         make, grid = open_set_dataset, to_user(job.thresholds, scores.kind)
-        options["thresholds"] = grid[::-1] if scores.kind == "similarity" else grid
+        options["thresholds"] = grid[::-1] if larger_is_closer(scores.kind) else grid
     (tallies,) = run_jobs(scores, job.reader, [SampledJob(job.reader, drawn)], progress)
     return sampled_dataset(tallies, partial(make, **options), drawn, note)

@@ -41,8 +41,18 @@ def add_powers(part, scale, origin, sums, squares):
         some = part[start : start + lanes]
         for j in range(len(some)):
             x = np.float64(some[j]) * scale - origin
+            x = x if x == x else 0.0
             sums[j] += x
             squares[j] += x * x
+
+
+@register_jitable
+def count_scores(part):
+    """Count the scores that are not NaN."""
+    count = np.int64(0)
+    for j in range(len(part)):
+        count += part[j] == part[j]
+    return count
 
 
 @register_jitable
@@ -91,14 +101,17 @@ def row_moments(
         row = block[i]
         start = own_start[i]
         stop = own_stop[i]
-        n = np.int64(start + len(row) - stop)
+        n = count_scores(row[:start]) + count_scores(row[stop:])
         if n == 0:
             count[i] = 0
             origins[i] = 0.0
             mean[i] = 0.0
             squares[i] = 0.0
             continue
-        origin = np.float64(row[0] if start > 0 else row[stop]) * scale
+        p = 0 if start > 0 else stop
+        while row[p] != row[p]:
+            p = stop if p + 1 == start else p + 1
+        origin = np.float64(row[p]) * scale
         for j in range(lanes):
             first[j] = 0.0
             second[j] = 0.0
@@ -110,8 +123,10 @@ def row_moments(
             total += first[j]
             square += second[j]
         spread = square - total / n * total
-        # At most ten binary digits may be lost; NaN and infinities fail the comparison too.
-        if square == 0.0 or spread >= square / 1024 and square < np.inf:
+        # At most ten binary digits may be lost; infinities fail the comparison too, and from an
+        # infinite origin nothing can be told.
+        exact = square == 0.0 or (spread >= square / 1024 and square < np.inf)
+        if exact and abs(origin) < np.inf:
             count[i] = n
             origins[i] = origin
             mean[i] = total / n
@@ -196,6 +211,33 @@ def count_thresholds(
                     if x != x:
                         continue
                     table[threshold_of(x, thresholds, base, scale, guide)] += 1
+
+
+@side_by_side("low")
+def ranges_between(
+    begin, end, block, own_start, own_stop, thresholds, base, scale, guide, low, high
+):
+    """Find the smallest and the largest impostor score between thresholds.
+
+    Bins and guide are those of :func:`count_thresholds`; `low` and `high`, float64 of shape
+    (chunks, t + 1), begin as inf and -inf.
+    """
+    b = block.shape[0]
+    chunks = low.shape[0]
+    for c in range(begin, end):
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            row = block[i]
+            for side in range(2):
+                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                for j in range(len(part)):
+                    x = np.float64(part[j])
+                    if x != x:
+                        continue
+                    k = threshold_of(x, thresholds, base, scale, guide)
+                    if x < low[c, k]:
+                        low[c, k] = x
+                    if x > high[c, k]:
+                        high[c, k] = x
 
 
 @side_by_side("counts")

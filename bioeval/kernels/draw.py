@@ -1,7 +1,8 @@
 """Random galleries: a few templates of each subject, drawn for each probe and each gallery.
 
-Random numbers come from a counter (SplitMix64; Steele, Lea and Flood 2014), started anew for each
-probe and gallery, so that neither threads nor the order of the rows change a draw.
+And random permutations. Random numbers come from a counter (SplitMix64; Steele, Lea and Flood
+2014), started anew for each probe and gallery, or permutation, so that neither threads nor the
+order of the rows change a draw.
 """
 
 from __future__ import annotations
@@ -134,3 +135,28 @@ def draw_facts(begin, end, block, probe, size, key, facts):
     for i in range(begin, end):
         row = block.values[i].astype(np.float64)
         draw_row(row, block, i, probe[i], size, key, facts)
+
+
+@side_by_side("sums")
+def permuted_products(begin, end, first, second, ends, key, sums):
+    """Write sums of products of two lists, the second permuted at random within its parts.
+
+    A part ends before each of the increasing `ends`; lists and sums are int64, `key` is two of
+    uint64.
+    """
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    line = np.empty_like(second)
+    for r in range(begin, end):
+        state = mixed(key[0] ^ mixed(np.uint64(r) + key[1]))
+        line[:] = second
+        low = 0
+        for stop in ends:
+            for j in range(stop - 1, low, -1):
+                state += golden
+                k = low + below(mixed(state), j - low + 1)
+                line[j], line[k] = line[k], line[j]
+            low = stop
+        total = 0
+        for j in range(len(first)):
+            total += first[j] * line[j]
+        sums[r] = total

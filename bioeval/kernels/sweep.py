@@ -1,9 +1,10 @@
 """All tasks at once: each row is read from memory a single time and counted while in cache.
 
 The kernel serves the common case: single- and multi-template verification (nearest template) and
-identification, over a matrix of floats without failed comparisons. Scores without a cell (NaN,
-infinities, values outside the window) are counted in the outermost cells, or as missing non-mates;
-the caller finds them there and counts the block again by the general kernels.
+identification, over a matrix of floats. Scores without a cell (infinities, values outside the
+window, NaN) are counted in the outermost cells, or as missing non-mates; the caller finds them
+there and counts the block again by the general kernels. Where NaN is no attempt, it goes through
+the same loops, and is taken out of their sums.
 
 Each step is a plain loop of its own over one row, so that the compiler can vectorise it: scores
 are compared as integers of the same width, and cells are found without branches. Scores in cells
@@ -16,256 +17,10 @@ pairs by the same functions.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.argument_groups import CellWindow
 from bioeval.kernels.side_by_side import side_by_side
-
-
-class Matrix(NamedTuple):
-    """The matrix of scores, and the rows of it to count.
-
-    Attributes
-    ----------
-    values : float array, shape (M, N), C-contiguous
-    keys : int array, shape (M, N)
-        The same memory as integers of the same width.
-    rows : int64 array, shape (b,)
-        Rows of `values` to count.
-    negated : bool
-        Whether the scores are similarities.
-    infinity : float
-        Infinity in the dtype of `values`.
-    key_mask, key_shift : int
-        The largest integer of the dtype of `keys`, and its number of bits less one.
-    """
-
-    values: np.ndarray
-    keys: np.ndarray
-    rows: np.ndarray
-    negated: bool
-    infinity: Any
-    key_mask: Any
-    key_shift: Any
-
-
-class Gallery(NamedTuple):
-    """The gallery in the order in which it is counted: the templates of a subject side by side.
-
-    Attributes
-    ----------
-    order, places : uint32 and int64 arrays, shape (n,)
-        Column of the matrix, and place in the gallery, of each position.
-    gathered : bool
-        Whether the columns must be put in order first.
-    starts : int64 array, shape (g + 1,)
-        Group ``g`` has the positions ``starts[g]:starts[g + 1]``; no group is empty.
-    """
-
-    order: np.ndarray
-    places: np.ndarray
-    gathered: bool
-    starts: np.ndarray
-
-
-class Probes(NamedTuple):
-    """The probe of each row.
-
-    Attributes
-    ----------
-    own, self_position : int64 arrays, shape (b,)
-        Group of the probe's own subject, and the position of the probe itself; -1 for none.
-    offsets : int64 array, shape (b + 1,)
-        The genuine scores of row ``i`` are written at ``offsets[i]:offsets[i + 1]``.
-    """
-
-    own: np.ndarray
-    self_position: np.ndarray
-    offsets: np.ndarray
-
-
-class Wanted(NamedTuple):
-    """What to count: verification by templates, by subjects, and ranks among subjects."""
-
-    single: bool
-    multi: bool
-    subject_ranks: bool
-
-
-class CellTables(NamedTuple):
-    """Tables of impostor counts in cells, in some of which thresholds are marked.
-
-    Attributes
-    ----------
-    width, inverse, low, high, first : floats of the dtype of the scores
-        As for :class:`CellWindow`.
-    cells : int32 array, shape (chunks, cells), added to
-        The count of each cell; of a cell with marks, the number of its first slot, inverted.
-    marks : float array, shape (chunks, slots, 2)
-        The marks of each marked cell, increasing, each cell's followed by infinity, are in the
-        first of each two places.
-    at_most : int array, shape (chunks, slots, 2), added to
-        The same memory; the second places have the scores of the cell that are at most a mark and
-        not at most the one before.
-    """
-
-    width: Any
-    inverse: Any
-    low: Any
-    high: Any
-    first: Any
-    cells: np.ndarray
-    marks: np.ndarray
-    at_most: np.ndarray
-
-
-class RankTable(NamedTuple):
-    """Where scores rank among the genuine ones.
-
-    Attributes
-    ----------
-    window : float array, shape (5,)
-        The numbers of a :class:`CellWindow` of narrow cells, 64 of them a word.
-    bits : uint64 array, shape (words,)
-        The cells of each word that hold a genuine score; all where it is not one score in each
-        cell, with the usual repeats.
-    aside : uint64 array, shape (words,) or (0,)
-        The cells whose scores are put aside, where those are not the same.
-    repeats : int
-        Genuine scores of the same value, in most words.
-    ends : uint32 array, shape (words,)
-        Genuine scores up to the end of each word.
-    places : uint32 array, shape (words + 1,)
-        Distinct genuine scores up to the beginning of each word, and of all.
-    scores : array of the dtype of the scores, shape (u + 1,)
-        The distinct genuine scores, increasing, and infinity.
-    below : uint32 array, shape (u + 2,)
-        Genuine scores below each of them; all, and all.
-    """
-
-    window: np.ndarray
-    bits: np.ndarray
-    aside: np.ndarray
-    repeats: int
-    ends: np.ndarray
-    places: np.ndarray
-    scores: np.ndarray
-    below: np.ndarray
-
-
-class PointTables(NamedTuple):
-    """What is found of operating points besides counts; arrays of length 0 for what is not wanted.
-
-    Attributes
-    ----------
-    flags : uint8 array, shape (cells,)
-        1 for cells whose scores are kept: those in which the scores are counted, but for
-        `shift` bits of their number.
-    frame : float array, shape (5,)
-        The numbers of the :class:`CellWindow` of these cells.
-    lows, highs : float arrays, shape (w,)
-        Scores above the one and at most the other are kept.
-    kept : float array, shape (chunks, room), written
-    filled : int64 array, shape (chunks,), added to
-        Scores kept; -1 where there was not room for all.
-    window, bits, aside, repeats, ends, places, scores, below
-        As for :class:`RankTable`.
-    pairs : int64 array, shape (chunks,), added to
-        Twice the pairs of a genuine score and a larger impostor score, equal ones counted once.
-    later : float array, shape (chunks, room), written
-        Scores put aside, whose pairs are not among them; for a table with `aside`.
-    deferred : int64 array, shape (chunks,), added to
-        How many there are; -1 where there was not room for all.
-    scale : float
-        A power of two by which scores are multiplied for their moments.
-    sums : float64 array, shape (chunks, 2, lanes)
-        Room for as many sums side by side, whose order is the same on any processor.
-    moments : float64 array, shape (3, b), written
-        One of the scores of each row, the origin; the sum of the differences from it, so that a
-        mean close to it keeps its digits; and the sum of their squares. Shape (3, 0) for none.
-    """
-
-    flags: np.ndarray
-    shift: Any
-    frame: np.ndarray
-    lows: np.ndarray
-    highs: np.ndarray
-    kept: np.ndarray
-    filled: np.ndarray
-    window: np.ndarray
-    bits: np.ndarray
-    aside: np.ndarray
-    repeats: int
-    ends: np.ndarray
-    places: np.ndarray
-    scores: np.ndarray
-    below: np.ndarray
-    pairs: np.ndarray
-    later: np.ndarray
-    deferred: np.ndarray
-    scale: float
-    sums: np.ndarray
-    moments: np.ndarray
-
-
-class VerificationTables(NamedTuple):
-    """Both for the impostor scores of one task: :class:`CellTables` and :class:`PointTables`."""
-
-    width: Any
-    inverse: Any
-    low: Any
-    high: Any
-    first: Any
-    cells: np.ndarray
-    marks: np.ndarray
-    at_most: np.ndarray
-    flags: np.ndarray
-    shift: Any
-    frame: np.ndarray
-    lows: np.ndarray
-    highs: np.ndarray
-    kept: np.ndarray
-    filled: np.ndarray
-    window: np.ndarray
-    bits: np.ndarray
-    aside: np.ndarray
-    repeats: int
-    ends: np.ndarray
-    places: np.ndarray
-    scores: np.ndarray
-    below: np.ndarray
-    pairs: np.ndarray
-    later: np.ndarray
-    deferred: np.ndarray
-    scale: float
-    sums: np.ndarray
-    moments: np.ndarray
-
-
-class Scratch(NamedTuple):
-    """Room for one row of each chunk.
-
-    Attributes
-    ----------
-    line, keys : float and int arrays, shape (chunks, n + 1)
-        The same memory.
-    cells : uint32 array, shape (chunks, n)
-    marked : uint32 array, shape (chunks, n + 2)
-        Positions of scores in marked cells.
-    flags : uint32 array, shape (chunks, piece)
-        Which scores of a piece are kept.
-    nearest : float array, shape (chunks, g)
-    """
-
-    line: np.ndarray
-    keys: np.ndarray
-    cells: np.ndarray
-    marked: np.ndarray
-    flags: np.ndarray
-    nearest: np.ndarray
 
 
 @register_jitable
@@ -294,7 +49,7 @@ def count_closer_signed(line, bits, best, low, key_mask, key_shift):
         within = np.int32(within + np.int32(line[j] <= best))
     for j in range(len(bits)):
         key = bits[j] ^ ((bits[j] >> key_shift) & key_mask)
-        low = key if key < low else low
+        low = key if (key < low) & (line[j] == line[j]) else low
     return below, within, low
 
 
@@ -374,6 +129,16 @@ def find_nearest(line, starts, size, nearest):
 
 
 @register_jitable
+def mend_nearest(line, starts, nearest):
+    """Write the least score of groups that began with NaN; NaN of a group that has no other."""
+    for g in range(len(nearest)):
+        if nearest[g] != nearest[g]:
+            for p in range(starts[g] + 1, starts[g + 1]):
+                if line[p] == line[p] and not line[p] >= nearest[g]:
+                    nearest[g] = line[p]
+
+
+@register_jitable
 def count_cells(index, table):
     """Count scores in their cells; two places far apart, since equal ones wait for each other."""
     one = np.int32(1)
@@ -433,11 +198,11 @@ def slot_after(marks, slot, x):
 
 
 @register_jitable
-def count_marked(line, index, marked, tables, chunk):
+def count_marked(line, index, marked, counts, chunk):
     """Count the scores of marked cells between the marks of their cell."""
-    table = tables.cells[chunk]
-    marks = tables.marks[chunk]
-    at_most = tables.at_most[chunk]
+    table = counts.cells[chunk]
+    marks = counts.marks[chunk]
+    at_most = counts.at_most[chunk]
     for q in range(len(marked)):
         p = marked[q]
         x = line[p]
@@ -497,12 +262,6 @@ def keep_windows(line, points, chunk, flags):
             kept[filled] = some[j]
             filled += np.uint64(inside[j])
     points.filled[chunk] = np.int64(filled)
-
-
-@register_jitable
-def window_of(numbers):
-    """Return a window of cells, given as an array."""
-    return CellWindow(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
 
 
 @register_jitable
@@ -608,7 +367,7 @@ def keep_aside(line, index, points, chunk, marked):
     pairs = np.int64(0)
     for q in range(len(marked)):
         later[filled + q] = line[marked[q]]
-        pairs -= 2 * pairs_of_cell(index[marked[q]], points)
+        pairs -= 2 * pairs_of_cell(index[marked[q]], points.ranks)
     points.deferred[chunk] = filled + len(marked)
     return pairs
 
@@ -616,15 +375,16 @@ def keep_aside(line, index, points, chunk, marked):
 @register_jitable
 def add_pairs(line, points, chunk, scratch):
     """Add up the pairs in order with genuine scores."""
-    if len(points.bits) == 0:
+    ranks = points.ranks
+    if len(ranks.bits) == 0:
         return
     index = scratch.cells[chunk, : len(line)]
-    find_cells(line, index, window_of(points.window))
-    pairs, filled = pairs_by_cell(index, points, scratch.marked[chunk])
+    find_cells(line, index, ranks.window)
+    pairs, filled = pairs_by_cell(index, ranks, scratch.marked[chunk])
     marked = scratch.marked[chunk, :filled]
     pairs *= 2
-    if len(points.aside) == 0:
-        pairs += pairs_in_order(line, index, points, marked)
+    if len(ranks.aside) == 0:
+        pairs += pairs_in_order(line, index, ranks, marked)
     else:
         pairs += keep_aside(line, index, points, chunk, marked)
     points.pairs[chunk] += pairs
@@ -715,31 +475,6 @@ def rank_subjects(line, gallery, nearest, own, best, best_place):
 
 
 @register_jitable
-def count_part(line, index, tables, chunk, marked):
-    """Count some scores, whose cells are known, in their cells and at the marks."""
-    table = tables.cells[chunk]
-    if tables.marks.shape[1] == 0:
-        count_cells(index, table)
-        return
-    filled = count_unmarked(index, table, marked)
-    count_marked(line, index, marked[:filled], tables, chunk)
-
-
-@register_jitable
-def count_impostors(line, start, stop, tables, chunk, scratch):
-    """Count a row, but for the probe's own subject."""
-    index = scratch.cells[chunk, : len(line)]
-    marked = scratch.marked[chunk]
-    find_cells(line, index, tables)
-    count_part(line[:start], index[:start], tables, chunk, marked)
-    count_part(line[stop:], index[stop:], tables, chunk, marked)
-    keep_flagged(line[:start], index[:start], tables, chunk)
-    keep_flagged(line[stop:], index[stop:], tables, chunk)
-    add_pairs(line[:start], tables, chunk, scratch)
-    add_pairs(line[stop:], tables, chunk, scratch)
-
-
-@register_jitable
 def add_powers(part, scale, origin, sums, squares):
     """Add scaled differences from an origin, and their squares, into as many sums as there are."""
     lanes = len(sums)
@@ -747,23 +482,27 @@ def add_powers(part, scale, origin, sums, squares):
         some = part[start : start + lanes]
         for j in range(len(some)):
             x = np.float64(some[j]) * scale - origin
+            x = x if x == x else 0.0
             sums[j] += x
             squares[j] += x * x
 
 
 @register_jitable
-def sum_powers(line, start, stop, tables, chunk, i):
-    """Write the sums over a row, but for the probe's own subject."""
-    if tables.moments.shape[1] == 0:
+def sum_powers(line, start, stop, points, chunk, i, number):
+    """Write the sums over the `number` scores of a row, but for the probe's own subject."""
+    if points.moments.shape[1] == 0:
         return
-    scale = tables.scale
-    first = tables.sums[chunk, 0]
-    second = tables.sums[chunk, 1]
+    scale = points.scale
+    first = points.sums[chunk, 0]
+    second = points.sums[chunk, 1]
     first[:] = 0.0
     second[:] = 0.0
     origin = 0.0
-    if start > 0 or stop < len(line):
-        origin = np.float64(line[0] if start > 0 else line[stop]) * scale
+    if number > 0:
+        p = 0 if start > 0 else stop
+        while line[p] != line[p]:
+            p = stop if p + 1 == start else p + 1
+        origin = np.float64(line[p]) * scale
         add_powers(line[:start], scale, origin, first, second)
         add_powers(line[stop:], scale, origin, first, second)
     total = 0.0
@@ -771,9 +510,51 @@ def sum_powers(line, start, stop, tables, chunk, i):
     for j in range(len(first)):
         total += first[j]
         square += second[j]
-    tables.moments[0, i] = origin
-    tables.moments[1, i] = total
-    tables.moments[2, i] = square
+    points.moments[0, i] = number
+    points.moments[1, i] = origin
+    points.moments[2, i] = total
+    points.moments[3, i] = square
+
+
+@register_jitable
+def count_part(line, index, counts, chunk, marked):
+    """Count some scores, whose cells are known, in their cells and at the marks."""
+    table = counts.cells[chunk]
+    if counts.marks.shape[1] == 0:
+        count_cells(index, table)
+        return
+    filled = count_unmarked(index, table, marked)
+    count_marked(line, index, marked[:filled], counts, chunk)
+
+
+@register_jitable
+def take_back(missing, counts, chunk):
+    """Take the scores that are missing out of the first cell, where NaN are counted."""
+    slot = ~counts.cells[chunk, 0]
+    if slot >= 0:
+        counts.at_most[chunk, slot, 1] -= missing
+    else:
+        counts.cells[chunk, 0] -= missing
+
+
+@register_jitable
+def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
+    """Count row `i`, but for the probe's own subject, and look for what points need of it.
+
+    As many of its scores as are `missing` are NaN.
+    """
+    counts, points = tables
+    index = scratch.cells[chunk, : len(line)]
+    marked = scratch.marked[chunk]
+    find_cells(line, index, counts.window)
+    count_part(line[:start], index[:start], counts, chunk, marked)
+    count_part(line[stop:], index[stop:], counts, chunk, marked)
+    take_back(missing, counts, chunk)
+    keep_flagged(line[:start], index[:start], points, chunk)
+    keep_flagged(line[stop:], index[stop:], points, chunk)
+    add_pairs(line[:start], points, chunk, scratch)
+    add_pairs(line[stop:], points, chunk, scratch)
+    sum_powers(line, start, stop, points, chunk, i, len(line) - (stop - start) - missing)
 
 
 @register_jitable
@@ -786,140 +567,112 @@ def group_size(starts):
     return size
 
 
-@register_jitable
-def sweep_chunk(
-    c, matrix, gallery, probes, wanted, single, multi, genuine, facts, subject_facts, scratch
-):
-    """Count the rows of chunk `c`; the other arguments are those of :func:`sweep_rows`."""
+@side_by_side("scratch.cells")
+def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
+    """Count rows of a matrix for all tasks, those of the chunks ``begin:end`` of `scratch`.
+
+    Everything is written, or added, to `found`.
+    """
     b = len(matrix.rows)
     n = len(gallery.places)
     groups = len(gallery.starts) - 1
     chunks = scratch.cells.shape[0]
     size = group_size(gallery.starts)
     mask = matrix.key_mask
+    shift = matrix.key_shift
     copied = gallery.gathered or matrix.negated
-    nearest = scratch.nearest[c]
-    for i in range(c * b // chunks, (c + 1) * b // chunks):
-        row = matrix.rows[i]
-        line = matrix.values[row]
-        bits = matrix.keys[row]
-        if copied:
-            copy_row(line, gallery, matrix.negated, scratch.line[c])
-            line = scratch.line[c]
-            bits = scratch.keys[c]
-        own = probes.own[i]
-        start = gallery.starts[own] if own >= 0 else 0
-        stop = gallery.starts[own + 1] if own >= 0 else 0
-
-        # Mates first.
-        best, best_place, same, mates = find_best_mate(
-            line, gallery.places, start, stop, probes.self_position[i], matrix.infinity,
-            genuine[probes.offsets[i] : probes.offsets[i + 1]],
-        )  # fmt: skip
-
-        # Then the non-mates: how many are closer, and exactly as close; and the nearest.
-        scratch.line[c, n] = best
-        key = scratch.keys[c, n]
-        below0, within0, low_key = count_closer(bits[:start], key, mask)
-        below1, within1, low_key = count_closer(bits[stop:n], key, low_key)
-        if low_key < 0 or key < 0:  # those with a sign are ordered the other way round
-            below0, within0, low_key = count_closer_signed(
-                line[:start], bits[:start], best, mask, mask, matrix.key_shift
-            )
-            below1, within1, low_key = count_closer_signed(
-                line[stop:n], bits[stop:n], best, low_key, mask, matrix.key_shift
-            )
-        closer = below0 + below1
-        tied = within0 + within1 - closer
-        scratch.keys[c, n] = low_key ^ ((low_key >> matrix.key_shift) & mask)
-        others = n - (stop - start)
-        if not wanted.single:  # otherwise the cells show the failed comparisons
-            others -= count_nan(line[:start]) + count_nan(line[stop:n])
-        facts.mates[i] = mates
-        facts.mates_tied[i] = same
-        facts.mate[i] = best if mates > 0 else np.nan
-        facts.others[i] = others
-        facts.other[i] = scratch.line[c, n] if others > 0 else np.nan
-        facts.closer[i] = closer if mates > 0 else 0
-        facts.tied[i] = tied if mates > 0 else 0
-        facts.tied_before[i] = 0
-        if mates > 0 and tied > 0:
-            facts.tied_before[i] = count_tied_before(
-                line, gallery.places, start, stop, best, best_place
-            )
-
-        if wanted.single:
-            count_impostors(line[:n], start, stop, single, c, scratch)
-            sum_powers(line[:n], start, stop, single, c, i)
-        if wanted.multi or wanted.subject_ranks:
-            find_nearest(line, gallery.starts, size, nearest)
-        if wanted.multi:
-            count_impostors(nearest, max(own, 0), own + 1, multi, c, scratch)
-            sum_powers(nearest, max(own, 0), own + 1, multi, c, i)
-        if wanted.subject_ranks:
-            closer, tied, before = rank_subjects(line, gallery, nearest, own, best, best_place)
-            enrolled = 1 if mates > 0 else 0
-            subject_facts.mates[i] = enrolled
-            subject_facts.mates_tied[i] = enrolled
-            subject_facts.mate[i] = facts.mate[i]
-            subject_facts.others[i] = groups - (1 if own >= 0 else 0)
-            subject_facts.other[i] = facts.other[i]
-            subject_facts.closer[i] = enrolled * closer
-            subject_facts.tied[i] = enrolled * tied
-            subject_facts.tied_before[i] = enrolled * before
-
-
-@side_by_side("scratch.cells")
-def sweep_rows(
-    begin,
-    end,
-    matrix,
-    gallery,
-    probes,
-    wanted,
-    single,
-    multi,
-    genuine,
-    facts,
-    subject_facts,
-    scratch,
-):
-    """Count rows of a matrix for all tasks, those of the chunks ``begin:end`` of `scratch`.
-
-    Impostor counts of single-template and of multi-template verification are added to `single` and
-    `multi`; the genuine scores, float of shape (offsets[b],), are written to `genuine`, NaN for the
-    probe itself; the ranks among templates are written to `facts`, and those among subjects to
-    `subject_facts` where they are wanted.
-    """
+    facts = found.facts
     for c in range(begin, end):
-        sweep_chunk(
-            c, matrix, gallery, probes, wanted, single, multi, genuine, facts, subject_facts,
-            scratch,
-        )  # fmt: skip
+        nearest = scratch.nearest[c]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            line = matrix.values[matrix.rows[i]]
+            bits = matrix.keys[matrix.rows[i]]
+            if copied:
+                copy_row(line, gallery, matrix.negated, scratch.line[c])
+                line = scratch.line[c]
+                bits = scratch.keys[c]
+            line = line[:n]
+            bits = bits[:n]
+            own = probes.own[i]
+            start = gallery.starts[own] if own >= 0 else 0
+            stop = gallery.starts[own + 1] if own >= 0 else 0
 
+            # Mates first.
+            best, best_place, same, mates = find_best_mate(
+                line, gallery.places, start, stop, probes.self_position[i], matrix.infinity,
+                found.genuine[probes.offsets[i] : probes.offsets[i + 1]],
+            )  # fmt: skip
 
-@register_jitable
-def look_at_chunk(c, block, own_start, own_stop, points, scratch):
-    """Look at the rows of chunk `c`."""
-    b = len(block)
-    chunks = scratch.cells.shape[0]
-    for i in range(c * b // chunks, (c + 1) * b // chunks):
-        line = block[i]
-        start = own_start[i]
-        stop = own_stop[i]
-        index = scratch.cells[c]
-        if len(points.flags) > 0:
-            find_cells(line, index, window_of(points.frame))
-        keep_flagged(line[:start], index[:start], points, c)
-        keep_flagged(line[stop:], index[stop:], points, c)
-        keep_windows(line[:start], points, c, scratch.flags[c])
-        keep_windows(line[stop:], points, c, scratch.flags[c])
-        add_pairs(line[:start], points, c, scratch)
-        add_pairs(line[stop:], points, c, scratch)
+            # Then the non-mates: how many are closer, and exactly as close; and the nearest.
+            scratch.line[c, n] = best
+            key = scratch.keys[c, n]
+            below0, within0, low = count_closer(bits[:start], key, mask)
+            below1, within1, low = count_closer(bits[stop:], key, low)
+            if low < 0 or key < 0:  # those with a sign are ordered the other way round
+                below0, within0, low = count_closer_signed(
+                    line[:start], bits[:start], best, mask, mask, shift
+                )
+                below1, within1, low = count_closer_signed(
+                    line[stop:], bits[stop:], best, low, mask, shift
+                )
+            closer = below0 + below1
+            tied = within0 + within1 - closer
+            scratch.keys[c, n] = low ^ ((low >> shift) & mask)
+            missing = np.int32(0)
+            if matrix.gaps or not wanted.single:  # otherwise the cells show what is NaN
+                missing = count_nan(line[:start]) + count_nan(line[stop:])
+            others = n - (stop - start) - missing
+            facts.mates[i] = mates
+            facts.mates_tied[i] = same
+            facts.mate[i] = best if mates > 0 else np.nan
+            facts.others[i] = others
+            facts.other[i] = scratch.line[c, n] if others > 0 else np.nan
+            facts.closer[i] = closer if mates > 0 else 0
+            facts.tied[i] = tied if mates > 0 else 0
+            facts.tied_before[i] = 0
+            if mates > 0 and tied > 0:
+                facts.tied_before[i] = count_tied_before(
+                    line, gallery.places, start, stop, best, best_place
+                )
+
+            if wanted.single:
+                count_impostors(line, start, stop, missing, found.single, c, scratch, i)
+            start, stop = max(own, 0), own + 1
+            missing = np.int32(0)
+            if wanted.multi or wanted.subject_ranks:
+                find_nearest(line, gallery.starts, size, nearest)
+                if matrix.gaps:
+                    mend_nearest(line, gallery.starts, nearest)
+                    missing = count_nan(nearest[:start]) + count_nan(nearest[stop:])
+            if wanted.multi:
+                count_impostors(nearest, start, stop, missing, found.multi, c, scratch, i)
+            if wanted.subject_ranks:
+                closer, tied, before = rank_subjects(line, gallery, nearest, own, best, best_place)
+                enrolled = 1 if mates > 0 else 0
+                of_subjects = found.subject_facts
+                of_subjects.mates[i] = enrolled
+                of_subjects.mates_tied[i] = enrolled
+                of_subjects.mate[i] = facts.mate[i]
+                of_subjects.others[i] = groups - (stop - start) - missing
+                of_subjects.other[i] = facts.other[i]
+                of_subjects.closer[i] = enrolled * closer
+                of_subjects.tied[i] = enrolled * tied
+                of_subjects.tied_before[i] = enrolled * before
 
 
 @side_by_side("scratch.cells")
 def look_at_rows(begin, end, block, own_start, own_stop, points, scratch):
     """Look again at the impostor scores of a block, NaN for no attempt."""
+    b = len(block)
+    chunks = scratch.cells.shape[0]
     for c in range(begin, end):
-        look_at_chunk(c, block, own_start, own_stop, points, scratch)
+        index = scratch.cells[c]
+        for i in range(c * b // chunks, (c + 1) * b // chunks):
+            if len(points.flags) > 0:
+                find_cells(block[i], index, points.frame)
+            for side in range(2):
+                part = slice(0, own_start[i]) if side == 0 else slice(own_stop[i], len(index))
+                line = block[i, part]
+                keep_flagged(line, index[part], points, c)
+                keep_windows(line, points, c, scratch.flags[c])
+                add_pairs(line, points, c, scratch)

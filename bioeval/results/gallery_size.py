@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_probability
 from bioeval.base.errors import require_choice
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import GALLERY_SIZE
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
@@ -61,7 +62,7 @@ def gallery_size_dataset(
     fa = np.stack([model.accepted(int(size)) for size in sizes])
     dir_, cms = rate(found[:, :-1], genuine), rate(found[:, -1], genuine)
     far = rate(np.minimum(fa, impostor), impostor)
-    order = slice(None, None, -1 if about.kind == "similarity" else 1)
+    order = slice(None, None, -1 if larger_is_closer(about.kind) else 1)
     dir_, far = dir_[:, order], far[:, order]
     frr = 1.0 - dir_[:, :, 0]
     beyond = (sizes > subjects).astype(np.int64)
@@ -139,7 +140,7 @@ def _least(
     NaN where no threshold has a known error. `errors` is (u, sizes, t), `shares` (u,); `limits`
     (t,) are in the user's order.
     """
-    step, none = (-1, np.inf) if kind == "similarity" else (1, -np.inf)
+    step, none = (-1, np.inf) if larger_is_closer(kind) else (1, -np.inf)
     # The reject-all point: FNIR = 1, FPIR = 0.
     reject = np.broadcast_to(1.0 - shares[:, None, None], (*errors.shape[:2], 1))
     every = np.concatenate([reject, errors[..., ::step]], axis=-1)

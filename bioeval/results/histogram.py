@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from bioeval.base.kinds import larger_is_closer
 from bioeval.results.dataset import about_attrs
 from bioeval.tallies.counts import VerificationTally
 
@@ -75,7 +76,7 @@ def _step(scores: np.ndarray) -> float:
 
 
 def _user(edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Histogram:
-    if kind == "similarity":
+    if larger_is_closer(kind):
         edges, counts = 0.0 - edges[::-1], counts[::-1]
     return Histogram(edges, counts.astype(np.int64), total)
 

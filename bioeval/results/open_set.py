@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted, require_choice
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, max_ranks, rate
 from bioeval.results.open_set_points import OpenSetPoints
@@ -174,7 +175,7 @@ class OpenSetCounts:
             "ftr": (over, rate(self.non_targets_within, self.attempts.non_targets)),
         }
         grid = to_user(self.thresholds, kind)
-        if kind != "similarity":
+        if not larger_is_closer(kind):
             return curves, grid
         return {name: (dims, x[::-1]) for name, (dims, x) in curves.items()}, grid[::-1]
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, rate
@@ -107,7 +108,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     kind = tally.about.kind
     points, bounds = _points_of(tally)
     thresholds = to_user(thresholds, kind)
-    if kind == "similarity":
+    if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
         if strangers is not None:
             accepted = accepted[::-1]

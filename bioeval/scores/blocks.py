@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
@@ -191,7 +192,7 @@ class BlockReader:
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for sentinels in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores.streams:
-            sign = -1.0 if self.scores.kind == "similarity" else 1.0
+            sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
             self.watch.look(low, values, np.arange(len(values)), self.watch.positions, sign)
 
     def note_sentinels(self) -> None:
@@ -255,9 +256,9 @@ class BlockReader:
         values = self._without_nan(values, raw, position, mask, low)
         if cells is not None:
             values[cells] = np.nan
-        if mask is not None and (mask == IGNORE).any():
+        if mask is not None and (ignored := mask == IGNORE).any():
             values = _own_copy(values, raw)
-            values[mask == IGNORE] = np.nan
+            np.copyto(values, np.nan, where=ignored)
         self.look(low, writable_alias(values))
         return Block(
             low=low,
@@ -280,6 +281,13 @@ class BlockReader:
             codes = Codes(scores.probe_meta[name], scores.gallery_meta[name])
             found.append((codes.probe, codes.gallery if order is None else codes.gallery[order]))
         return found
+
+    def own_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and position of the cells of each probe's own subject, in order."""
+        start, stop = self.gallery.own_start[low:high], self.gallery.own_stop[low:high]
+        size = stop - start
+        row = np.repeat(np.arange(high - low), size)
+        return row, np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
 
     @cached_property
     def enrolled(self) -> np.ndarray:
@@ -304,10 +312,7 @@ class BlockReader:
 
     def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and positions of pairs of one subject that agree in a column."""
-        start, stop = self.gallery.own_start[low:high], self.gallery.own_stop[low:high]
-        size = stop - start
-        row = np.repeat(np.arange(high - low), size)
-        position = np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
+        row, position = self.own_cells(low, high)
         same = np.zeros(len(row), dtype=bool)
         for probe, gallery in self._excluding:
             same |= probe[low + row] == gallery[position]
@@ -315,7 +320,7 @@ class BlockReader:
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
         """With labels, a mask may leave cells out but not contradict the labels."""
-        if not self.scores.labelled:
+        if not self.scores.labelled or not self._contradicts(mask, low):
             return
         genuine = self.gallery.own[low : low + len(mask), None] == np.repeat(
             np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
@@ -332,6 +337,14 @@ class BlockReader:
                 f"{plain(gallery[column])!r}); mark what to leave out with 0, or give the mask "
                 "without labels"
             )
+
+    def _contradicts(self, mask: np.ndarray, low: int) -> bool:
+        """Say whether a mask has a class that the labels do not; without an array of cells."""
+        row, position = self.own_cells(low, low + len(mask))
+        own = mask[row, position]
+        others = own[position != self.gallery.self_position[low + row]]
+        genuine = np.count_nonzero(mask > IMPOSTOR) == np.count_nonzero(own > IMPOSTOR)
+        return not genuine or bool(((others != IGNORE) & (others != GENUINE)).any())
 
     def _without_nan(
         self,
@@ -392,6 +405,12 @@ def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | Non
     return unread
 
 
+def distance_dtype(dtype: np.dtype) -> np.dtype:
+    """Return the dtype in which scores of a dtype are counted: the smaller that holds them."""
+    small = dtype.itemsize <= 2 or dtype == np.float32
+    return np.dtype(np.float32 if small else np.float64)
+
+
 def as_distances(
     raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
 ) -> np.ndarray:
@@ -400,8 +419,7 @@ def as_distances(
     Similarities are negated. An integer or an extended float that cannot be held exactly is an
     error, but for the cells that `unread` returns.
     """
-    small = raw.dtype.kind in "biuf" and raw.dtype.itemsize <= 2
-    target = np.float32 if small or raw.dtype == np.float32 else np.float64
+    target = distance_dtype(raw.dtype)
     with np.errstate(over="ignore"):
         values = np.require(raw, target, ("C", "A"))
     if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
@@ -415,7 +433,7 @@ def as_distances(
                 f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
                 "numbers up to 2**53 are exact)"
             )
-    if kind == "similarity":
+    if larger_is_closer(kind):
         values = np.negative(values)
     return values
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name, require_choice, short_name
+from bioeval.base.kinds import KINDS, larger_is_closer
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
 from bioeval.scores.checksum import Verification
 from bioeval.scores.embeddings import EmbeddingSource
@@ -24,7 +25,6 @@ from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
 
-KINDS = ("distance", "similarity", "order")
 NAN_POLICIES = ("raise", "reject", "exclude")
 
 
@@ -36,7 +36,7 @@ class LabelledMatrix:
     memory_limit = MEMORY_LIMIT
     labelled = True
     exclude: tuple[str, ...] = ()
-    #: What was left out or found when a file was read, a sentence each.
+    #: What was found when a file was read or the scores were made, for every result: sentences.
     remarks: tuple[str, ...] = ()
     _mask: Any = None
     _rows: np.ndarray | None = None
@@ -333,9 +333,18 @@ class LabelledMatrix:
         """
         view = self.select()
         if self._rows is not None or self._columns is not None:
-            view._base = _Selected(self)
+            view._base = SelectedRows(self)
             view._rows = view._columns = None
         view._mask = mask
+        return view
+
+    def with_values(self, values: Any, kind: str) -> Self:
+        """Return a view with other values, an array or an object read by rows like one."""
+        view = copy(self)
+        view.__dict__.pop("fingerprint", None)  # cached, of the other values
+        view._mask = None if self._mask is None else self.mask
+        view._base, view._rows, view._columns = values, None, None
+        view.kind, view.verification = kind, None
         return view
 
     @property
@@ -359,7 +368,7 @@ class LabelledMatrix:
     def reads_in_place(self) -> bool:
         """Whether reading rows copies nothing."""
         whole = self._rows is None and self._columns is None
-        return self.in_memory and whole and self.kind != "similarity"
+        return self.in_memory and whole and not larger_is_closer(self.kind)
 
     @property
     def has_mask(self) -> bool:
@@ -419,7 +428,7 @@ class LabelledMatrix:
         return self.labelled or self._mask_is_consistent
 
 
-class _Selected:
+class SelectedRows:
     """A selection read by rows like an array, so that it can have a mask of its own."""
 
     ndim = 2
@@ -428,6 +437,8 @@ class _Selected:
         self.scores, self.shape, self.dtype = scores, scores.shape, scores.dtype
 
     def __getitem__(self, rows: Any) -> np.ndarray:
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            return self.scores.read_rows(*rows.indices(self.shape[0])[:2])
         index = np.arange(self.shape[0])[rows]
         base, columns = self.scores.base, self.scores._columns
         return read_block(base, self.scores.base_rows(index), 0, len(index), columns)

@@ -14,9 +14,10 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.kinds import KINDS
 from bioeval.scores.arrays import IGNORE, as_array, as_index
 from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
-from bioeval.scores.labelled_matrix import KINDS, MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
 from bioeval.scores.labels import as_labels, as_meta, digest
 from bioeval.scores.template_averages import average_embeddings
 
@@ -35,9 +36,10 @@ class Scores(LabelledMatrix):
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.
-    kind : {"distance", "similarity", "order"}
+    kind : {"distance", "similarity", "llr", "order"}
         ``"distance"``: smaller is closer, a claim is accepted iff ``d <= t``. ``"similarity"``:
-        accepted iff ``s >= t``. ``"order"``: each row holds only the order of its distances
+        accepted iff ``s >= t``. ``"llr"``: a similarity that is a natural log-likelihood ratio,
+        for :func:`bioeval.calibration`. ``"order"``: each row holds only the order of its distances
         (1 = nearest); ranks are right, thresholds across rows are refused.
     nan : {"raise", "reject", "exclude"}
         What a NaN, a comparison that failed, means: an error; an attempt at an infinite

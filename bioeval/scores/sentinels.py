@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.matrix import PairScores, Scores
@@ -144,7 +145,7 @@ def _listed(what: str, places: np.ndarray) -> str:
 
 def far_value(scores: np.ndarray, kind: str) -> float | None:
     """Return the least similar score, if it is shared and far from all others; None if not."""
-    distances = -scores if kind == "similarity" else scores
+    distances = -scores if larger_is_closer(kind) else scores
     last = distances.max(initial=-np.inf)
     others = distances[distances < last]
     shared = len(distances) - len(others)
@@ -153,7 +154,7 @@ def far_value(scores: np.ndarray, kind: str) -> float | None:
     near, far = others.min() / 2, others.max() / 2  # halves, whose difference is finite
     if last / 2 - far <= FAR * (far - near) or len(np.unique(others)) < LEAST_OTHERS:
         return None
-    return float(-last if kind == "similarity" else last)
+    return float(-last if larger_is_closer(kind) else last)
 
 
 def notes_of_pairs(scores: PairScores) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.kinds import VALUED, larger_is_closer
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores
@@ -32,7 +33,7 @@ class TopKScores(Scores):
         matches in the gallery.
     distances : array_like, shape (q, k), optional
         The scores of the entries, in the order of the list.
-    kind : {"distance", "similarity"}
+    kind : {"distance", "similarity", "llr"}
         What `distances` are.
     probe_meta, gallery_meta, name
         As for :class:`Scores`.
@@ -76,7 +77,7 @@ class TopKScores(Scores):
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
     ):
-        require_choice("kind", kind, ("distance", "similarity"))
+        require_choice("kind", kind, VALUED)
         self.kind, self.nan, self.name = kind, "raise", name
         self.layout = "top-k"
         self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
@@ -109,11 +110,11 @@ class TopKScores(Scores):
             row = int(np.argmax((np.isnan(values) & listed).any(axis=1)))
             raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
         before, after = values[:, :-1], values[:, 1:]
-        wrong = (after > before if self.kind == "similarity" else after < before) & listed[:, 1:]
+        wrong = (after > before if larger_is_closer(self.kind) else after < before) & listed[:, 1:]
         if wrong.any():
             row = int(np.argmax(wrong.any(axis=1)))
-            word = "increase" if self.kind == "similarity" else "decrease"
-            other = "distance" if self.kind == "similarity" else "similarity"
+            word = "increase" if larger_is_closer(self.kind) else "decrease"
+            other = "distance" if larger_is_closer(self.kind) else "similarity"
             raise DataError(
                 f"{self.kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "

@@ -8,14 +8,13 @@ import numpy as np
 import scipy
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.kinds import VALUED, larger_is_closer
 from bioeval.scores.about import disjoint_among
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.stats.bootstrap import sample_of
 from bioeval.stats.bootstrap_limits import open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import CONFIDENCE, check_confidence
-
-KINDS = ("distance", "similarity")
 
 
 def delong(
@@ -32,7 +31,7 @@ def delong(
         The scores of each class; infinite ones are legal, NaN is not.
     confidence : float
         Two-sided confidence level.
-    kind : {"distance", "similarity"}
+    kind : {"distance", "similarity", "llr"}
 
     Returns
     -------
@@ -51,9 +50,9 @@ def delong(
     >>> print(f"{found.estimate:.2f} [{found.low:.3f}, {found.high:.3f}]")
     0.90 [0.674, 1.000]
     """
-    require_choice("kind", kind, KINDS)
+    require_choice("kind", kind, VALUED)
     confidence = check_confidence(confidence)
-    sign = -1.0 if kind == "similarity" else 1.0
+    sign = -1.0 if larger_is_closer(kind) else 1.0
     g, i = (_scores(x, name) * sign for x, name in ((genuine, "genuine"), (impostor, "impostor")))
     label = "delong (independent attempts)"
     if not len(g) or not len(i):
@@ -90,7 +89,7 @@ def auc_jackknife(
         The two subjects of each impostor attempt.
     confidence : float
         Two-sided confidence level.
-    kind : {"distance", "similarity"}
+    kind : {"distance", "similarity", "llr"}
 
     Returns
     -------
@@ -118,9 +117,9 @@ def auc_jackknife(
     >>> print(f"{found.estimate:.4f} [{found.low:.4f}, {found.high:.4f}]")
     0.9635 [0.9517, 0.9754]
     """
-    require_choice("kind", kind, KINDS)
+    require_choice("kind", kind, VALUED)
     confidence = check_confidence(confidence)
-    sign = -1.0 if kind == "similarity" else 1.0
+    sign = -1.0 if larger_is_closer(kind) else 1.0
     g, i = (_scores(x, name) * sign for x, name in ((genuine, "genuine"), (impostor, "impostor")))
     owner, one, other = _people(subjects, pairs, len(g), len(i))
     label = "jackknife (by subject)"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.open_set import impostor_probes, impostor_role
@@ -77,7 +78,7 @@ def open_set_intervals(
         )
         grid = to_internal(dataset["threshold"].values, kind)
         found = probing.curves(grid, ranks)
-        if kind == "similarity":
+        if larger_is_closer(kind):
             found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
         found |= probing.points(dataset, ranks)
         remarks = few_people(probing.people, options)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
@@ -247,7 +248,7 @@ def _resampled(
     far = _grid_far(dataset, tally)
     at_thresholds = confidence_limits(drawn.far, options)
     found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.pairs, options)
-    if tally.about.kind == "similarity":
+    if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
             found[name] = found[name][0][::-1], found[name][1][::-1]
     units = {"genuine_subjects": drawn.subjects}
@@ -270,7 +271,7 @@ def _scaled_limits(
 def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
     """Return the FAR at the thresholds of a result, from strict to loose."""
     far = dataset["far"].values
-    return far[::-1] if tally.about.kind == "similarity" else far
+    return far[::-1] if larger_is_closer(tally.about.kind) else far
 
 
 def _interpolated(
@@ -354,7 +355,7 @@ def _analytic(
         )
 
     found["frr"] = frr(to_internal(dataset["threshold"].values, kind))
-    if kind == "similarity":
+    if larger_is_closer(kind):
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)
     found["frr_at_far"] = undefined, undefined

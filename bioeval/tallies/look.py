@@ -13,7 +13,9 @@ import numba
 import numpy as np
 
 from bioeval.kernels import count as kernel_count
-from bioeval.kernels import sweep as kernel
+from bioeval.kernels.argument_groups import CellWindow
+from bioeval.kernels.sweep import look_at_rows
+from bioeval.kernels.sweep_arguments import PointTables, RankTable, Scratch
 from bioeval.tallies.cells import CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.points import Moments, moment_scale, moments_of_rows
@@ -28,8 +30,6 @@ MOST_LATER = 1 << 24
 
 # Ranges of scores: above the first number, and at most the second.
 Windows = Sequence[tuple[float, float]]
-
-Tables = kernel.PointTables | kernel.VerificationTables
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,22 +81,22 @@ class Look:
         self.pairs = 0
         self.with_moments = moments
         self.rows: list[tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-        self._ranks: dict[np.dtype, kernel.RankTable] = {}
+        self._ranks: dict[np.dtype, RankTable] = {}
 
     def tables(
         self, dtype: np.dtype, chunks: int, room: int, rows: int = 0, scale: float = 1.0
-    ) -> kernel.PointTables:
+    ) -> PointTables:
         """Return empty tables for the kernel, with room for kept scores and for moments of rows."""
         if dtype not in self._ranks:
             genuine = np.empty(0) if self.genuine is None else self.genuine
             table = rank_table(genuine.astype(dtype), *self.ends, self.digits)
             self._ranks[dtype] = table if len(genuine) else table._replace(bits=table.bits[:0])
-        flags, frame = np.empty(0, dtype=np.uint8), np.zeros(5, dtype=dtype)
+        flags, frame = np.empty(0, dtype=np.uint8), CellWindow(*np.zeros(5, dtype=dtype))
         windows = self.windows
         if self.grid is not None and self.grid.exact_in(dtype):
-            flags, frame, windows = self.flags, np.array(self.grid.window(dtype)), ()
+            flags, frame, windows = self.flags, self.grid.window(dtype), ()
         lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
-        return kernel.PointTables(
+        return PointTables(
             flags=flags,
             shift=np.uint32(0),
             frame=frame,
@@ -104,13 +104,13 @@ class Look:
             highs=rounded_down(highs, dtype),
             kept=np.empty((chunks, room), dtype=dtype),
             filled=np.zeros(chunks, dtype=np.int64),
-            **self._ranks[dtype]._asdict(),
+            ranks=self._ranks[dtype],
             pairs=np.zeros(chunks, dtype=np.int64),
             later=np.empty((chunks, MOST_LATER * bool(self.digits)), dtype=dtype),
             deferred=np.zeros(chunks, dtype=np.int64),
             scale=scale,
             sums=np.empty((chunks, 2, LANES)),
-            moments=np.empty((3, rows)),
+            moments=np.empty((4, rows)),
         )
 
     def keep_cells(self, grid: CellGrid) -> None:
@@ -128,20 +128,17 @@ class Look:
         flags[[0, -2, -1]] = 0  # whatever is beyond, and NaN
         self.grid, self.flags, self.windows = grid, flags, windows
 
-    def include(
-        self,
-        tables: Tables,
-        number: np.ndarray | None = None,
-    ) -> None:
-        """Take in what was found in some rows; `number` is how many impostor scores each has."""
-        if number is not None and self.with_moments:
-            origin, total, square = tables.moments
+    def include(self, tables: PointTables) -> None:
+        """Take in what was found in some rows."""
+        if self.with_moments and tables.moments.size:
+            number, origin, total, square = tables.moments
             mean = total / np.maximum(number, 1)
             spread = square - mean * total
             # At most ten binary digits may be lost; NaN and infinities fail the comparison too.
             exact = (spread >= square / 1024) & (square < np.inf)
-            self.with_moments = bool((exact | (square == 0.0)).all())
-            self.rows.append((tables.scale, number, origin, mean, spread))
+            exact = (exact | (square == 0.0)) & np.isfinite(origin)
+            self.with_moments = bool(exact.all())
+            self.rows.append((tables.scale, number.astype(np.int64), origin, mean, spread))
         self.pairs += int(tables.pairs.sum())
         self.later += [x[:n].copy() for x, n in zip(tables.later, tables.deferred, strict=True)]
         if (tables.deferred < 0).any() or sum(map(len, self.later)) > MOST_LATER:
@@ -171,7 +168,7 @@ class Look:
         (b, n), chunks = values.shape, numba.get_num_threads()
         tables = self.tables(values.dtype, chunks, (-(-b // chunks) * n + 1) * bool(self.windows))
         scratch = scratch_of(values.dtype, chunks, n, 0)
-        kernel.look_at_rows(values, start, stop, tables, scratch)
+        look_at_rows(values, start, stop, tables, scratch)
         self.include(tables)
 
     def _comparable(self, dtype: np.dtype) -> bool:
@@ -216,10 +213,10 @@ class Look:
         return found
 
 
-def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> kernel.Scratch:
+def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:
     """Return room for one row of each chunk."""
     line = np.empty((chunks, n + 1), dtype=dtype)
-    return kernel.Scratch(
+    return Scratch(
         line=line,
         keys=line.view(f"i{dtype.itemsize}"),
         cells=np.empty((chunks, n), dtype=np.uint32),

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.kernels.sweep import CellTables, VerificationTables
+from bioeval.kernels.sweep_arguments import CellTables
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.threshold_search import distinct
@@ -77,10 +77,10 @@ class MarkedCells:
         marks = np.zeros((chunks, len(self.marks) + len(ends), 2), dtype=dtype)
         marks[..., 0] = np.insert(self.marks, ends, np.inf)
         return CellTables(
-            *self.narrow.window(dtype), cells, marks=marks, at_most=marks.view(f"i{dtype.itemsize}")
+            self.narrow.window(dtype), cells, marks=marks, at_most=marks.view(f"i{dtype.itemsize}")
         )
 
-    def counted(self, tables: CellTables | VerificationTables) -> tuple[np.ndarray, np.ndarray]:
+    def counted(self, tables: CellTables) -> tuple[np.ndarray, np.ndarray]:
         """Return the counts of the narrow cells, and of scores at most each mark, of all chunks."""
         cells = tables.cells.sum(axis=0, dtype=np.int64)
         within = np.cumsum(tables.at_most[..., 1].sum(axis=0, dtype=np.int64))

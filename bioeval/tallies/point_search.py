@@ -17,10 +17,11 @@ import numpy as np
 from bioeval.base.errors import MergeError
 from bioeval.base.progress import stage
 from bioeval.base.scalars import OPTIMA
+from bioeval.kernels.sweep_arguments import PointTables
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.look import Look, PointsWanted, Tables, Windows
+from bioeval.tallies.look import Look, PointsWanted, Windows
 from bioeval.tallies.optimal_bins import optimal_bins
 from bioeval.tallies.points import (
     Curve,
@@ -346,9 +347,9 @@ class _Division(Look):
         self._edges = np.empty(0)
         self._counts = np.zeros(1, dtype=np.int64)
 
-    def include(self, tables: Tables, number: np.ndarray | None = None) -> None:
+    def include(self, tables: PointTables) -> None:
         """Take in what was found in some rows; the first scores are those that divide."""
-        super().include(tables, number)
+        super().include(tables)
         scores = np.sort(np.concatenate(self.kept)).astype(np.float64)
         self.kept = []
         if len(scores) and not len(self._edges):

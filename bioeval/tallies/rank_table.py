@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.sweep import RankTable
+from bioeval.kernels.sweep_arguments import RankTable
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of
 from bioeval.tallies.threshold_search import distinct
 
@@ -35,7 +35,8 @@ def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) ->
     if digits:
         finite = scores[np.isfinite(scores)]
         spacing = np.spacing(abs(finite)).astype(np.float64)
-        step = int(np.clip(2.0**grid.exponent / spacing.max(initial=0.0), 1, digits))
+        width = 2.0**grid.exponent
+        step = int(np.clip(width / spacing.max(initial=width / digits), 1, digits))
         offsets = np.append(np.arange(-digits, digits, step), digits)
         around = finite + offsets[:, None] * spacing
         aside = _bits(grid, _places(grid, around.reshape(-1)))
@@ -43,7 +44,7 @@ def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) ->
     below = np.concatenate([[0], np.cumsum(repeats), [len(genuine)]])
     first = np.searchsorted(word, np.arange(number + 1))
     return RankTable(
-        window=np.array(grid.window(genuine.dtype)),
+        window=grid.window(genuine.dtype),
         bits=bits,
         aside=aside,
         repeats=usual,

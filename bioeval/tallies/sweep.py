@@ -1,7 +1,8 @@
-"""One sweep for all tasks, where the scores allow it: floats without NaN or infinity.
+"""One sweep for all tasks, where the scores allow it: without infinity, and with labels.
 
-Everything else (other dtypes, masks, failed comparisons, other fusions) is counted block by block
-by the general kernels; the counts are the same either way.
+Floats that lie in memory are swept where they are. What a mask, the metadata, or NaN leave out, and
+other dtypes, is swept in the blocks that the general kernels count. These count all else, block by
+block: infinite scores, other fusions, claims. The counts are the same either way.
 """
 
 from __future__ import annotations
@@ -13,10 +14,28 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.kernels import sweep as kernel
+from bioeval.base.errors import DataError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RankFacts
-from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blocks import Block, BlockReader, Progress, is_small, threads_for
+from bioeval.kernels.sweep import sweep_rows
+from bioeval.kernels.sweep_arguments import (
+    Found,
+    Gallery,
+    Matrix,
+    Probes,
+    Scratch,
+    VerificationTables,
+    Wanted,
+)
+from bioeval.scores.arrays import IGNORE, writable_alias
+from bioeval.scores.blocks import (
+    Block,
+    BlockReader,
+    Progress,
+    distance_dtype,
+    is_small,
+    threads_for,
+)
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
@@ -92,11 +111,11 @@ def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
-    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask or scores.exclude:
+    if isinstance(scores, PairScores) or not scores.labelled or is_small(scores):
         return False
-    if is_small(scores):
+    if scores.enrolment_times is not None:  # who is enrolled differs by probe
         return False
-    return scores.dtype in _KEYS and all(map(_served, jobs)) and _same_thresholds(jobs)
+    return all(map(_served, jobs)) and _same_thresholds(jobs)
 
 
 def _served(job: Any) -> bool:
@@ -124,18 +143,19 @@ def run_sweep(
     m, n = scores.shape
     # Streamed rows are always computed in the same blocks, so that they are the same each time.
     step = reader.rows_per_block()
-    if not scores.streams:
+    if not (scores.streams or sweep.by_blocks):
         values = SWEEP_VALUES if scores.in_memory else READ_VALUES
         step = max(step, values // n // step * step)
     for low in range(0, m, step):
         high = min(low + step, m)
-        if not sweep.count(low, high):
+        block = reader.block(low, high) if sweep.by_blocks else None
+        if not sweep.count(low, high, block):
             complete = False
             for start in range(low, high, reader.rows_per_block()):
-                block = reader.block(start, min(start + reader.rows_per_block(), high))
+                rest = block or reader.block(start, min(start + reader.rows_per_block(), high))
                 for job in jobs:
-                    job.add(block)
-        elif not scores.streams:
+                    job.add(rest)
+        elif not (scores.streams or sweep.by_blocks):
             reader.watch.look(low, *sweep.counted, sweep.columns, 1.0)
         if progress is not None:
             progress(high, m)
@@ -152,19 +172,23 @@ class _Sweep:
     def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any]):
         self.scores, self.reader = scores, reader
         gallery = reader.gallery
-        self.dtype = scores.dtype
+        self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
-        if scores.in_memory:
+        self.gaps = scores.has_mask or bool(scores.exclude) or scores.nan == "exclude"
+        self.by_blocks = self.gaps or scores.dtype != self.dtype
+        in_place = scores.in_memory and not self.by_blocks
+        if in_place:
             self.base = writable_alias(scores.base)
             self.rows = scores.base_rows(np.arange(scores.shape[0]))
         # A block that is read comes with the columns of a selection already chosen.
         columns = np.arange(scores.shape[1])
-        self.columns = scores.base_columns(columns) if scores.in_memory else columns
-        order = self.columns if gallery.order is None else self.columns[gallery.order]
-        self.gallery = kernel.Gallery(
+        self.columns = scores.base_columns(columns) if in_place else columns
+        gathered = gallery.order is not None and not self.by_blocks
+        order = self.columns[gallery.order] if gathered else self.columns
+        self.gallery = Gallery(
             order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
             places=np.ascontiguousarray(gallery.columns[0]),
-            gathered=gallery.order is not None or (scores.in_memory and scores.selects_columns),
+            gathered=gathered or (in_place and scores.selects_columns),
             starts=gallery.starts,
         )
         self.own_size = gallery.own_stop - gallery.own_start
@@ -174,7 +198,7 @@ class _Sweep:
         ranks = [j for j in jobs if isinstance(j, IdentificationJob)]
         self.by_template = [j for j in ranks if j.rank_unit == "template"]
         self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
-        self.wanted = kernel.Wanted(bool(single), bool(multi), bool(self.by_subject))
+        self.wanted = Wanted(bool(single), bool(multi), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         given = [j.given for j in verification if j.given is not None]
         self.thresholds = (
@@ -189,7 +213,8 @@ class _Sweep:
         self.windows: list[Windows] = [(), ()]
         self.looks: list[Look | None] = [None, None]
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
-        known = scores.in_memory or scores.streams
+        known = scores.streams or isinstance(scores.base, np.ndarray)
+        known &= isinstance(scores._mask, np.ndarray | None)
         if known and any(job.wanted is not None for job in verification):
             self._look()
 
@@ -229,13 +254,19 @@ class _Sweep:
             return
         rows = np.linspace(0, self.scores.shape[0] - 1, number).astype(np.int64)
         rows = rows.reshape(-1, PILOT_GROUPS).T.reshape(-1)  # each group from all over
+        block = None
+        if self.by_blocks:
+            try:
+                block = BlockReader(self.scores.select(probes=rows)).block(0, number)
+            except DataError:  # raised again, with the right rows, when these are counted
+                return
         none = NO_LOOK.tables(self.dtype, PILOT_GROUPS, 0)
-        tables = [_both(x.tables(PILOT_GROUPS), none) for x in cells]
+        tables = [VerificationTables(x.tables(PILOT_GROUPS), none) for x in cells]
         facts = empty_facts(number), empty_facts(number)
-        self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS))
+        self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS), block)
         for i, (found, table) in enumerate(zip(cells, tables, strict=True)):
             expected, grid = self.expected[i], found.grid
-            by_group = table.cells
+            by_group = table.counts.cells
             counts = CellCounts(grid.exponent, grid.first, by_group.sum(axis=0)).fitted()
             self.pilot.append(counts if len(counts.counts) else UNUSED)
             if expected is not None and len(counts.counts):
@@ -252,7 +283,7 @@ class _Sweep:
                         grid, by_group, *expected[::-1], most
                     )
 
-    def _scratch(self, chunks: int) -> kernel.Scratch:
+    def _scratch(self, chunks: int) -> Scratch:
         """Return room for one row of each chunk."""
         groups = len(self.gallery.starts) - 1
         return scratch_of(self.dtype, chunks, self.scores.shape[1], groups)
@@ -260,31 +291,35 @@ class _Sweep:
     def _mates(self) -> np.ndarray:
         """Return the genuine scores of all rows side by side, NaN for the probe itself."""
         gallery = self.reader.gallery
-        size = self.own_size
-        row = np.repeat(np.arange(len(size)), size)
-        place = np.arange(len(row)) + np.repeat(gallery.own_start - (np.cumsum(size) - size), size)
+        row, place = self.reader.own_cells(0, self.scores.shape[0])
+        column = gallery.columns[0][place]
+        cells = self.scores.base_rows(row), self.scores.base_columns(column)
         if self.scores.streams:
-            found = self._computed_mates(row, place)
+            found = self._computed_mates(row, column)
         else:
-            found = self.base[self.rows[row], self.gallery.order[place]]
-        found = -found if self.scores.kind == "similarity" else found
-        found[place == gallery.self_position[row]] = np.nan
+            found = self.scores.base[cells].astype(self.dtype)
+        found = -found if larger_is_closer(self.scores.kind) else found
+        left_out = place == gallery.self_position[row]
+        left_out |= self.scores.excluded(row, column)
+        if self.scores._mask is not None:
+            left_out |= self.scores._mask[cells] == IGNORE
+        found[left_out] = np.nan
         return found
 
-    def _computed_mates(self, row: np.ndarray, place: np.ndarray) -> np.ndarray:
+    def _computed_mates(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Return scores of embeddings, computed for those of a few subjects at a time."""
         found = np.empty(len(row), dtype=self.dtype)
         own = self.reader.gallery.own[row]
         order = np.argsort(own, kind="stable")
-        row, place, own = row[order], place[order], own[order]
+        row, column, own = row[order], column[order], own[order]
         change = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
         size = np.diff(np.append(change, len(own)))
         part = (np.cumsum(size) - 1) // MATES
         for some in np.split(np.arange(len(row)), change[np.flatnonzero(np.diff(part)) + 1]):
             rows, i = np.unique(row[some], return_inverse=True)
-            columns, j = np.unique(place[some], return_inverse=True)
+            columns, j = np.unique(column[some], return_inverse=True)
             block = self.scores.base.among(
-                self.scores.base_rows(rows), self.scores.base_columns(self.gallery.order[columns])
+                self.scores.base_rows(rows), self.scores.base_columns(columns)
             )
             found[order[some]] = block[i, j]
         return found
@@ -294,8 +329,11 @@ class _Sweep:
         starts = np.cumsum(self.own_size) - self.own_size
         return np.fmin.reduceat(mates, starts[self.own_size > 0]) if len(mates) else mates
 
-    def count(self, low: int, high: int) -> bool:
-        """Count rows ``low:high`` for all jobs; False if some score has no cell."""
+    def count(self, low: int, high: int, block: Block | None) -> bool:
+        """Count rows ``low:high`` for all jobs; False if some score has no cell.
+
+        Their `block` is needed where this counts by blocks.
+        """
         counted = self._counted(low, high)
         marked = [x for i, cells in enumerate(counted) if (x := self._marked(i, cells)) is not None]
         if len(marked) < len(counted):
@@ -305,8 +343,8 @@ class _Sweep:
         facts = self._facts(self.by_template, slice(low, high))
         gallery = self.reader.gallery
         subject_facts = self._facts(self.by_subject, slice(low, high))
-        genuine = self._run(rows, tables, facts, subject_facts, self.scratch)
-        counts = [x.counted(found) for x, found in zip(marked, tables, strict=True)]
+        genuine = self._run(rows, tables, facts, subject_facts, self.scratch, block)
+        counts = [x.counted(found.counts) for x, found in zip(marked, tables, strict=True)]
         by_cell = [
             c.reshape(x.grid.count, -1).sum(axis=1)
             for x, (c, _) in zip(marked, counts, strict=True)
@@ -315,7 +353,7 @@ class _Sweep:
             return False
         mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
         others = self.scores.shape[1] - self.own_size[rows]
-        if (facts.mates != mates).any() or (facts.others != others).any():
+        if not self.gaps and ((facts.mates != mates) | (facts.others != others)).any():
             return False
         scores = genuine[~np.isnan(genuine)], facts.mate[facts.mates > 0].astype(self.dtype)
         for i, jobs in enumerate(self.verification):
@@ -328,8 +366,7 @@ class _Sweep:
                     job.given.counts += np.diff(at_marks, prepend=0, append=by_narrow.sum())
             look = self.looks[i]
             if look is not None:
-                number = others if i == 0 else len(gallery.subjects) - (gallery.own[rows] >= 0)
-                look.include(tables[i], number)
+                look.include(tables[i].points)
                 look.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
         for alike in (self.by_template, self.by_subject):  # they differ in their results only
             for other in alike[1:]:
@@ -339,41 +376,43 @@ class _Sweep:
 
     def _tables(
         self, i: int, marked: MarkedCells, counted: CellCounts, rows: int
-    ) -> kernel.VerificationTables:
+    ) -> VerificationTables:
         """Return empty tables for some rows."""
         look, chunks = self.looks[i], len(self.scratch.cells)
-        cells = marked.tables(chunks)
+        counts = marked.tables(chunks)
         if look is None:
-            return _both(cells, NO_LOOK.tables(self.dtype, chunks, 0))
+            return VerificationTables(counts, NO_LOOK.tables(self.dtype, chunks, 0))
         n = self.scores.shape[1] if i == 0 else len(self.gallery.starts) - 1
         room = int(min(1.0, 2 * self.room[i]) * n * rows / chunks) + 4 * n
         moments, scale = rows * look.with_moments, moment_scale(*counted.range)
         points = look.tables(self.dtype, chunks, room * bool(look.windows), moments, scale)
         points = points._replace(shift=np.uint32(marked.grid.exponent - marked.narrow.exponent))
-        return _both(cells, points)
+        return VerificationTables(counts, points)
 
     def _run(
         self,
         rows: np.ndarray,
-        tables: Sequence[kernel.VerificationTables],
+        tables: Sequence[VerificationTables],
         facts: RankFacts,
         subject_facts: RankFacts,
-        scratch: kernel.Scratch,
+        scratch: Scratch,
+        block: Block | None,
     ) -> np.ndarray:
         """Count rows, and return their genuine scores."""
         gallery = self.reader.gallery
         offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
         genuine = np.empty(offsets[-1], dtype=self.dtype)
-        probes = kernel.Probes(gallery.own[rows], gallery.self_position[rows], offsets)
-        kernel.sweep_rows(
-            self._matrix(rows), self.gallery, probes, self.wanted, *tables, genuine, facts,
-            subject_facts, scratch,
-        )  # fmt: skip
+        probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
+        single, multi = tables
+        found = Found(single, multi, genuine, facts, subject_facts)
+        sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, found, scratch)
         return genuine
 
-    def _matrix(self, rows: np.ndarray) -> kernel.Matrix:
+    def _matrix(self, rows: np.ndarray, block: Block | None) -> Matrix:
         """Return the matrix, and which of its rows to count."""
-        if self.scores.in_memory:
+        if block is not None:
+            values, numbers = writable_alias(block.values), np.arange(len(rows))
+        elif self.scores.in_memory:
             values, numbers = self.base, self.rows[rows]
         else:
             low, high = int(rows[0]), int(rows[-1]) + 1
@@ -384,11 +423,12 @@ class _Sweep:
             values = np.require(values, self.dtype, ("C", "A", "W"))
             numbers = np.arange(len(values))
         self.counted = values, numbers
-        return kernel.Matrix(
+        return Matrix(
             values=values,
             keys=values.view(self.keys.dtype),
             rows=numbers,
-            negated=self.scores.kind == "similarity",
+            gaps=self.gaps,
+            negated=larger_is_closer(self.scores.kind) and block is None,
             infinity=self.dtype.type(np.inf),
             key_mask=self.keys.dtype.type(self.keys.max),
             key_shift=self.keys.dtype.type(self.keys.bits - 1),
@@ -424,10 +464,6 @@ class _Sweep:
             return self.pilot
         block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
         return [UNUSED if job is None else _sample(job, block) for job in jobs]
-
-
-def _both(cells: kernel.CellTables, points: kernel.PointTables) -> kernel.VerificationTables:
-    return kernel.VerificationTables(**cells._asdict(), **points._asdict())
 
 
 def _sample(job: VerificationJob, block: Block) -> CellCounts:

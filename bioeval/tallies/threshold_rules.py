@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, subject
+from bioeval.base.kinds import larger_is_closer
 from bioeval.tallies.points import (
     cheapest,
     check_costs,
@@ -58,7 +59,7 @@ class Rule:
 
     def as_distance(self, kind: str) -> Rule:
         """Return the rule with its threshold, if it gives one, as a distance."""
-        if self.name != "fixed" or kind != "similarity":
+        if self.name != "fixed" or not larger_is_closer(kind):
             return self
         return replace(self, values=(-self.values[0],))
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import cell_of
 
@@ -70,13 +71,13 @@ def require_values(scores: Scores, task: str) -> None:
 
 def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
     """Turn a user's increasing thresholds into increasing distances."""
-    return -thresholds[::-1] if kind == "similarity" else thresholds
+    return -thresholds[::-1] if larger_is_closer(kind) else thresholds
 
 
 def to_user(values: Any, kind: str) -> Any:
     """Turn a distance back into the user's units (a scalar or an array, order kept)."""
     # Adding 0.0 turns the other zero into plain 0.
-    return 0.0 - values if kind == "similarity" else 0.0 + values
+    return 0.0 - values if larger_is_closer(kind) else 0.0 + values
 
 
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:

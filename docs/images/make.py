@@ -56,6 +56,13 @@ def claims() -> None:
     look.figure_of(ax).savefig(HERE / "claims.png", dpi=110)
 
 
+def zoo() -> None:
+    """Write zoo.png of who-fails.md: subjects and animals."""
+    ds = be.zoo(be.simulate(100, 5, random_state=1), threshold=("far", 0.01))
+    be.plot.save(be.plot.zoo(ds), HERE / "zoo.png", dpi=110)
+
+
 if __name__ == "__main__":
     det()
+    zoo()
     claims()

@@ -727,6 +727,7 @@ def command_of(name: str):
         ("simulate", ("random_state",), "--seed"),
         ("simulate", ("layout", "pairs"), "--layout pairs"),
         ("gallery-size", ("ties", "stable"), "--ties stable"),
+        ("zoo", ("threshold", "far=0.1"), "--threshold far=0.1"),
         ("gallery-size", ("unenrolled_shares",), "--unenrolled"),
         ("compare", ("far_targets",), "--far"),
         ("threshold", ("target",), "--target"),
@@ -755,6 +756,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "threshold": [be.load, be.study_threshold],
         "gallery-size": [be.load, be.gallery_size],
         "gom": [be.load, be.gom],
+        "zoo": [be.load, be.zoo],
         "over-time": [be.load, be.over_time],
         "workload": [be.load, be.verification, be.workload],
         "sample-size": [be.load, be.sample_size],
@@ -854,7 +856,7 @@ def test_folds_are_named_as_the_option(scores, capsys):
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
     from bioeval.partition.enrolment import TOO_FEW
-    from bioeval.scores.formats.options import MISSING
+    from bioeval.scores.formats.options import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.stats import METHODS
     from bioeval.views.plots.save import FORMATS
@@ -865,6 +867,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("interval") == METHODS
     assert choices.pop("terms") == TERMS
     assert choices.pop("too_few") == TOO_FEW
+    assert choices.pop("as_") == READ_AS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 
@@ -894,6 +897,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         (["run", "--protocol", "course-kfold"], "FNMR, %", "FRR"),
         (["threshold", "--folds", 2, "--repeats", 1, "--target", "far=0.1"], "FMR at most", "FRR"),
         (["gallery-size", "--sizes", "2,9"], "\nTPIR\n", "CMS"),
+        (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
     ],
 )
 def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from benchmarks import read_kernel as read
 
-from bioeval.kernels import count, sweep
+from bioeval.kernels import count, subject_sums, sweep
 from bioeval.kernels.argument_groups import CellWindow
 from bioeval.tallies.cells import CellGrid
 
@@ -91,6 +91,32 @@ def of_read(dtype: str) -> str:
 
 def of_moments(dtype: str) -> str:
     return instructions(count.add_powers, line(dtype), 1.0, 1.0, np.zeros(32), np.zeros(32))
+
+
+def of_sums(dtype: str) -> str:
+    return instructions(
+        subject_sums.add_scores, line(dtype), np.ones(100), np.zeros(64), np.zeros(64)
+    )
+
+
+def of_columns(dtype: str) -> str:
+    return instructions(subject_sums.add_to_columns, line(dtype), np.zeros(100))
+
+
+def of_accepted(dtype: str) -> str:
+    scores = line(dtype)
+    return instructions(
+        subject_sums.count_accepted, scores, scores[50], np.zeros(100, dtype=np.int32)
+    )
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sums_by_subject(patterns, dtype):
+    found = of_sums(dtype)
+    assert re.search(patterns["add"], found)
+    assert re.search(patterns["multiply"], found)
+    assert re.search(patterns["add"], of_columns(dtype))
+    assert re.search(patterns["compare"], of_accepted(dtype))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -130,6 +130,7 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.gom(queries(), per_query=True, interval="subject-bootstrap", replicates=100),
         variables.GOM,
     ),
+    "zoo": (lambda: be.zoo(square(), permutations=9), variables.ZOO),
     "top K": (
         lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"),
         variables.TOP_K,

@@ -19,11 +19,21 @@ TARGETS = (0.0, 0.3, 0.1, 0.01, 0.0001, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0))
 
 
-def scores_of(dtype="float32", kind="distance", shuffled=False, decimals=9) -> be.Scores:
+def scores_of(
+    dtype="float32", kind="distance", shuffled=False, decimals=9, scale=1, gaps=""
+) -> be.Scores:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(40), rng.integers(1, 9, 40))
     x = rng.normal(size=(40, 6))[labels] + 0.8 * rng.normal(size=(len(labels), 6))
-    d = np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1)).round(decimals).astype(dtype)
+    d = np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1)).round(decimals)
+    d = (scale * d).astype(dtype)
+    out = rng.random(d.shape) < 0.2 if gaps else None
+    if gaps == "nan":
+        d[out] = np.nan
+        return be.Scores(d, labels, nan="exclude")
+    if gaps:
+        mask = np.where(out, 0, np.where(labels[:, None] == labels, 2, 1))
+        return be.Scores(d, labels, mask=mask, probe_meta={"s": np.arange(len(d)) % 3}, exclude="s")
     order = rng.permutation(len(labels)) if shuffled else np.arange(len(labels))
     values = np.ascontiguousarray(d[:, order])
     return be.Scores(-values if kind == "similarity" else values, labels, labels[order], kind=kind)
@@ -75,6 +85,9 @@ CASES = {
     "similarity": {"kind": "similarity"},
     "no order": {"shuffled": True},
     "ties": {"decimals": 1},
+    "nan": {"gaps": "nan"},
+    "mask and sessions": {"gaps": "mask"},
+    "whole numbers": {"dtype": "int16", "scale": 1000},
 }
 
 

@@ -10,7 +10,8 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
-from bioeval.kernels import sweep
+from bioeval.kernels.sweep import count_impostors
+from bioeval.kernels.sweep_arguments import VerificationTables
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import marked_cells
 from bioeval.tallies import sweep as sweeping
@@ -135,6 +136,80 @@ def test_what_has_no_place_is_counted_by_the_general_kernels(nan, value):
     check_same(scores, slice(2, 4))
 
 
+def with_gaps(name, kind="distance", dtype="float32") -> be.Scores:
+    """Scores of which a mask, NaN or sessions leave out some, in no order, with strangers."""
+    d, labels = population(11, sizes=(1, 6), n=60)
+    rng = np.random.default_rng(12)
+    rows, columns = rng.permutation(len(labels))[:110], rng.permutation(len(labels))[:130]
+    values = (d[np.ix_(rows, columns)] * 8).astype(dtype)  # many ties, where they are whole
+    values = -values if kind == "similarity" else values
+    genuine = labels[rows][:, None] == labels[columns]
+    out = rng.random(values.shape) < 0.3
+    out[5], out[:, 7] = True, True
+    out[20:40] |= genuine[20:40]
+    session = {"probe_meta": {"s": rows % 2}, "gallery_meta": {"s": columns % 2}}
+    options = {
+        "mask": {"mask": np.where(out, 0, 1 + genuine)},
+        "mask over nan": {"mask": np.where(out, 0, 1 + genuine)},
+        "nan": {"nan": "exclude"},
+        "session": {"exclude": "s"} | session,
+        "all": {"mask": np.where(out, 0, 1 + genuine), "nan": "exclude", "exclude": "s"} | session,
+        "dtype": {},
+    }[name]
+    if name in ("mask over nan", "nan"):
+        values[out] = np.copysign(np.nan, rng.choice([-1.0, 1.0], np.count_nonzero(out)))
+    return be.Scores(values, labels[rows], labels[columns], kind=kind, **options)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *[(x, "float32") for x in ("mask", "mask over nan", "nan", "session", "all")],
+        *[(x, "float64") for x in ("nan", "all")],
+        *[("all", x) for x in ("int8", "float16", "int32")],
+        ("dtype", "int16"),
+    ],
+)
+def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
+    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 2000)
+    scores = with_gaps(name, kind, dtype)
+    check_same(scores, thresholds=np.linspace(-90, 90, 50))
+    check_same(scores, slice(2, 4))
+    check_same(scores, slice(1, 2))
+    reader = BlockReader(scores)
+    jobs = jobs_for(scores, reader)
+    for job in (VerificationJob, IdentificationJob):
+        monkeypatch.setattr(job, "add", None)  # no general kernel
+    sweeping.run_sweep(scores, reader, jobs, None)
+
+
+def test_gaps_beside_scores_that_have_no_cell(monkeypatch):
+    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 2000)
+    for value, nan in ((np.inf, "raise"), (-np.inf, "exclude"), (np.nan, "reject")):
+        scores = with_gaps("mask")
+        values = scores.values
+        values[60:62, 20:24] = value
+        labels = scores.probe_labels, scores.gallery_labels
+        check_same(be.Scores(values, *labels, mask=scores.mask, nan=nan))
+        check_same(be.Scores(values, *labels, mask=scores.mask, nan=nan), slice(1, 4))
+
+
+def test_a_mask_of_another_class_and_a_nan_beside_it_are_errors(monkeypatch):
+    monkeypatch.setattr(sweeping, "is_small", lambda _: False)
+    scores = with_gaps("mask")
+    labels = scores.probe_labels, scores.gallery_labels
+    row, column = np.argwhere(scores.mask == 1)[-1]
+    mask = scores.mask.copy()
+    mask[row, column] = 2
+    with pytest.raises(be.DataError, match=f"contradicts.*row {row}, column {column} "):
+        be.verification(be.Scores(scores.values, *labels, mask=mask))
+    values = scores.values.copy()
+    values[row, column] = np.nan
+    with pytest.raises(be.DataError, match=f"1 NaN, the first at row {row}, column {column}"):
+        be.verification(be.Scores(values, *labels, mask=scores.mask))
+
+
 def test_a_nan_raises_whatever_the_tasks():
     d, labels = population(6)
     d[3, 100] = np.nan
@@ -256,16 +331,14 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     line = np.concatenate([line, marks[np.abs(marks) < 8]]).astype(dtype)
     points = look.tables(line.dtype, 1, 3 * len(line))
     shift = np.uint32(grid.exponent - cells.narrow.exponent)
-    tables = sweep.VerificationTables(
-        **cells.tables(1)._asdict(), **points._replace(shift=shift)._asdict()
-    )
-    sweep.count_impostors(line, 5, 9, tables, 0, scratch_of(line.dtype, 1, len(line), 0))
-    by_cell, at_marks = cells.counted(tables)
+    tables = VerificationTables(cells.tables(1), points._replace(shift=shift))
+    count_impostors(line, 5, 9, 0, tables, 0, scratch_of(line.dtype, 1, len(line), 0), 0)
+    by_cell, at_marks = cells.counted(tables.counts)
     line = np.delete(line, slice(5, 9)).astype(float)
     expected = [0] * grid.count
     for x in line:
         expected[math.ceil(x / 0.5) - grid.first] += 1
     assert by_cell.reshape(grid.count, -1).sum(axis=1).tolist() == expected
-    kept = sorted(tables.kept[0, : tables.filled[0]].tolist())
+    kept = sorted(points.kept[0, : points.filled[0]].tolist())
     assert kept == sorted(x for x in line if -1.5 < x <= 0 or 1 < x <= 2.5)
     assert at_marks.tolist() == [sum(x <= t for x in line) for t in marks]

@@ -15,10 +15,12 @@ from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan, plan_of_scores
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
+from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
 from bioeval.evaluation.cross.verification_folds import (
     attempts_by_subject,
     verify,
 )
+from bioeval.evaluation.score_transformers import transforms_scores
 from bioeval.partition import Experiment
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
@@ -65,8 +67,9 @@ def cross_evaluate(
 
     Parameters
     ----------
-    data : Scores, or array_like of shape (n, f)
-        Scores of any layout; or, with `estimator`, the features of n samples.
+    data : Scores, mapping of str to Scores, or array_like of shape (n, f)
+        Scores of any layout; with an `estimator` of scores, a mapping for :class:`bioeval.Fusion`;
+        with another `estimator`, the features of n samples.
     splitter : splitter
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts. Of
         ``TrainValidationTest`` the threshold is chosen on the validation part. ``Experiment``
@@ -95,6 +98,8 @@ def cross_evaluate(
     estimator : estimator, optional
         A transformer in scikit-learn's form. In each fold a clone is fitted on the training
         samples and their subjects alone; both parts are transformed and compared by `metric`.
+        :class:`bioeval.Calibrator` and :class:`bioeval.Fusion`, or a pipeline of both, are fitted
+        to the training scores alone, and both parts of the scores are transformed.
     metric : str or callable
         As for :meth:`bioeval.Scores.from_embeddings`.
     claims : ClaimSampler, optional
@@ -130,8 +135,9 @@ def cross_evaluate(
         and ``unenrolled_attempts``, which are not in ``far``. Over
         the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
         (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
-        number of folds in which it is defined. A fold whose class has no attempt is NaN, is left
-        out of the mean, and is counted.
+        number of folds in which it is defined. Of verification by log-likelihood ratios that an
+        estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
+        class has no attempt is NaN, is left out of the mean, and is counted.
 
     Raises
     ------
@@ -174,11 +180,15 @@ def cross_evaluate(
     if interval in BOOTSTRAPS:
         resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
         _check_people(data, options, estimator)
+    if transforms_scores(estimator):
+        _refuse_claims(claims)
+        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
+        _check_choice(splitter, options)
+        return _evaluate_transformed(data, splitter, estimator, options, confidence, progress)
     if estimator is None:
         scores = _as_scores(data, y, meta)
         return evaluate_tasks(scores, splitter, [options], confidence, resampling, progress)[0]
-    if claims is not None:
-        raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
+    _refuse_claims(claims)
     _check_choice(splitter, options)
     system = TrainedSystem(data, splitter, y, meta, estimator, metric)
     options = options.with_role(splitter)
@@ -186,6 +196,32 @@ def cross_evaluate(
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = "subjects"
     return made
+
+
+def _evaluate_transformed(
+    data: Any,
+    splitter: Any,
+    estimator: Any,
+    options: FoldOptions,
+    confidence: float,
+    progress: Progress | None,
+) -> xr.Dataset:
+    """Evaluate scores that an estimator makes of scores."""
+    system = TransformedScores(data, splitter, estimator)
+    for scores in system.systems.values():
+        check_task(scores, options)
+    if options.task != "verification":
+        options = options.with_role(splitter, system.first)
+    found, about = evaluate_transformed(system, options, progress)
+    made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
+    unknown = isinstance(system.first, PairScores) and system.first.pair_subjects is None
+    made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+    return made
+
+
+def _refuse_claims(claims: Any) -> None:
+    if claims is not None:
+        raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
 
 
 def evaluate_tasks(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
 from bioeval.base.variables import REPEATED
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks, task_in_words
@@ -227,7 +228,7 @@ class _Curves:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
         if self.part.task == "verification":
             grid = to_user(grid_of(self._verified(scores, count)), self.kind)
-            return grid[::-1] if self.kind == "similarity" else grid
+            return grid[::-1] if larger_is_closer(self.kind) else grid
         whole = open_set_dataset(self._searched(scores), thresholds=count or 100, max_rank=1)
         return whole["threshold"].values
 
@@ -271,7 +272,7 @@ class _Curves:
         if part.claims is not None:
             others = part.strangers.values
             counts["fa_unenrolled"] = np.searchsorted(others, grid, side="right")
-        if self.kind == "similarity":
+        if larger_is_closer(self.kind):
             counts = {name: count[::-1] for name, count in counts.items()}
         if part.claims is not None:
             counts["unenrolled_attempts"] = np.array(len(others))

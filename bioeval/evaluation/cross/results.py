@@ -152,6 +152,7 @@ def fold_dataset(
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
+        *_infinite_warning(points),
         *(() if resampled is None else resampled.remarks()),
     ]
     attrs = about_attrs(
@@ -274,7 +275,8 @@ def _summaries(
         limits = AVERAGED[name.removeprefix("train_")].bounds
         inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
-        found = [how.summary(column, limits) for column in columns.T]
+        with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
+            found = [how.summary(column, limits) for column in columns.T]
         keys = [key for key in SUMMARIES if key != "pooled"]
         summary = {key: np.array([one[key] for one in found]).reshape(inner) for key in keys}
         if name in pooled:
@@ -379,6 +381,18 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
         "pairs of subjects in different parts are not tested: "
         f"{'on average ' if repeats > 1 else ''}{round(left_out):,}, beside "
         f"{round(tested / repeats):,} that are; fewer folds test more"
+    ]
+
+
+def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
+    """Return in how many folds the log-likelihood ratios have an infinite cost."""
+    number = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
+    if not number:
+        return []
+    return [
+        f"Cllr is infinite in {counted(number, 'folds')}, and so is its mean, without a spread: an "
+        "attempt of the test part has an infinite ratio of the wrong sign, as isotonic regression "
+        "gives beyond the scores of one class"
     ]
 
 

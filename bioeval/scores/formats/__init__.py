@@ -118,7 +118,7 @@ def load(
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
     metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional
         How to compare embeddings. What the file says, else cosine.
-    kind : {"distance", "similarity", "order"}, optional
+    kind : {"distance", "similarity", "llr", "order"}, optional
         What the scores are. What the file says, else distance; of a text that does not say it,
         required.
     nan : {"raise", "reject", "exclude"}, optional

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import KINDS, VALUED
 from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.image_lists import read_side
@@ -15,7 +16,6 @@ from bioeval.scores.formats.named_arrays import NamedArrays, Sides, no_labels, n
 from bioeval.scores.formats.npz_layout import IMAGE_NUMBER, check_schema
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.top_k import from_zero
-from bioeval.scores.labelled_matrix import KINDS
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
@@ -134,7 +134,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         probe.label,
         gallery.label,
         distances=None if distances is None else file.read(distances),
-        kind=named.word("kind", "distance", ("distance", "similarity")),
+        kind=named.word("kind", "distance", VALUED),
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,

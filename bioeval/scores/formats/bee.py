@@ -126,7 +126,7 @@ def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
 def _write(scores: Scores, path: Path) -> None:
     """Write the matrix as float32, and beside it the mask that says which cells are genuine."""
     scores.require_matrix()
-    if isinstance(scores, PairScores | TopKScores) or scores.kind == "order":
+    if isinstance(scores, PairScores | TopKScores) or scores.kind not in _KINDS.values():
         raise DataError(
             f"{path}: a BEE matrix holds distances or similarities of probes and gallery"
         )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.formats.archive import read_header, require_bytes, write_npy
 from bioeval.scores.formats.csv import Labels, write_labels
@@ -32,7 +33,7 @@ from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 

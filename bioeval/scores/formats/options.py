@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.image_names import NAMES_OF
-from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+from bioeval.scores.labelled_matrix import NAN_POLICIES
 
 #: What to do with pairs of a published list of which an image is not in the file.
 MISSING = ("raise", "skip")

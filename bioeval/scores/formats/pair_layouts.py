@@ -29,7 +29,7 @@ SCORE_NAMES = {
     "distance": "distance",
     "dissimilarity": "distance",
     "similarity": "similarity",
-    "llr": "similarity",
+    "llr": "llr",
 }
 
 _TRUTH_NAMES = ("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label")

@@ -28,6 +28,7 @@ Counts = int | tuple[int, int] | Sequence[int] | np.ndarray
 # every population already made.
 _TEMPLATE_COUNTS, _PROBE_COUNTS, _CENTRES, _SESSIONS, _CAMERAS = 0, 1, 2, 3, 4
 _TEMPLATE_NOISE, _PROBE_NOISE, SCORES = 5, 6, 7
+OFFSETS = 8  # of goats; 9 and 10 of wolves and lambs
 
 # Bytes of a template without its features: its person, place, labels and what they are made of.
 TEMPLATE_BYTES = 64

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream
@@ -15,6 +16,7 @@ from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.scores.simulation.population import (
     BLOCK,
     FEWER,
+    OFFSETS,
     SCORES,
     Counts,
     Design,
@@ -45,6 +47,9 @@ def simulate(
     camera_sd: float | None = None,
     d_prime: float | None = None,
     genuine_sd: float | None = None,
+    goat_sd: float | None = None,
+    wolf_sd: float | None = None,
+    lamb_sd: float | None = None,
     random_state: RandomState = 0,
 ) -> Scores:
     """Simulate the scores of a population whose true rates are known.
@@ -95,9 +100,13 @@ def simulate(
         0.3 unless given. gaussian-embeddings only.
     d_prime : float
         Decidability: the distance of genuine and impostor mean, over the root of the mean
-        variance; 2 unless given. This and the next: gaussian-scores only.
+        variance; 2 unless given. This and the next four: gaussian-scores only.
     genuine_sd : float
         Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.
+    goat_sd, wolf_sd, lamb_sd : float
+        Standard deviations of normal offsets of each person, 0 unless given: all genuine scores of
+        a goat are farther, all scores of a wolf's probes against others nearer, and all scores of
+        others' probes against a lamb nearer. The closed forms are without them.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same embeddings, or scores of gaussian-scores, bit for bit on
         every platform. (Distances of embeddings are computed from them by the metric, and may
@@ -151,7 +160,8 @@ def simulate(
         "session_sd": session_sd,
         "camera_sd": camera_sd,
     }
-    of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd}
+    animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
+    of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
     own, foreign, other = of_embeddings, of_scores, MODELS[1]
     if model == "gaussian-scores":
         own, foreign, other = of_scores, of_embeddings, MODELS[0]
@@ -165,7 +175,12 @@ def simulate(
         design = draw_design(
             subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
         )
-        return _gaussian_scores(design, GaussianScores(**given, kind=kind))
+        offsets = [
+            require_number(name, given.pop(name, 0.0), low=0.0)
+            * Stream(design.seed, key).normals(design.people)
+            for key, name in enumerate(animals, OFFSETS)
+        ]
+        return _gaussian_scores(design, GaussianScores(**given, kind=kind), offsets)
     if kind != "distance":
         raise DataError(
             f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
@@ -245,7 +260,9 @@ def _offset_sd(name: str, sd: float | None, of: str, number: int | None) -> floa
     return 0.0 if number is None else 0.3 if sd is None else sd
 
 
-def _gaussian_scores(design: Design, truth: GaussianScores) -> Scores:
+def _gaussian_scores(design: Design, truth: GaussianScores, offsets: list[np.ndarray]) -> Scores:
+    """Draw scores; the offsets are those of goats, wolves and lambs, by person."""
+    goat, wolf, lamb = offsets
     rows = design.gallery if design.probes is None else design.probes
     columns = design.gallery
     size = f"{len(rows):,} x {len(columns):,} scores"
@@ -258,6 +275,7 @@ def _gaussian_scores(design: Design, truth: GaussianScores) -> Scores:
         distances = stream.normals(len(who), len(columns))
         genuine = who == columns.person
         distances[genuine] = distances[genuine] * truth.genuine_sd - truth.shift
+        distances += np.where(genuine, goat[who], -wolf[who] - lamb[columns.person])
         # Of the same draws, a similarity is the negative distance.
         values[low : low + step] = distances if truth.kind == "distance" else -distances
     square = design.probes is None

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
 from bioeval.views.plots.select_datasets import System, as_plot_text, joined
 from bioeval.views.terms import Speaker, speaker
 
@@ -184,8 +185,7 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
     """Return the kind of score that several systems share, or raise :class:`DataError`."""
     kinds = {s.name: str(s.dataset.attrs.get("kind", "distance")) for s in systems}
     if len(set(kinds.values())) > 1:
-        plural_of = {"distance": "distances", "similarity": "similarities"}
-        said = ", ".join(f"{name!r} holds {plural_of.get(k, k)}" for name, k in kinds.items())
+        said = ", ".join(f"{name!r} holds {PLURALS.get(k, k)}" for name, k in kinds.items())
         raise DataError(
             f"be.plot.{plot}: {said}, which have no axis in common; draw each on axes of its "
             "own, with ax="
@@ -195,5 +195,5 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
 
 def threshold_label(kind: str) -> str:
     """Return the label of a threshold axis, with the rule of acceptance."""
-    sign = "≥" if kind == "similarity" else "≤"
-    return f"Threshold t ({kind}: accepted if {sign} t)"
+    sign = "≥" if larger_is_closer(kind) else "≤"
+    return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"

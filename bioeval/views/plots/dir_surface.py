@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import (
     attempts,
@@ -179,7 +180,7 @@ class DirSurfaceDisplay(Display):
         within = np.nonzero((self.far <= target) & np.isfinite(self.threshold))[0]
         if not len(within):
             return float("nan")
-        return float(self.threshold[within[0 if self.kind == "similarity" else -1]])
+        return float(self.threshold[within[0 if larger_is_closer(self.kind) else -1]])
 
 
 def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
@@ -196,8 +197,8 @@ def _staircase(
 
     From the last rank down; empty where there is no such edge. `x` and `y` are edges of cells.
     """
-    cells = reached[:, ::-1] if kind == "similarity" else reached
-    edges = x[::-1] if kind == "similarity" else x
+    cells = reached[:, ::-1] if larger_is_closer(kind) else reached
+    edges = x[::-1] if larger_is_closer(kind) else x
     if reached.all() or not cells[-1].any():
         return np.empty(0), np.empty(0)
     first = np.where(cells.any(axis=1), cells.argmax(axis=1), len(edges) - 1)
@@ -214,7 +215,7 @@ def _threshold_edges(t: np.ndarray, kind: str) -> np.ndarray:
     if len(t) == 1:
         half = max(abs(t[0]), 1.0) / 100
         return np.array([t[0] - half, t[0] + half])
-    if kind == "similarity":
+    if larger_is_closer(kind):
         return np.append(t[0] - (t[1] - t[0]), t)
     return np.append(t, t[-1] + (t[-1] - t[-2]))
 

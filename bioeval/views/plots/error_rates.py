@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import attempts, kind_of, other_term, scalar, threshold_label
 from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, thinned
@@ -56,7 +57,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         """Draw the curves; `log` makes the axis of the rates logarithmic."""
         ax = self._start(ax, name)
         # Counts change at a threshold: just past it for distances, just before for similarities.
-        steps = "steps-pre" if self.kind == "similarity" else "steps-post"
+        steps = "steps-pre" if larger_is_closer(self.kind) else "steps-post"
         floors = [0.1]
         for curve in self.defined:
             shown = np.isfinite(curve.x)
@@ -78,9 +79,8 @@ class ErrorRatesDisplay(CurvesDisplay):
         others = self._eer(log)
         crowded = len(self.systems) > MOST_NAMED
         texts = {n: "" if n.endswith("FRR") else self.curves[n].system.name for n in self.lines_}
-        at = {
-            n: 0.8 if n.endswith("FAR") != (self.kind == "similarity") else 0.2 for n in self.lines_
-        }
+        similar = larger_is_closer(self.kind)
+        at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
         return self._finish(
             Captions(
                 "Error rates", threshold_label(self.kind), "Error rate",

@@ -9,6 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
@@ -70,7 +71,7 @@ class MatrixDisplay(Display):
         square = 0.4 < m / n < 2.5
         ax = self._axes(ax, (6.6, 6.2) if square else (7.0, 4.6))
         ax.grid(False)
-        similar = self.kind == "similarity"
+        similar = larger_is_closer(self.kind)
         picture: dict[str, Any] = {
             "extent": (0, n, m, 0),
             "interpolation": "nearest",
@@ -88,7 +89,7 @@ class MatrixDisplay(Display):
         if shown.count():
             bar = self.figure_.colorbar(self.image_, ax=ax, pad=0.02, aspect=30, shrink=0.9)
             closer = "larger" if similar else "smaller"
-            name = "order within the row" if self.kind == "order" else self.kind
+            name = "order within the row" if self.kind == "order" else noun_of(self.kind)
             look.bar_labelled(bar, ax, f"{name.capitalize()} ({closer} is closer)")
         return self
 

@@ -27,6 +27,13 @@ _EPC: Needs = {"hter": ("alpha",), "threshold": ("alpha",)}
 _DISCARD: Needs = {"frr": ("fraction",), "pauc": ()}
 _HOTA: Needs = {f"{name}_by_threshold": ("localisation_threshold",)
                 for name in ("hota", "deta", "assa")}  # fmt: skip
+_ZOO: Needs = {"genuine_mean": ("subject",), "impostor_mean": ("subject",),
+               "animal_of_subject": ("subject",)}  # fmt: skip
+_ERRORS: Needs = {name: ("subject",) for name in ("fr", "fa_as_probe", "fa_as_claimed")}
+_PAV: Needs = {"cllr": (), "pav_llr": ("pav_block",)}
+_TIPPETT: Needs = {"genuine_above": ("llr",), "impostor_above": ("llr",)}
+_ECE: Needs = {"min_ece": ("prior_log_odds",)}
+_BAYES: Needs = {"min_bayes_error": ("prior_log_odds",)}
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,8 @@ class Plot:
         """The name of the display class."""
         return self.name.title().replace("_", "") + "Display"
 
+
+_CALIBRATION = "bioeval.views.plots.calibration"
 
 PLOTS = {
     plot.name: plot
@@ -97,6 +106,8 @@ PLOTS = {
             True,
             module="bioeval.views.plots.folds",
         ),
+        Plot("zoo", "be.zoo", (_ZOO,), {"zoo": {}}, True),
+        Plot("lorenz", "be.zoo", (_ERRORS,), {"lorenz": {}}),
         Plot("groups", "be.by_group", (_GROUPS,), {"groups": {}}, True),
         Plot("epc", "be.epc", (_EPC,), {"epc": {}}),
         Plot("error_discard", "be.error_discard", (_DISCARD,), {"error-discard": {}}),
@@ -108,6 +119,15 @@ PLOTS = {
             module="bioeval.mot.timeline",
         ),
         Plot("hota", "be.tracking", (_HOTA,), {"hota": {}}),
+        *(
+            Plot(name, "be.calibration", (needs,), {stem: {}}, module=_CALIBRATION)
+            for name, stem, needs in (
+                ("reliability", "reliability", _PAV),
+                ("tippett", "tippett", _TIPPETT),
+                ("empirical_cross_entropy", "empirical-cross-entropy", _ECE),
+                ("bayes_error", "bayes-error", _BAYES),
+            )
+        ),
         Plot("score_distributions", "be.Scores", files={"score-distributions": {}}),
         Plot("matrix", "be.Scores", files={"matrix": {}}),
     )

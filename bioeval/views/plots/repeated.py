@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
 from bioeval.views.averaged import unit_of
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, other_term, threshold_label
@@ -74,7 +75,7 @@ class RepeatedDisplay(CurvesDisplay):
         first = self.systems[0].dataset
         ranks = "threshold" not in first.dims
         kind = "" if ranks else kind_of(self.systems, "repeated")
-        steps = "steps-pre" if kind == "similarity" else "steps-post"
+        steps = "steps-pre" if larger_is_closer(kind) else "steps-post"
         lowest = 1.0
         for curve in self.defined:
             shown = np.isfinite(curve.x) & np.isfinite(curve.y)

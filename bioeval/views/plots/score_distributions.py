@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, over
@@ -84,10 +85,9 @@ class ScoreDistributionsDisplay(Display):
             remarks += missing
         self.labels_ = DirectLabels(ax, labels)
         look.titled(ax, "Genuine and impostor scores", [*over(self.systems), *remarks])
-        better = "larger" if self.kind == "similarity" else "smaller"
-        look.labelled(
-            ax, f"{self.kind.capitalize()} ({better} is closer)", "Density within each class"
-        )
+        better = "larger" if larger_is_closer(self.kind) else "smaller"
+        noun = noun_of(self.kind).capitalize()
+        look.labelled(ax, f"{noun} ({better} is closer)", "Density within each class")
         return self
 
     def _limit(self, log: bool) -> None:

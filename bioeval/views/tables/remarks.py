@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import counted, printable
+from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.views.tables.tasks import system_of, systems, value_of
 from bioeval.views.terms import dictionary
@@ -57,6 +58,7 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
     accepts = {
         "distance": "distances, accepted at or below the threshold",
         "similarity": "similarities, accepted at or above the threshold",
+        "llr": "log-likelihood ratios, accepted at or above the threshold",
         "order": "order within each row; no thresholds",
     }
     if kind:
@@ -153,7 +155,7 @@ def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
         auc = value_of(dataset, "auc")
         if auc is not None and auc < 0.5:
             kind = dataset.attrs.get("kind", "distance")
-            other = "distance" if kind == "similarity" else "similarity"
+            other = "distance" if larger_is_closer(kind) else "similarity"
             line = _UPSIDE_DOWN.format(kind, other)
             said.setdefault(line, []).append(path)
     return said

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.views.tables.row import Section
 from bioeval.views.tables.rows import (
@@ -95,8 +96,8 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     """Return how the scores of a subject's templates are fused, in words of their kind."""
     if fusion in ("", "none"):
         return ""
-    near, far = ("most", "least") if kind == "similarity" else ("nearest", "farthest")
-    alike = " similar" if kind == "similarity" else ""
+    near, far = ("most", "least") if larger_is_closer(kind) else ("nearest", "farthest")
+    alike = " similar" if larger_is_closer(kind) else ""
     method, order = parse_fusion(fusion)
     which = {
         "min": f"{near}{alike} template",

@@ -138,7 +138,7 @@ def test_the_kind_is_declared_or_required(tmp_path):
         load(tmp_path, "score,genuine\n1,1\n", kind=None)
     with pytest.raises(DataError, match="'similarity' declares the kind similarity, which kind="):
         load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
-    assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "similarity"
+    assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "llr"
 
 
 # ------------------------------------------------------------------------- errors

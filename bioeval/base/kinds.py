@@ -1,0 +1,26 @@
+"""What scores are, and which of two is closer."""
+
+from __future__ import annotations
+
+#: Kinds whose scores can be compared across rows; ``llr`` is a natural log-likelihood ratio.
+VALUED = ("distance", "similarity", "llr")
+
+KINDS = (*VALUED, "order")
+
+#: Scores of each kind in words.
+PLURALS = {
+    "distance": "distances",
+    "similarity": "similarities",
+    "llr": "log-likelihood ratios",
+    "order": "orders",
+}
+
+
+def larger_is_closer(kind: str) -> bool:
+    """Say whether a claim is accepted at or above the threshold."""
+    return kind in ("similarity", "llr")
+
+
+def noun_of(kind: str) -> str:
+    """Return a kind of score in words."""
+    return PLURALS["llr"].removesuffix("s") if kind == "llr" else kind

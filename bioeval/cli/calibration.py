@@ -1,0 +1,155 @@
+"""``bioeval calibration``: scores as log-likelihood ratios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.options import (
+    Command,
+    Output,
+    name_option,
+    output_options,
+    read_scores,
+    reading_options,
+    system_name,
+    take_reading,
+    templates_option,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@click.command("calibration", cls=Command)
+@click.argument("data")
+@click.option(
+    "--calibrate",
+    type=click.Choice(["logistic", "pav"]),
+    help="Make log-likelihood ratios of the scores: by logistic regression, or isotonic.",
+)
+@click.option("--train", metavar="FILE", help="Scores of other people to learn this from.")
+@click.option(
+    "--prior", type=float, default=0.5, metavar="P", help="Prior that --calibrate is best for."
+)
+@click.option(
+    "--priors",
+    type=NUMBERS,
+    metavar="P,P",
+    help="Priors of a genuine attempt to judge decisions at.  [0.5,0.1,0.01,0.001]",
+)
+@click.option(
+    "--costs",
+    type=NUMBERS,
+    default="1,1",
+    metavar="MISS,FALSE",
+    help="Costs of a miss and of a false accept.",
+)
+@click.option("--save", "save_to", metavar="FILE", help="Write the calibrated scores, as .npz.")
+@templates_option
+@name_option
+@output_options("results.nc, summary.json and table.txt", "draw Bayes error and three others")
+@reading_options
+def command(data: str, name: str | None, **options: Any) -> None:
+    """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
+
+    Cllr is the cost of the ratios in bits, its minimum that of the same order of scores in ideal
+    calibration. Of scores of another kind only minima are given, unless --calibrate makes ratios.
+
+    Examples
+    --------
+      bioeval calibration ratios.npz --kind llr
+      bioeval calibration scores.npz --calibrate logistic --train others.npz
+      bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
+      bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal --plots
+    """
+    output = Output.take(options)
+    how = {key: options.pop(key) for key in ("calibrate", "train", "prior", "save_to")}
+    if how["calibrate"] is None:
+        for key, option in (("train", "--train"), ("save_to", "--save")):
+            if how[key] is not None:
+                raise click.UsageError(f"{option} needs --calibrate METHOD, such as logistic")
+    reading = take_reading(data, options)
+    if len(options["costs"]) != 2:
+        raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.calibration import calibration
+        from bioeval.results.calibration import PRIORS
+        from bioeval.views.tables.calibration import CalibrationTable
+
+        options["priors"] = options["priors"] or PRIORS
+        scores = read_scores(data, reading, stages)
+        scores.name = system_name(data, name, reading)
+        systems = {scores.name: scores}
+        if how["calibrate"] is not None:
+            train = scores
+            if how["train"] is not None:
+                train = read_scores(how["train"], reading, stages)
+            stages("calibrating")
+            made = _calibrated(how["calibrate"], how["prior"], train, scores)
+            systems = {scores.name: scores} if scores.kind == "llr" else {}
+            systems[f"{scores.name}, calibrated"] = made
+            if how["save_to"] is not None:
+                from bioeval.scores.formats import save
+
+                save(made, how["save_to"])
+        stages("counting")
+        found = {called: calibration(one, **options) for called, one in systems.items()}
+        table = CalibrationTable(found)
+        document = _document(found, data, how)
+        files = output.write(
+            document, lambda folder: _write(found, table, folder, output.plots), stages
+        )
+    output.show(table, document, files)
+
+
+def _calibrated(method: str, prior: float, train: Any, scores: Any) -> Any:
+    """Return calibrated scores; a result says where they are learnt from themselves."""
+    import warnings
+
+    from bioeval.base.errors import BioevalWarning
+    from bioeval.evaluation.calibrator import Calibrator
+
+    with warnings.catch_warnings():  # the table has them
+        warnings.simplefilter("ignore", BioevalWarning)
+        made = Calibrator(method, prior).fit(train).transform(scores)
+    if train is scores:
+        said = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
+        made.remarks = (*made.remarks, said)
+    return made
+
+
+def _document(found: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
+    """Return all results but the curves."""
+    from bioeval.base.version import __version__
+    from bioeval.results.dataset import Scalars
+
+    rows = {}
+    for called, dataset in found.items():
+        shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {"prior"}]
+        rows[called] = {
+            **{key: dataset.attrs[key] for key in ("fingerprint", "kind", "origin", "templates")},
+            **Scalars.of_dataset(dataset[shown]).plain([]),
+            "warnings": str(dataset.attrs["warnings"]).splitlines(),
+        }
+    return {"bioeval": __version__, "file": file, **how, "systems": rows}
+
+
+def _write(found: dict[str, xr.Dataset], table: Any, folder: Path, plots: bool) -> None:
+    """Write the results, the table and the figures."""
+    import xarray as xr
+
+    from bioeval.cli.outputs import write_results
+
+    results = {called.replace("/", "-"): dataset for called, dataset in found.items()}
+    write_results(folder, xr.DataTree.from_dict(results), table)
+    if plots:
+        from bioeval.views.plots.save import save_all
+
+        save_all(found, (), folder, overlaid=True)

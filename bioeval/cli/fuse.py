@@ -1,0 +1,243 @@
+"""``bioeval fuse``: systems fused, and evaluated beside the fused one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import METADATA, card
+from bioeval.cli.options import (
+    Command,
+    far_option,
+    json_option,
+    naming,
+    read_scores,
+    reading_options,
+    system_name,
+    take_reading,
+    templates_option,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.evaluation.fusion import Fusion
+    from bioeval.scores.matrix import Scores
+
+
+@click.command("fuse", cls=Command)
+@click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
+@click.option(
+    "--method",
+    type=click.Choice(["mean", "min", "max", "product", "weighted", "logistic"]),
+    default="mean",
+    help="How scores are fused.",
+)
+@click.option(
+    "--normalise",
+    type=click.Choice(["none", "min-max", "z", "tanh"]),
+    default="none",
+    help="How scores are brought to one scale first, as similarities.",
+)
+@click.option(
+    "--weights",
+    type=METADATA,
+    multiple=True,
+    metavar="NAME=W",
+    help="With --method weighted: the weight of a system; once for each.",
+)
+@click.option(
+    "--name",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a system; once for each, in their order.  [the files' names]",
+)
+@click.option(
+    "--train",
+    multiple=True,
+    metavar="FILE",
+    help="Scores of other people to learn from; once for each system, in their order.",
+)
+@click.option(
+    "--protocol",
+    metavar="CARD",
+    help="Card with folds, such as course-kfold: learnt from the training people of each fold, "
+    "judged on its test people.",
+)
+@click.option("--out", metavar="FILE", help="Write the fused scores, as .npz.")
+@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@json_option("Print one JSON document, not a table.")
+@templates_option
+@far_option
+@reading_options
+def command(systems: tuple[str, ...], **options: Any) -> None:
+    """Fuse systems A, B ..., which scored the same templates in the same order.
+
+    Each is a file as `bioeval run` reads it; options of reading apply to all. The table has each
+    system and the fused one side by side. What is learnt (weights of --method logistic, scales of
+    --normalise) comes from --train, from the training people of --protocol, or else from the data
+    themselves. The scores of --out are fused by what --train, or else all data, teach.
+
+    Examples
+    --------
+      bioeval fuse face.npz finger.npz --normalise z
+      bioeval fuse face.npz finger.npz --method logistic --protocol course-kfold
+      bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights finger=1
+      bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
+    """
+    names = _names(systems, options.pop("name"))
+    train, protocol, out = (options.pop(x) for x in ("train", "protocol", "out"))
+    if train and len(train) != len(systems):
+        raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
+    if train and protocol is not None:
+        raise click.UsageError("give --train or --protocol: both say what is learnt from")
+    as_json, force = options.pop("as_json"), options.pop("force")
+    templates, far_targets = options.pop("templates"), options.pop("far_targets")
+    how = {key: options.pop(key) for key in ("method", "normalise")}
+    weights = _weights(options.pop("weights"))
+    reading = take_reading(systems[0], options)
+    names = names or tuple(system_name(file, None, reading) for file in systems)
+    _require_distinct(names)
+    import warnings
+
+    from bioeval.base.errors import BioevalWarning
+    from bioeval.cli.progress import Stages
+    from bioeval.scores.formats.files import check_target
+
+    if out is not None:
+        _check_out(out, force)
+        check_target(out)
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.fusion import Fusion, fuse
+        from bioeval.tallies.points import FAR_TARGETS
+        from bioeval.views.tables.side_by_side import SideBySideTable
+
+        fusion = Fusion(**how, weights=weights)
+        read, taught = (
+            {called: _read(files[i], called, reading, stages) for i, called in enumerate(names)}
+            if files
+            else {}
+            for files in (systems, train)
+        )
+        given = {"far_targets": far_targets or FAR_TARGETS, "templates": templates}
+        fused = None
+        if out is not None or protocol is None:
+            stages("fusing")
+            with warnings.catch_warnings():  # the table has them
+                warnings.simplefilter("ignore", BioevalWarning)
+                fused = fuse(read, **how, weights=weights, train=taught or None)
+        stages("counting")
+        if protocol is None:
+            assert fused is not None
+            found = _at_once({**read, "fused": fused}, given)
+        else:
+            found = _in_folds(read, fusion, card(protocol), given)
+        if out is not None:
+            from bioeval.scores.formats import save
+
+            assert fused is not None
+            stages(f"writing {out}")
+            save(fused, out)
+        method = f"Fusion of {len(read)} systems"
+        table = SideBySideTable(method, found, naming())
+    from bioeval.cli.console import note, show, show_json
+
+    if as_json:
+        show_json(_document(found, systems, {**how, "weights": weights}, protocol))
+    else:
+        show(table)
+    if out is not None:
+        note(f"wrote {out}: {fused!r}")
+
+
+def _read(file: str, called: str, reading: dict[str, Any], stages: Any) -> Scores:
+    scores = read_scores(file, reading, stages)
+    scores.name = called
+    return scores
+
+
+def _names(systems: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
+    if len(systems) < 2:
+        raise click.UsageError("one system is nothing to fuse; give two files or more")
+    if given and len(given) != len(systems):
+        raise click.UsageError(f"--name is given {len(given)} times for {len(systems)} systems")
+    return given
+
+
+def _require_distinct(names: tuple[str, ...]) -> None:
+    for called in (*names, "fused"):
+        if (*names, "fused").count(called) > 1:
+            raise click.UsageError(f"two systems are called {called!r}; name each with --name")
+
+
+def _weights(given: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
+    try:
+        return {name: float(value) for name, value in given} or None
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
+        ) from None
+
+
+def _check_out(out: str, force: bool) -> None:
+    from pathlib import Path
+
+    from bioeval.base.errors import DataError
+
+    if Path(out).suffix.lower() != ".npz":
+        raise DataError(f"{out}: fused scores are written as .npz")
+    if Path(out).exists() and not force:
+        raise DataError(f"{out} would be replaced; say --force, or another name")
+
+
+def _at_once(systems: dict[str, Scores], given: dict[str, Any]) -> dict[str, xr.Dataset]:
+    """Return the verification of each system."""
+    from bioeval.evaluation.tasks import verification
+
+    return {called: verification(scores, **given) for called, scores in systems.items()}
+
+
+def _in_folds(
+    systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
+) -> dict[str, xr.Dataset]:
+    """Return the verification of each system and of the fused one in the same folds."""
+    from bioeval.evaluation.cross import cross_evaluate
+    from bioeval.evaluation.cross.card_folds import splitter_of
+    from bioeval.protocol import for_layout
+    from bioeval.protocol.card import Threshold
+
+    first = next(iter(systems.values()))
+    chosen = for_layout(first.layout, protocol)
+    splitter = splitter_of(chosen, first)
+    given["threshold"] = (chosen.threshold or Threshold()).as_rule()
+    found = {
+        called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()
+    }
+    found["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **given)
+    for dataset in found.values():
+        dataset.attrs["protocol"] = chosen.name
+    return found
+
+
+def _document(
+    found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
+) -> dict[str, Any]:
+    """Return all results but the curves."""
+    from bioeval.base.errors import renamed
+    from bioeval.base.version import __version__
+    from bioeval.cli.run_outputs import task_document
+    from bioeval.results.dataset import Scalars
+
+    rows: dict[str, Any] = {}
+    for (called, dataset), file in zip(found.items(), (*files, None), strict=True):
+        if "fold" in dataset.dims:
+            shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {"far_target"}]
+            numbers = Scalars.of_dataset(dataset[shown]).plain([])
+        else:
+            numbers = task_document(dataset)
+        lines = str(dataset.attrs["warnings"]).splitlines()
+        about = {"file": file, "origin": dataset.attrs["origin"]}
+        rows[called] = {**about, **numbers, "warnings": [renamed(x, naming()) for x in lines]}
+    return {"bioeval": __version__, **how, "protocol": protocol, "systems": rows}

@@ -1,0 +1,146 @@
+"""``bioeval zoo``: who fails."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.cli.arguments import Typed
+from bioeval.cli.options import (
+    Command,
+    Output,
+    name_option,
+    naming,
+    output_options,
+    read_scores,
+    reading_options,
+    system_name,
+    take_reading,
+    templates_option,
+    terms_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import xarray as xr
+
+
+def _number_or_rule(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+THRESHOLD = Typed("t", _number_or_rule, "a number or a rule")
+
+
+@click.command("zoo", cls=Command)
+@click.argument("data")
+@click.option(
+    "--threshold",
+    type=THRESHOLD,
+    default="eer",
+    metavar="T|RULE",
+    help="Where errors are counted: a number, or eer, far=X, hter, accuracy, cost=P,M,A, chosen on "
+    "these data.",
+)
+@templates_option
+@click.option("--fusion", default="min", help="How a subject's templates are fused.")
+@click.option(
+    "--quantile",
+    type=float,
+    default=0.25,
+    metavar="Q",
+    help="Proportion of subjects that are best, and worst, of which animals are made.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(1),
+    metavar="N",
+    default=2000,
+    help="Permutations of the tests.",
+)
+@click.option(
+    "--seed", "random_state", type=click.IntRange(0), metavar="N", default=0,
+    help="Seed of the halves and the permutations.",
+)  # fmt: skip
+@name_option
+@output_options("results.nc, summary.json, table.txt and subjects.csv", "draw the plots")
+@terms_option
+@reading_options
+def command(data: str, name: str | None, terms: str, **options: Any) -> None:
+    """Evaluate DATA by subject: whose errors they are, and whether goats, wolves and lambs exist.
+
+    For each subject: mean scores, false rejects, and false accepts by its probes (a wolf has many)
+    and by claims of it (a lamb has many), with what the rates would be without it. Tests compare
+    two halves of each subject's templates.
+
+    Examples
+    --------
+      bioeval zoo scores.npz
+      bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
+      bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
+    """
+    output = Output.take(options)
+    reading = take_reading(data, options)
+    from bioeval.base.errors import renamed
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.zoo import zoo
+        from bioeval.views.tables.zoo import ZooTable
+        from bioeval.views.terms import in_terms
+
+        scores = read_scores(data, reading, stages)
+        scores.name = system_name(data, name, reading)
+        stages("counting")
+        found = zoo(scores, **options, progress=stages.counting)
+        reword = partial(renamed, naming=naming())
+        shown = in_terms(found, terms)
+        table = ZooTable(shown, reword)
+        document = _document(found, data, reword)
+        files = output.write(
+            document, lambda folder: _write(found, shown, table, folder, output.plots), stages
+        )
+    output.show(table, document, files)
+
+
+def _document(zoo: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
+    """Return the whole result as plain values; rates are fractions."""
+    from bioeval.base.version import __version__
+    from bioeval.views.tables.zoo import records
+
+    attrs = {k: v for k, v in zoo.attrs.items() if k != "bioeval_version"}
+    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
+    scalars = {str(k): v.item() for k, v in zoo.data_vars.items() if not v.ndim}
+    animals = {
+        animal: {
+            str(k).removeprefix("animal_"): v.sel(animal=animal).item()
+            for k, v in zoo.data_vars.items()
+            if v.dims == ("animal",)
+        }
+        for animal in zoo["animal"].values.tolist()
+    }
+    return {
+        "bioeval": __version__, "file": file, **attrs, **scalars, "animals": animals,
+        "subjects": list(records(zoo)),
+    }  # fmt: skip
+
+
+def _write(zoo: xr.Dataset, shown: xr.Dataset, table: Any, folder: Path, plots: bool) -> None:
+    """Write the result into a folder; its table and its plots as they are shown."""
+    from bioeval.cli.outputs import write_csv, write_results
+    from bioeval.views.tables.zoo import columns_of
+
+    write_results(folder, zoo, table)
+    write_csv(folder / "subjects.csv", columns_of(zoo))
+    if plots:
+        from bioeval.views.plots.save import save_all
+
+        save_all(shown, (), folder)

@@ -1,0 +1,155 @@
+"""Calibrated or fused scores in folds: the estimator is fitted to the training part of each."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.evaluation.calibrator import require_scores
+from bioeval.evaluation.cross.by_parts import fold_of
+from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.parts import Part
+from bioeval.evaluation.cross.results import Fold
+from bioeval.evaluation.cross.splits import PairSides, Sides, Split, SplitPlan, plan_of_scores
+from bioeval.evaluation.cross.verification_folds import listed_attempts
+from bioeval.evaluation.fusion import require_systems
+from bioeval.results.calibration import LOG_ODDS
+from bioeval.scores.about import About, describe
+from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.by_fold.thresholds import judge_listed
+from bioeval.tallies.calibration_counts import count_for_calibration
+from bioeval.tallies.isotonic import LOG2
+
+
+class TransformedScores:
+    """Scores, or systems by name, and an estimator of new scores to fit in each fold."""
+
+    def __init__(self, data: Any, splitter: Any, estimator: Any):
+        self.estimator = estimator
+        self._named = isinstance(data, Mapping)
+        if not self._named:
+            require_scores(data)
+        self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
+        first, *others = self.systems.values()
+        self.first = first
+        self.plan: SplitPlan
+        self.plan, sides = plan_of_scores(first, splitter)
+        self.sides: list[Sides | PairSides] = [sides]
+        for scores in others:
+            if isinstance(sides, PairSides) and isinstance(scores, PairScores):
+                self.sides.append(PairSides(scores, sides.by_subject))
+            else:
+                self.sides.append(Sides(scores))
+
+    def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split, and the new scores of its test part."""
+        from sklearn.base import clone
+
+        sides = self.sides[0]
+        fitted = clone(self.estimator).fit(
+            self._given([one.view(split.fitted) for one in self.sides], "training")
+        )
+        if isinstance(sides, PairSides):
+            parts = [[one.view(part) for one in self.sides] for part in (split.train, split.test)]
+        else:
+            both = [one.views(split) for one in self.sides if isinstance(one, Sides)]
+            parts = [[one[k] for one in both] for k in (0, 1)]
+        train, test = (self._transformed(fitted, part) for part in parts)
+        made = test if test is not None else train
+        options = options if made is None else replace(options, kind=made.kind)
+        if isinstance(sides, PairSides):
+            found = _pairs(train, test, sides, split, options)
+        else:
+            found = fold_of(Part(train), Part(test), sides.sizes(split), options)
+        if options.task == "verification" and options.kind == "llr" and test is not None:
+            found.points |= _cost_of_ratios(test, options)
+        return found, test
+
+    def _given(self, views: list[Scores | None], part: str) -> Any:
+        there = [view for view in views if view is not None]
+        if len(there) < len(views):
+            raise DataError(f"the {part} part of a split has no scores to fit to")
+        return dict(zip(self.systems, there, strict=True)) if self._named else there[0]
+
+    def _transformed(self, fitted: Any, views: list[Scores | None]) -> Scores | None:
+        if any(view is None for view in views):
+            return None
+        found = fitted.transform(self._given(views, "test"))
+        require_scores(found, f"the result of {self.estimator!r}.transform")
+        return found
+
+    def about(self, made: Scores | None) -> About:
+        """Return the provenance of the results."""
+        about = describe(self.first)
+        prints = [describe(scores).fingerprints for scores in self.systems.values()]
+        return replace(
+            about,
+            name=" + ".join(self.systems) or about.name,
+            kind=about.kind if made is None else made.kind,
+            fingerprints=tuple(sum(prints, ())),
+            origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
+        )
+
+
+def evaluate_transformed(
+    system: TransformedScores, options: FoldOptions, progress: Progress | None
+) -> tuple[dict[tuple[int, int], Fold], About]:
+    """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
+    found: dict[tuple[int, int], Fold] = {}
+    about = None
+    places = system.plan.places
+    said: Counter[str] = Counter()
+    for done, place in enumerate(places, 1):
+        with warnings.catch_warnings():  # they are in the result, once
+            warnings.simplefilter("ignore", BioevalWarning)
+            found[place], made = system.fold(system.plan.split(*place), options)
+        about = about or system.about(made)
+        said.update(() if made is None else made.remarks)
+        if progress is not None:
+            progress(done, len(places))
+    assert about is not None  # a plan has a split
+    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
+    return found, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
+
+
+def _pairs(
+    train: Scores | None, test: Scores | None, sides: PairSides, split: Split, options: FoldOptions
+) -> Fold:
+    """Evaluate verification of listed pairs."""
+    attempts = [
+        listed_attempts(part, np.arange(part.shape[0]))
+        if isinstance(part, PairScores)
+        else Part(None).attempts(options)
+        for part in (train, test)
+    ]
+    judged = judge_listed(attempts[0], attempts[1], options.distance_rule)
+    sizes = (sides.size_of(sides.pairs_in(part)) for part in (split.train, split.test))
+    made = Fold.of_judged(judged, *sizes)
+    if options.far_targets is not None:
+        made.points = Part(None).points(options, judged.test)
+    if sides.by_subject:
+        made.counts["crossing_pairs"] = sides.crossing(split.test)
+    return made
+
+
+def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | np.ndarray]:
+    """Return Cllr of a test part, and its minimum."""
+    counts = count_for_calibration(
+        scores, templates=options.templates, fusion=options.fusion, shifts=LOG_ODDS[_EVEN]
+    )
+    assert counts.genuine_loss is not None and counts.impostor_loss is not None
+    cllr = float(counts.genuine_loss[0] + counts.impostor_loss[0]) / (2 * LOG2)
+    pooled = counts.pooled
+    least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
+    return {"cllr": cllr, "min_cllr": least}
+
+
+# Cllr is the cross-entropy at even odds.
+_EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)

@@ -1,0 +1,292 @@
+"""``be.normalise``: scores normalised by those of a cohort of other people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
+from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.evaluation.calibrator import require_scores
+from bioeval.scores.arrays import IGNORE
+from bioeval.scores.derived import derived
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.thresholds import require_values
+
+METHODS = ("z", "t", "s", "zt", "as")
+
+# Values read together.
+_BLOCK = 1 << 20
+
+
+def normalise(
+    scores: Scores,
+    method: str,
+    gallery_cohort: Scores | None = None,
+    probe_cohort: Scores | None = None,
+    cohort: Scores | None = None,
+    top: int | None = None,
+) -> Scores:
+    """Normalise scores by mean and standard deviation of scores against a cohort.
+
+    Parameters
+    ----------
+    scores : Scores, shape (m, n)
+    method : {"z", "t", "s", "zt", "as"}
+        ``"z"``: by the gallery template's scores against the cohort. ``"t"``: by the probe's.
+        ``"s"``: the mean of both. ``"zt"``: Z, then T with probe-cohort scores that are
+        Z-normalised by `cohort`. ``"as"``: S with the `top` closest cohort scores of each side.
+    gallery_cohort : Scores
+        Gallery templates against the cohort, either as rows; all but ``"t"`` need it.
+    probe_cohort : Scores
+        Probes against the cohort, either as rows; all but ``"z"`` need it. Where the same
+        templates are on both sides of `scores`, one of the two serves for both.
+    cohort : Scores
+        For ``"zt"``: the cohort of `probe_cohort` against a cohort, either as rows; scores of a
+        person with himself are left out.
+    top : int
+        For ``"as"``: how many cohort scores of each template, the closest ones, are taken.
+
+    Returns
+    -------
+    Scores
+        Of the same kind; of log-likelihood ratios, which they are no longer, similarities.
+
+    Raises
+    ------
+    DataError
+        If a cohort is missing, is not over the same templates, shares a subject with the data, or
+        has too few finite scores of a template or none that differ.
+    ProtocolError
+        If the scores are pairs, top-K lists, or an order only.
+
+    Notes
+    -----
+    Mean and standard deviation (``ddof = 0``) are of finite scores. Auckenthaler, R., Carey, M.,
+    Lloyd-Thomas, H. (2000). Score normalization for text-independent speaker verification systems.
+    *Digital Signal Processing* 10, 42-54.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> everyone = be.simulate(30, 3, random_state=1)
+    >>> data, others = range(60), range(60, 90)
+    >>> scores, cohort = everyone.select(data, data), everyone.select(data, others)
+    >>> normalised = be.normalise(scores, "s", cohort)
+    >>> normalised.shape, normalised.kind
+    ((60, 60), 'distance')
+    """
+    require_choice("method", method, METHODS)
+    for what, given in (
+        ("scores", scores), ("gallery_cohort", gallery_cohort), ("probe_cohort", probe_cohort),
+        ("cohort", cohort),
+    ):  # fmt: skip
+        if given is not None or what == "scores":
+            _require_matrix(given, scores, what)
+    _refuse_unused(method, cohort, top)
+    if np.array_equal(scores.probe_ids, scores.gallery_ids):
+        gallery_cohort = gallery_cohort or probe_cohort
+        probe_cohort = probe_cohort or gallery_cohort
+    best = None if top is None else require_integer("top", top, low=2)
+    of_gallery = of_probe = None
+    if method != "t":
+        side = _side(scores, "gallery", gallery_cohort, method)
+        of_gallery = _moments(side, best)
+    if method != "z":
+        side = _side(scores, "probe", probe_cohort, method)
+        if method == "zt":
+            side = side._replace(scale=_cohort_moments(side, scores, cohort))
+        of_probe = _moments(side, best)
+
+    def rule(blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+        made, mates = blocks[0], []
+        if of_gallery is not None:
+            mates.append((made - of_gallery.mean) / of_gallery.sd)
+        if of_probe is not None:
+            start = mates.pop() if method == "zt" else made
+            mates.append((start - of_probe.mean[index, None]) / of_probe.sd[index, None])
+        return mates[0] if len(mates) == 1 else (mates[0] + mates[1]) / 2
+
+    kind = "similarity" if scores.kind == "llr" else scores.kind
+    made = derived(
+        [scores], rule, kind, f"{method}-norm of {scores.origin or PLURALS[scores.kind]}"
+    )
+    made.remarks = scores.remarks
+    return made
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of cohort scores, one a template."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+
+
+class Side(NamedTuple):
+    """Scores of templates of the data against a cohort."""
+
+    what: str
+    scores: Scores
+    rows: bool  # whether the templates are the rows
+    scale: Moments | None = None  # of the cohort's templates, of scores that are Z-normalised
+
+    @property
+    def cohort_labels(self) -> np.ndarray:
+        """The subjects of the cohort."""
+        return self.scores.gallery_labels if self.rows else self.scores.probe_labels
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield scores with a template of the data in each row; NaN where not compared."""
+        scores = self.scores
+        m, n = scores.shape
+        templates, others = (m, n) if self.rows else (n, m)
+        step = max(1, _BLOCK // others)
+        for low in range(0, templates, step):
+            chosen = np.arange(low, min(low + step, templates))
+            i, j = (slice(low, low + step), None) if self.rows else (slice(0, m), chosen)
+            raw = scores.read_rows(i.start, min(i.stop, m), j)
+            values = np.array(raw, dtype=np.float64)
+            columns = np.arange(n) if j is None else j
+            itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
+            left_out = itself | (scores.codes.probe[i, None] == scores.codes.gallery[columns])
+            if scores.has_mask:
+                left_out |= scores.read_mask(i.start, min(i.stop, m), j) == IGNORE
+            self._check_nan(values, left_out, i.start, columns)
+            values[left_out] = np.nan
+            if not self.rows:
+                values = values.T
+            if self.scale is not None:
+                values = (values - self.scale.mean) / self.scale.sd
+            yield values
+
+    def _check_nan(
+        self, values: np.ndarray, left_out: np.ndarray, row: int, columns: np.ndarray
+    ) -> None:
+        failed = np.isnan(values) & ~left_out
+        if self.scores.nan == "raise" and failed.any():
+            i, j = np.argwhere(failed)[0]
+            raise DataError(
+                f"{self.what} holds NaN, first at row {row + int(i)}, column {int(columns[j])}; "
+                f"say what a failed comparison means: with {Argument('nan', 'reject')} or "
+                f"{Argument('nan', 'exclude')} it is left out of mean and standard deviation"
+            )
+
+
+def _moments(side: Side, top: int | None) -> Moments:
+    """Return mean and standard deviation of each template's finite scores, or of the closest."""
+    closer = -1.0 if larger_is_closer(side.scores.kind) else 1.0
+    labels = side.scores.probe_labels if side.rows else side.scores.gallery_labels
+    found = []
+    done = 0
+    for values in side.blocks():
+        finite = np.isfinite(values)
+        number = finite.sum(axis=1)
+        least = 1 if top is None else top
+        _refuse(number < least, done, labels, f"{side.what} has fewer than "
+                f"{counted(least, 'finite scores')} of")  # fmt: skip
+        if top is not None and top < values.shape[1]:
+            ordered = np.where(finite, closer * values, np.inf)
+            values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
+            finite, number = np.isfinite(values), np.full(len(values), top)
+        with np.errstate(invalid="ignore"):
+            mean = np.where(finite, values, 0.0).sum(axis=1) / number
+            spread = np.where(finite, values - mean[:, None], 0.0)
+            sd = np.sqrt(np.square(spread).sum(axis=1) / number)
+            same = np.where(finite, values, -np.inf).max(1) == np.where(finite, values, np.inf).min(
+                1
+            )
+        _refuse(same | (sd == 0), done, labels, f"{side.what} has no spread (standard deviation 0) "
+                "in the scores of")  # fmt: skip
+        found.append((mean, sd))
+        done += len(values)
+    mean, sd = (np.concatenate(x) for x in zip(*found, strict=True))
+    return Moments(mean, sd)
+
+
+def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, said: str) -> None:
+    if wrong.any():
+        first = done + int(np.argmax(wrong))
+        raise DataError(
+            f"{said} {counted(int(wrong.sum()), 'templates')}, the first is template {first} "
+            f"({plain(labels[first])!r}); leave them out, or give a larger cohort"
+        )
+
+
+def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
+    require_scores(given, what)
+    assert given is not None
+    given.require_matrix()
+    require_values(given, "score normalisation")
+    if given.layout == "pairs" or not given.labelled:
+        raise ProtocolError(
+            f"{what} is {'a list of pairs' if given.layout == 'pairs' else 'without labels'}; "
+            "score normalisation needs a matrix with the subjects of both sides"
+        )
+    if given.kind != scores.kind:
+        raise DataError(
+            f"{what} holds {PLURALS[given.kind]}, and the scores are {PLURALS[scores.kind]}; "
+            "expected scores of one system"
+        )
+
+
+def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
+    for name, value, needs in (("cohort", cohort, "zt"), ("top", top, "as")):
+        if (value is not None) != (method == needs):
+            said = "is missing" if value is None else "is given"
+            raise DataError(
+                f"{Argument(name)} {said}, and {Argument('method')} is {method!r}; expected it "
+                f"with {Argument('method', needs)}, and only with it"
+            )
+
+
+def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Side:
+    """Return the cohort scores of one side of the data, whichever of their sides it is."""
+    what = f"{which}_cohort"
+    if cohort is None:
+        raise DataError(f"{Argument(what)} is missing, which {Argument('method', method)} needs")
+    wanted = scores.gallery_labels if which == "gallery" else scores.probe_labels
+    side = _oriented(what, cohort, wanted, f"the {which} templates of the scores")
+    data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
+    _require_others(what, side.cohort_labels, data)
+    return side
+
+
+def _cohort_moments(side: Side, scores: Scores, cohort: Scores | None) -> Moments:
+    """Return the moments by which the scores of the probes against the cohort are normalised."""
+    assert cohort is not None
+    found = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
+    data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
+    _require_others("cohort", found.cohort_labels, data)
+    return _moments(found, None)
+
+
+def _oriented(what: str, cohort: Scores, wanted: np.ndarray, over: str) -> Side:
+    labels = wanted.tolist()
+    if cohort.probe_labels.tolist() == labels:
+        return Side(what, cohort, True)
+    if cohort.gallery_labels.tolist() == labels:
+        return Side(what, cohort, False)
+    sides = [side.tolist() for side in (cohort.probe_labels, cohort.gallery_labels)]
+    near = next((side for side in sides if len(side) == len(labels)), None)
+    if near is None:
+        raise DataError(
+            f"{what} has shape {cohort.shape}, and neither side is {over}: {len(labels)} expected"
+        )
+    i = next(i for i, pair in enumerate(zip(near, labels, strict=True)) if pair[0] != pair[1])
+    raise DataError(
+        f"the labels of {what} are not those of {over}: they first differ at template {i} "
+        f"({near[i]!r}, and {labels[i]!r} expected)"
+    )
+
+
+def _require_others(what: str, labels: np.ndarray, data: set) -> None:
+    shared = [label for label in dict.fromkeys(labels.tolist()) if label in data]
+    if shared:
+        raise DataError(
+            f"the cohort of {what} shares {counted(len(shared), 'subjects')} with the data, the "
+            f"first is {shared[0]!r}; expected other people"
+        )

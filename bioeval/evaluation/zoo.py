@@ -1,0 +1,169 @@
+"""The zoo of a system: who fails, and whether goats, lambs and wolves exist."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.errors import DataError, require_choice
+from bioeval.base.progress import stage
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
+from bioeval.results.dataset import Variables
+from bioeval.results.zoo import Quantile, zoo_dataset
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.stats.subject_effects import LEAST_SUBJECTS, halves_test, kruskal_wallis
+from bioeval.tallies.subject_sums import SubjectTally, count_by_subject
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_job import TEMPLATES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# What a subject needs to have two halves, by layout: all templates of a square matrix.
+_NEEDED = {
+    "goat": ("4 templates", "2 probes and 2 gallery templates"),
+    "wolf": ("2 templates", "2 probes"),
+    "lamb": ("2 templates", "2 gallery templates"),
+}
+
+
+def zoo(
+    scores: Scores,
+    *,
+    threshold: Any = "eer",
+    templates: str = "single",
+    fusion: str = "min",
+    quantile: float = 0.25,
+    permutations: int = 2000,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Evaluate verification by subject: scores, errors, animals, and whether subjects differ.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, with the subjects of probes and gallery.
+    threshold : float, str or tuple
+        At which errors are counted: a number in the units of the scores, or a rule that chooses
+        one on these data: ``"eer"``, ``("far", 0.001)``, ``("cost", prior, c_miss, c_fa)``,
+        ``"hter"`` or ``"accuracy"``, which takes another look at the scores.
+    templates, fusion
+        What an attempt is; as for :func:`bioeval.verification`.
+    quantile : float
+        The proportion of subjects that are best, and worst, by each of two means, of which the
+        animals are made: above 0, at most 0.5.
+    permutations : int
+        Number of permutations of the tests.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Seed of the halves and the permutations. The same integer gives the same on every platform.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``subject``: ``genuine_mean impostor_mean impostor_mean_as_probe
+        impostor_mean_as_claimed`` of finite scores; numbers of attempts ``genuine_attempts
+        impostor_attempts_as_probe impostor_attempts_as_claimed``; errors ``fr fa_as_probe
+        fa_as_claimed``, as rates ``frr far_as_probe far_as_claimed``, and as proportions of all
+        such errors ``fr_share fa_share_as_probe fa_share_as_claimed``; rates of all attempts
+        without the subject, ``frr_without far_without``; and ``animal_of_subject``. Over
+        ``animal``: ``animal_count animal_expected animal_p_more animal_p_fewer``. Scalars:
+        ``threshold``, ``non_finite``, Gini coefficients ``fr_gini fa_gini_as_probe
+        fa_gini_as_claimed``; rank correlations between halves ``goat_correlation
+        wolf_correlation lamb_correlation`` with p-values ``goat_p wolf_p lamb_p``; and
+        ``kruskal_p``, which assumes independent scores.
+
+    Raises
+    ------
+    DataError
+        Bad options; fewer than two subjects, or too few for the quantile; NaN under
+        ``nan="raise"``; scores too large to be averaged.
+    ProtocolError
+        If the scores have no subjects, only an order, or no attempts to choose a threshold on.
+
+    Notes
+    -----
+    A genuine attempt is the subject's. An impostor attempt is of the subject of its probe (the
+    wolf's side) and of the subject that it claims (the lamb's side). Animals: Yager and Dunstone
+    (2010), "The biometric menagerie", IEEE TPAMI 32(2): doves are best by genuine and impostor
+    mean, worms worst by both, chameleons best by the genuine and worst by the impostor mean,
+    phantoms the reverse. Goats, lambs and wolves: Doddington and others (1998), "Sheep, goats,
+    lambs and wolves", ICSLP, whose test takes all scores as independent. The tests here compare
+    means over two halves of each subject's templates, drawn at random, that have no template in
+    common: without differences between subjects they are independent. Halves are whole sessions
+    where there is a metadata column ``session``. ``docs/who-fails.md`` has their measured level
+    and power.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.zoo(be.simulate(40, 6, random_state=1))
+    >>> int(ds.fr.sum()), float(ds.fr_gini.round(2))
+    (44, 0.68)
+    >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
+    {12: 0.14, 14: 0.09}
+    """
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
+    rule, proportion = rule_of(threshold), Quantile.parse(quantile)
+    require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
+    seed = seed_sequence(random_state)
+    reader = BlockReader(scores)
+    require_subjects(scores, "a zoo")
+    require_values(scores, "a zoo")
+    if len(scores.subjects) < 2:
+        raise DataError("there is only one subject; a zoo compares at least two")
+    at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
+    tally = count_by_subject(
+        reader, at, Stream(seed, 0), fusion=None if templates == "single" else fusion,
+        progress=progress,
+    )  # fmt: skip
+    tests, warnings = _tests(tally, permutations, seed)
+    if math.isnan(at):
+        warnings.append("the threshold rejects all, and is no number: some score is infinite")
+    ds = zoo_dataset(tally, proportion, tests, warnings)
+    ds.attrs |= {
+        "templates": templates,
+        "fusion": fusion if templates == "multi" else "none",
+        "threshold_rule": str(rule),
+        "threshold_rule_in_words": rule.words,
+        "chosen_on": "given"
+        if rule.name == "fixed"
+        else "the same data; errors there are optimistic",
+        "quantile": float(quantile),
+        "permutations": int(permutations),
+        "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
+    }
+    return ds
+
+
+@stage("testing whether subjects differ")
+def _tests(
+    tally: SubjectTally, permutations: int, seed: np.random.SeedSequence
+) -> tuple[Variables, list[str]]:
+    """Return the tests of existence as variables, and warnings of those that are undefined."""
+    found: Variables = {}
+    warnings = []
+    layout = 0 if tally.about.layout == "all-against-all" else 1
+    for key, (animal, halves) in enumerate(tally.halves.items(), 1):
+        test = halves_test(*halves, permutations, Stream(seed, key))
+        found[f"{animal}_correlation"] = (), test.correlation
+        found[f"{animal}_p"] = (), test.p_value
+        if test.subjects < LEAST_SUBJECTS:
+            warnings.append(
+                f"{animal}_p is not defined (NaN): {test.subjects} subjects have two halves, each "
+                f"with a finite score, and {LEAST_SUBJECTS} are needed; halves take at least "
+                f"{_NEEDED[animal][layout]} of a subject"
+            )
+        elif math.isnan(test.correlation):
+            warnings.append(f"{animal}_correlation is not defined (NaN): all subjects are alike")
+    found["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
+    return found, warnings

@@ -1,0 +1,136 @@
+"""Sums and counts of impostor scores, by row and by column, of which those by subject are made.
+
+As in :mod:`bioeval.kernels.count`, the row's own subject is at ``own_start:own_stop``, everything
+else is an impostor score, NaN no attempt.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
+
+
+@register_jitable
+def add_scores(part, weights, sums, weighted):
+    """Add scores, and scores times weights, into as many sums as there are, side by side."""
+    lanes = len(sums)
+    for start in range(0, len(part), lanes):
+        some = part[start : start + lanes]
+        weight = weights[start : start + lanes]
+        for j in range(len(some)):
+            x = np.float64(some[j])
+            sums[j] += x
+            weighted[j] += x * weight[j]
+
+
+@register_jitable
+def add_to_columns(part, sums):
+    """Add each score to the sum of its column."""
+    for j in range(len(part)):
+        sums[j] += np.float64(part[j])
+
+
+@register_jitable
+def count_accepted(part, threshold, columns):
+    """Count the scores within a threshold, by column and in all."""
+    found = np.int32(0)
+    for j in range(len(part)):
+        # The sum of two numbers of 32 bits is one of 64 unless converted.
+        hit = np.int32(part[j] <= threshold)
+        columns[j] = np.int32(columns[j] + hit)
+        found = np.int32(found + hit)
+    return found
+
+
+@register_jitable
+def add_with_care(part, weights, sums, weighted, columns, lacking, row):
+    """Add the finite scores alone, and count the others: NaN, infinite, and weighted ones."""
+    lanes = len(sums)
+    for j in range(len(part)):
+        x = np.float64(part[j])
+        if abs(x) < np.inf:
+            sums[j % lanes] += x
+            weighted[j % lanes] += x * weights[j]
+            columns[j] += x
+        else:
+            kind = 0 if x != x else 1
+            lacking[kind, j] += 1
+            row[1 + kind] += 1
+            row[3] += np.int64(weights[j])
+
+
+@side_by_side("row_sums")
+def sum_scores(
+    begin, end, block, own, rows, weights, threshold, row_sums, row_counts, column_sums,
+    column_counts,
+):  # fmt: skip
+    """Add up impostor scores by row and by column, and count those within a threshold.
+
+    Columns are taken in pieces of the same size, each by one thread, and in a piece the rows in
+    order, so that the sums are the same on any number of threads and on any processor.
+
+    Parameters
+    ----------
+    block : float array, shape (b, n)
+    own : int64 array, shape (2, b)
+        Where the columns of the row's own subject begin and end.
+    rows : int64 array, shape (2, b)
+        The half of the columns of which a row has a sum of its own, 0 or 1; and the table of
+        sums by column that the row is added to, 0 or 1.
+    weights : float64 array, shape (2, n)
+        For each half of the columns 1 for its members, else 0.
+    threshold : of the dtype of the block
+    row_sums : float64 array, shape (pieces, b, 2), written
+        Sums of the finite scores: of all columns, and of the row's half of them.
+    row_counts : int64 array, shape (pieces, b, 4), added to
+        Scores within the threshold, NaN, infinite, and those of either kind in the row's half.
+    column_sums : float64 array, shape (2, n), added to
+        Sums of the finite scores, by table.
+    column_counts : int32 array, shape (2, 3, n), added to
+        Scores within the threshold, NaN and infinite ones, by table.
+    """
+    b, n = block.shape
+    pieces = len(row_sums)
+    sums = np.empty(64)
+    weighted = np.empty(64)
+    for k in range(begin, end):
+        first = k * n // pieces
+        last = (k + 1) * n // pieces
+        for i in range(b):
+            half = rows[0, i]
+            table = rows[1, i]
+            row = row_counts[k, i]
+            total = 0.0
+            of_half = 0.0
+            for side in range(2):
+                low = first if side == 0 else max(first, own[1, i])
+                high = min(last, own[0, i]) if side == 0 else last
+                if low >= high:
+                    continue
+                part = block[i, low:high]
+                weight = weights[half, low:high]
+                for j in range(len(sums)):
+                    sums[j] = 0.0
+                    weighted[j] = 0.0
+                add_scores(part, weight, sums, weighted)
+                found = 0.0
+                for j in range(len(sums)):
+                    found += sums[j]
+                if abs(found) < np.inf:
+                    add_to_columns(part, column_sums[table, low:high])
+                else:
+                    for j in range(len(sums)):
+                        sums[j] = 0.0
+                        weighted[j] = 0.0
+                    add_with_care(
+                        part, weight, sums, weighted, column_sums[table, low:high],
+                        column_counts[table, 1:, low:high], row,
+                    )  # fmt: skip
+                for j in range(len(sums)):
+                    total += sums[j]
+                    of_half += weighted[j]
+                row[0] += count_accepted(part, threshold, column_counts[table, 0, low:high])
+            row_sums[k, i, 0] = total
+            row_sums[k, i, 1] = of_half

@@ -1,0 +1,199 @@
+"""Calibration as a dataset: Cllr, decision costs by prior, curves over priors and ratios."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import entr
+
+from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.kinds import PLURALS
+from bioeval.base.variables import CALIBRATION
+from bioeval.results.dataset import Variables, about_attrs, build, rate
+from bioeval.tallies.calibration_counts import CalibrationCounts
+from bioeval.tallies.isotonic import LOG2, expit
+from bioeval.tallies.thresholds import to_user
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
+LOG_ODDS = np.linspace(-10.0, 10.0, 81)
+RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
+
+_EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is
+
+PRIORS = (0.5, 0.1, 0.01, 0.001)
+
+
+def check_priors(priors: Any) -> np.ndarray:
+    """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
+    try:
+        array = np.atleast_1d(np.asarray(priors, dtype=np.float64))
+    except (TypeError, ValueError):
+        array = np.array([math.nan])
+    if array.ndim != 1 or not len(array) or not ((array > 0) & (array < 1)).all():
+        raise DataError(
+            f"{Argument('priors')} is {priors!r}; expected probabilities of a genuine attempt "
+            "above 0 and below 1"
+        )
+    if len(np.unique(array)) < len(array):
+        raise DataError(f"{Argument('priors')} is {priors!r}; expected each prior once")
+    return array
+
+
+def check_costs(costs: Any) -> tuple[float, float]:
+    """Return the costs of a miss and of a false accept."""
+    try:
+        miss, accept = map(float, costs)
+    except (TypeError, ValueError):
+        miss = accept = math.nan
+    if not (0 < miss < math.inf and 0 < accept < math.inf):
+        raise DataError(
+            f"{Argument('costs')} is {costs!r}; expected two numbers above 0, the costs of a miss "
+            "and of a false accept"
+        )
+    return miss, accept
+
+
+def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the ratios from which accepting costs less than rejecting, in expectation."""
+    miss, accept = costs
+    return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
+
+
+def wanted_distances(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the distances at which impostor attempts are counted, of ratios."""
+    thresholds = np.concatenate([bayes_thresholds(priors, costs), -LOG_ODDS])
+    return np.concatenate([0.0 - thresholds, _below(RATIOS)])
+
+
+def _below(ratios: np.ndarray) -> np.ndarray:
+    """Return the largest distances of ratios above some."""
+    return np.nextafter(0.0 - ratios, -np.inf)
+
+
+def calibration_dataset(
+    counts: CalibrationCounts,
+    priors: np.ndarray,
+    costs: tuple[float, float],
+    options: dict[str, str],
+) -> xr.Dataset:
+    """Return the dataset; of scores that are no ratios, what any monotone map can reach."""
+    curve = expit(LOG_ODDS)
+    found: Variables = {}
+    coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
+    if counts.genuine_loss is not None and counts.impostor_loss is not None:
+        found |= _of_ratios(counts, priors, costs)
+        ece = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
+        found["ece"] = ("prior_log_odds",), ece
+        found["cllr"] = (), float(ece[_EVEN])
+        coordinates["llr"] = RATIOS
+    found |= _least(counts, priors, costs)
+    if "cllr" in found:
+        with np.errstate(invalid="ignore"):
+            found["calibration_loss"] = (), found["cllr"][1] - found["min_cllr"][1]
+    found["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
+    found["genuine_attempts"] = (), np.int64(len(counts.genuine))
+    found["impostor_attempts"] = (), np.int64(counts.impostor_attempts)
+    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, found))
+    attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
+    attrs["definition"] = (
+        "Cllr: Bruemmer and du Preez 2006; the minima are those of any monotone map, or of any "
+        "threshold, chosen on the same data (optimistic)"
+    )
+    return build(found, CALIBRATION, coordinates, attrs)
+
+
+def _of_ratios(
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
+) -> Variables:
+    """Return the costs at Bayes thresholds, and the distributions of the ratios."""
+
+    def rates(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rejected = counts.false_rejects(distances)
+        return (
+            rate(rejected, len(counts.genuine)),
+            rate(counts.false_accepts(distances), counts.impostor_attempts),
+        )
+
+    thresholds = bayes_thresholds(priors, costs)
+    frr, far = rates(0.0 - thresholds)
+    curve = [w * x for w, x in zip(_weights(expit(LOG_ODDS)), rates(0.0 + LOG_ODDS), strict=True)]
+    miss, accept = _weights(priors, costs)
+    above = rates(_below(RATIOS))
+    return {
+        "act_dcf": (("prior",), miss * frr + accept * far),
+        "bayes_threshold": (("prior",), thresholds),
+        "far_at_bayes": (("prior",), far),
+        "frr_at_bayes": (("prior",), frr),
+        "bayes_error": (("prior_log_odds",), sum(curve)),
+        "genuine_above": (("llr",), 1 - above[0]),
+        "impostor_above": (("llr",), above[1]),
+    }
+
+
+def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]) -> Variables:
+    """Return the least costs of any threshold or monotone map, and the map itself."""
+    pooled = counts.pooled
+    if pooled is None:
+        values = {
+            "min_dcf": len(priors),
+            "min_bayes_error": len(LOG_ODDS),
+            "min_ece": len(LOG_ODDS),
+        }
+        least = {name: np.full(number, np.nan) for name, number in values.items()}
+    else:
+        least = {
+            "min_dcf": pooled.least_cost(*_weights(priors, costs)),
+            "min_bayes_error": pooled.least_cost(*_weights(expit(LOG_ODDS))),
+            "min_ece": pooled.cross_entropy(LOG_ODDS),
+        }
+    found: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}
+    found |= {name: (("prior_log_odds",), values) for name, values in least.items()}
+    found["min_cllr"] = (), float(least["min_ece"][_EVEN])
+    if pooled is not None:
+        ends = [to_user(x, counts.about.kind) for x in (counts.low, counts.high)]
+        blocks = {
+            "pav_low": np.minimum(*ends),
+            "pav_high": np.maximum(*ends),
+            "pav_llr": pooled.llr,
+            "pav_genuine": pooled.genuine,
+            "pav_impostor": pooled.impostor,
+        }
+        found |= {name: (("pav_block",), values) for name, values in blocks.items()}
+    return found
+
+
+def _weights(
+    prior: np.ndarray, costs: tuple[float, float] = (1.0, 1.0)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what FRR and FAR weigh in the decision cost, normalised by that of no scores."""
+    miss, accept = prior * costs[0], (1 - prior) * costs[1]
+    least = np.minimum(miss, accept)
+    return miss / least, accept / least
+
+
+def _warnings(counts: CalibrationCounts, found: Variables) -> list[str]:
+    said = []
+    if "cllr" not in found:
+        said.append(
+            f"the scores are {PLURALS[counts.about.kind]}, not log-likelihood ratios: only the "
+            "minima are given; a calibrator that has learnt from other people makes ratios of them"
+        )
+    elif found["cllr"][1] > 1:
+        said.append(
+            "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
+        )
+    genuine, impostor = counts.infinite
+    if "cllr" in found and (genuine or impostor):
+        said.append(
+            f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
+            f"{counted(impostor, 'impostor attempts')} with inf"
+        )
+    for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
+        if not there:
+            said.append(f"there is no {name} attempt: no cost is defined")
+    return said

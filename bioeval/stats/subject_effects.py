@@ -1,0 +1,78 @@
+"""Tests of whether subjects differ: do goats, lambs and wolves exist?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.base.random import Stream
+from bioeval.kernels.draw import permuted_products
+
+# Fewer subjects are not tested.
+LEAST_SUBJECTS = 8
+
+
+@dataclass(frozen=True)
+class HalvesTest:
+    """Rank correlation of two halves over subjects, its one-sided p, and how many subjects.
+
+    The two numbers are NaN where fewer than `LEAST_SUBJECTS` have both halves.
+    """
+
+    correlation: float
+    p_value: float
+    subjects: int
+
+
+def halves_test(
+    first: np.ndarray, second: np.ndarray, templates: np.ndarray, permutations: int, stream: Stream
+) -> HalvesTest:
+    """Test whether the means of two halves of each subject's attempts go together.
+
+    Spearman's correlation over subjects; `second` is permuted within quartiles of the number of
+    `templates`, whose halves have means of different variance. Subjects with a NaN are left out.
+    """
+    known = ~(np.isnan(first) | np.isnan(second))
+    number = int(known.sum())
+    if number < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, number)
+    # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
+    a, b = (_doubled_ranks(x[known]) for x in (first, second))
+    sizes = templates[known]
+    quartile = np.searchsorted(np.quantile(sizes, (0.25, 0.5, 0.75)), sizes)
+    order = np.argsort(quartile, kind="stable")
+    a, b = a[order], b[order]
+    observed, products = int(a @ b), np.empty(permutations, dtype=np.int64)
+    ends = np.cumsum(np.bincount(quartile))
+    permuted_products(a, b, ends, stream.words(2), products)
+    reached = int((products >= observed).sum())
+    spread = math.sqrt(a.var() * b.var())
+    covariance = observed / number - float(a.mean() * b.mean())
+    correlation = covariance / spread if spread > 0 else math.nan
+    return HalvesTest(correlation, (1 + reached) / (1 + permutations), number)
+
+
+def _doubled_ranks(values: np.ndarray) -> np.ndarray:
+    """Return twice the ranks, from 0, tied values at the middle of their places."""
+    ordered = np.sort(values)
+    ends = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    return np.sum(list(ends), axis=0)
+
+
+def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> float:
+    """Return the p-value of the test of Kruskal and Wallis; NaN for one group or one value.
+
+    That of :func:`scipy.stats.kruskal`, which takes long for many groups; `groups` are codes.
+    """
+    from scipy.stats import chi2, rankdata, tiecorrect
+
+    number = np.bincount(groups)
+    number, n = number[number > 0], len(values)
+    if len(number) < 2 or values.min() == values.max():
+        return math.nan
+    ranks = rankdata(values)
+    sums = np.bincount(groups, ranks)[np.unique(groups)]
+    h = 12 / (n * (n + 1)) * float((sums**2 / number).sum()) - 3 * (n + 1)
+    return float(chi2.sf(h / tiecorrect(ranks), len(number) - 1))

@@ -1,0 +1,145 @@
+"""Counts for calibration: genuine scores, impostor scores between them, and sums of losses.
+
+The impostor scores are swept twice or three times and never kept: memory is that of the genuine
+scores. What is kept of the others are their number at each genuine score and at each wanted
+threshold, their range between edges of isotonic blocks, and sums of their logarithmic losses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+import numba
+import numpy as np
+
+from bioeval.kernels import count, log_odds
+from bioeval.scores.about import About
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.counters import ThresholdCounter, guide_to
+from bioeval.tallies.isotonic import Pooled
+from bioeval.tallies.threshold_search import distinct
+from bioeval.tallies.verification_job import VerificationJob
+
+
+@dataclass(frozen=True)
+class CalibrationCounts:
+    """What calibration needs of the attempts; everything is a distance.
+
+    Attributes
+    ----------
+    genuine : float64 array, shape (g,)
+        Genuine scores, increasing.
+    thresholds : float64 array, shape (t,)
+        Increasing: the distinct genuine scores and those that were wanted.
+    fa : int64 array, shape (t,)
+        Impostor scores at or below each threshold.
+    impostor_attempts : int
+    genuine_loss, impostor_loss : float64 arrays, shape (k,), or None
+        Mean of ``log(1 + e^-(l + shift))`` and of ``log(1 + e^(l + shift))``, ``l`` the negative
+        distance, for each shift; NaN without attempts.
+    infinite : (int, int)
+        Genuine attempts at +inf, impostor attempts at -inf.
+    pooled : Pooled or None
+        Without attempts of both classes there is none.
+    low, high : float64 arrays, shape (blocks,)
+        The smallest and the largest distance in each isotonic block.
+    """
+
+    about: About
+    genuine: np.ndarray
+    thresholds: np.ndarray
+    fa: np.ndarray
+    impostor_attempts: int
+    genuine_loss: np.ndarray | None
+    impostor_loss: np.ndarray | None
+    infinite: tuple[int, int]
+    pooled: Pooled | None
+    low: np.ndarray
+    high: np.ndarray
+
+    def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the impostor attempts at or below thresholds, which are among the wanted."""
+        return self.fa[np.searchsorted(self.thresholds, thresholds)]
+
+    def false_rejects(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the genuine attempts above thresholds."""
+        return len(self.genuine) - np.searchsorted(self.genuine, thresholds, side="right")
+
+
+def count_for_calibration(
+    scores: Scores,
+    *,
+    templates: str = "single",
+    fusion: str = "min",
+    wanted: np.ndarray | None = None,
+    shifts: np.ndarray | None = None,
+) -> CalibrationCounts:
+    """Count the attempts of verification at wanted distances, with losses at increasing shifts."""
+    reader = BlockReader(scores)
+    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    with threads_for(scores):
+        found: list[np.ndarray] = []
+        for own, _ in job.attempts(reader):
+            found.append(own)
+        genuine = np.sort(np.concatenate(found or [np.empty(0)])).astype(np.float64)
+        distances = distinct(genuine)
+        extra = np.empty(0) if wanted is None else wanted
+        thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, extra]))
+        counter = ThresholdCounter(thresholds)
+        sums = np.zeros(0 if shifts is None else len(shifts))
+        for block in job.sweep(reader):
+            counter.add(*block)
+            if shifts is not None:
+                sums += _losses(block, -1.0, shifts)
+        fa = np.cumsum(counter.counts)[:-1]
+        impostors = int(fa[-1])
+        infinite = int(np.isposinf(genuine).sum()), int(fa[0])
+        losses: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
+        if shifts is not None:
+            losses = _mean_losses(genuine, shifts), _mean(sums, impostors, infinite[1])
+        pooled, low, high = None, np.empty(0), np.empty(0)
+        if len(genuine) and impostors:
+            at = np.searchsorted(thresholds, distances)
+            fr = len(genuine) - np.searchsorted(genuine, distances, side="right")
+            pooled = Pooled.of_points(distances, fa[at], fr, (len(genuine), impostors))
+            low, high = _ranges(job, reader, pooled.edges, genuine)
+    reader.note_sentinels()
+    return CalibrationCounts(
+        reader.about, genuine, thresholds, fa, impostors, *losses, infinite, pooled, low, high
+    )
+
+
+def _losses(block: tuple, sign: float, shifts: np.ndarray) -> np.ndarray:
+    """Return the sums of ``log(1 + e^(sign * x + shift))`` over a block."""
+    sums = np.empty((len(block[0]), len(shifts)))
+    log_odds.softplus_sums(*block, sign, shifts, sums)
+    return sums.sum(axis=0)
+
+
+def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Return the mean losses of the genuine attempts; those at -inf lose nothing."""
+    none = np.zeros(1, dtype=np.int64)
+    finite = genuine[np.isfinite(genuine)]
+    sums = _losses((finite[None], none, none), 1.0, -shifts[::-1])[::-1]
+    return _mean(sums, len(genuine), int(np.isposinf(genuine).sum()))
+
+
+def _mean(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
+    """Return mean losses; an infinite score on the wrong side has an infinite one."""
+    if not attempts:
+        return np.full(len(sums), np.nan)
+    return np.full(len(sums), np.inf) if infinite else sums / attempts
+
+
+def _ranges(
+    job: VerificationJob, reader: BlockReader, edges: np.ndarray, genuine: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest distance between edges, of both classes."""
+    shape = (numba.get_num_threads(), len(edges) + 1)
+    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
+    none = np.zeros(1, dtype=np.int64)
+    for block in chain(job.sweep(reader), [(genuine[None], none, none)]):
+        count.ranges_between(*block, edges, *guide_to(edges), low, high)
+    return low.min(axis=0), high.max(axis=0)

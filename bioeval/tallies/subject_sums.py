@@ -1,0 +1,323 @@
+"""Verification attempts by subject: sums of scores, and errors at a threshold, in one look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.progress import report
+from bioeval.base.random import Stream
+from bioeval.kernels import subject_sums as kernel
+from bioeval.scores.about import About
+from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
+from bioeval.scores.labels import plain
+from bioeval.tallies.cells import rounded_down
+from bioeval.tallies.counters import gather
+from bioeval.tallies.template_halves import Halves
+
+# Columns whose sums one thread takes together, about.
+PIECE = 1024
+
+# Usual blocks of a matrix in memory that are counted in one call.
+TOGETHER = 4
+
+
+class BySubject(NamedTuple):
+    """Attempts of each subject in one role, int64, and the sum of their finite distances."""
+
+    attempts: np.ndarray
+    finite: np.ndarray
+    within: np.ndarray  # attempts within the threshold
+    total: np.ndarray  # float64
+
+
+class HalfMeans(NamedTuple):
+    """Mean distances of each subject over two halves of its attempts that share no template.
+
+    NaN where a half has none; and the number of templates that were halved.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    templates: np.ndarray
+
+
+@dataclass(frozen=True)
+class SubjectTally:
+    """Attempts by subject, as distances; `names` are the labels of the subjects.
+
+    Of single templates, whatever the attempts are, are the `halves`, by ``goat``, ``wolf`` and
+    ``lamb``, and the `pairs`: the distance of each genuine one, and its subject.
+    """
+
+    about: About
+    names: list
+    threshold: float
+    genuine: BySubject
+    as_probe: BySubject
+    as_claimed: BySubject
+    halves: dict[str, HalfMeans]
+    pairs: tuple[np.ndarray, np.ndarray]
+
+
+def count_by_subject(
+    reader: BlockReader,
+    threshold: float,
+    stream: Stream,
+    *,
+    fusion: str | None = None,
+    progress: Progress | None = None,
+) -> SubjectTally:
+    """Count verification attempts by subject, in one look at the scores.
+
+    Parameters
+    ----------
+    reader : BlockReader
+        Of labelled scores.
+    threshold : float
+        A distance; NaN accepts nothing.
+    stream : Stream
+        Draws the halves.
+    fusion : str, optional
+        Of multi-template attempts; None: each template makes an attempt.
+    progress : callable, optional
+    """
+    job = _Counter(reader, threshold, stream, fusion)
+    with threads_for(reader.scores), np.errstate(over="ignore", invalid="ignore"):
+        m = reader.scores.shape[0]
+        step = reader.rows_per_block() * (TOGETHER if reader.scores.in_memory else 1)
+        for low in range(0, m, step):
+            high = min(low + step, m)
+            job.add(reader.block(low, high))
+            (progress or report)(high, m)
+        reader.note_sentinels()
+        return _require_finite(job.result())
+
+
+class _Counter:
+    def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
+        scores, gallery = reader.scores, reader.gallery
+        self.reader, self.threshold, self.fusion = reader, threshold, fusion
+        codes = scores.codes
+        who = np.unique(np.concatenate([codes.probe, codes.gallery]))
+        self.names = [plain(name) for name in codes.values[who].tolist()]
+        enrolled = np.searchsorted(who, codes.gallery)
+        self.probe = np.searchsorted(who, codes.probe)
+        self.halves = Halves.draw(scores, (self.probe, enrolled), stream)
+        order = gallery.columns[0]
+        self.column, self.column_half = enrolled[order], self.halves.gallery[order]
+        side = self.halves.subjects
+        self.single = _Sums(
+            (gallery.own_start, gallery.own_stop),
+            (self.halves.probes, side[self.probe]),
+            np.array([side[self.column] == half for half in (0, 1)], dtype=np.float64),
+        )
+        self.fused = self.single
+        if fusion is not None:
+            there = gallery.own >= 0
+            none = np.zeros((2, len(self.probe)), dtype=np.int64)
+            self.fused = _Sums(
+                (np.where(there, gallery.own, 0), np.where(there, gallery.own + 1, 0)),
+                (none[0], none[1]),
+                np.zeros((2, len(gallery.subjects))),
+            )
+        self.pairs: list[tuple[np.ndarray, ...]] = []
+        self.genuine: list[tuple[np.ndarray, ...]] = []
+
+    def add(self, block: Block) -> None:
+        """Count the attempts of a block of rows."""
+        self.pairs.append(self._gathered(block))
+        self.single.add(block, self.threshold)
+        if self.fusion is not None:
+            block = block.fused(self.fusion)
+            self.genuine.append(self._gathered(block))
+            self.fused.add(block, self.threshold)
+
+    @staticmethod
+    def _gathered(block: Block) -> tuple[np.ndarray, ...]:
+        value, row, position = gather(
+            block.values, block.own_start, block.own_stop, block.self_position
+        )
+        return value.astype(np.float64), row + block.low, position
+
+    def result(self) -> SubjectTally:
+        """Return the tally."""
+        pairs = _increasing(self.pairs)
+        value, row, _ = pairs if self.fusion is None else _increasing(self.genuine)
+        people, columns = len(self.names), self.column
+        if self.fusion is not None:
+            first = self.reader.gallery.starts[:-1]
+            columns = self.column[first]
+        return SubjectTally(
+            about=self.reader.about,
+            names=self.names,
+            threshold=self.threshold,
+            genuine=_summed(value, self.probe[row], people, self.threshold),
+            as_probe=_joined(self.fused.by_row(), self.probe, people),
+            as_claimed=_joined(self.fused.by_column(), columns, people),
+            halves={"goat": self._goats(*pairs), "wolf": self._wolves(), "lamb": self._lambs()},
+            pairs=(pairs[0], self.probe[pairs[1]]),
+        )
+
+    def _goats(self, value: np.ndarray, row: np.ndarray, position: np.ndarray) -> HalfMeans:
+        """Return the means of the genuine pairs within each half of the templates."""
+        scores, half = self.reader.scores, self.halves.probes[row]
+        same = half == self.column_half[position]
+        ids = np.concatenate([scores.probe_ids, scores.gallery_ids])
+        subject = np.concatenate([self.probe, self._in_order(self.column)])
+        templates = subject[np.unique(ids, return_index=True)[1]]
+        means = [
+            _summed(value[same & (half == h)], self.probe[row[same & (half == h)]], len(self.names))
+            for h in (0, 1)
+        ]
+        return self._means([(x.total, x.finite) for x in means], templates)
+
+    def _wolves(self) -> HalfMeans:
+        """Return the means of each half of the probes against one half of the subjects."""
+        total, finite = self.single.of_half()
+        return self._halved(total, finite, self.probe, self.halves.probes)
+
+    def _lambs(self) -> HalfMeans:
+        """Return the means of each half of the gallery templates against probes of one half."""
+        place = np.arange(len(self.column))
+        sums = self.single.by_table()
+        total, finite = (x[self.column_half, place] for x in sums)
+        return self._halved(total, finite, self.column, self.column_half)
+
+    def _halved(
+        self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
+    ) -> HalfMeans:
+        people = len(self.names)
+        parts = [half == h for h in (0, 1)]
+        sums = [(_sum(total[x], who[x], people), _sum(finite[x], who[x], people)) for x in parts]
+        return self._means(sums, who)
+
+    def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], templates: np.ndarray) -> HalfMeans:
+        number = np.bincount(templates, minlength=len(self.names))
+        with np.errstate(divide="ignore"):
+            first, second = (total / finite for total, finite in sums)
+        return HalfMeans(first, second, number)
+
+    def _in_order(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the gallery in the order of the user's columns."""
+        found = np.empty_like(values)
+        found[self.reader.gallery.columns[0]] = values
+        return found
+
+
+class _Sums:
+    """Sums and counts of impostor scores by row and by column.
+
+    Parameters
+    ----------
+    own : pair of int64 arrays, shape (m,)
+        Where the columns of the row's own subject begin and end.
+    rows : pair of int64 arrays, shape (m,)
+        The half of the columns of which a row has a sum of its own, and its table of columns.
+    weights : float64 array, shape (2, n)
+        1 for the columns of a half, else 0.
+    """
+
+    def __init__(
+        self,
+        own: tuple[np.ndarray, np.ndarray],
+        rows: tuple[np.ndarray, np.ndarray],
+        weights: np.ndarray,
+    ):
+        m, n = len(own[0]), weights.shape[1]
+        self.own, self.rows, self.weights = np.array(own), np.array(rows), weights
+        self.row_sums = np.empty((m, 2))
+        self.row_counts = np.empty((m, 4), dtype=np.int64)
+        self.column_sums = np.zeros((2, n))
+        self.column_counts = np.zeros((2, 3, n), dtype=np.int32)
+
+    def add(self, block: Block, threshold: float) -> None:
+        """Add the impostor scores of a block of rows."""
+        (b, n), dtype = block.values.shape, block.values.dtype
+        rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
+        sums, counts = np.empty((pieces, b, 2)), np.zeros((pieces, b, 4), dtype=np.int64)
+        kernel.sum_scores(
+            block.values, np.ascontiguousarray(self.own[:, rows]),
+            np.ascontiguousarray(self.rows[:, rows]), self.weights,
+            rounded_down(np.array([threshold]), dtype)[0], sums, counts,
+            self.column_sums, self.column_counts,
+        )  # fmt: skip
+        self.row_sums[rows], self.row_counts[rows] = sums.sum(axis=0), counts.sum(axis=0)
+
+    def by_row(self) -> BySubject:
+        """Return the attempts of each row."""
+        within, missing, infinite, _ = self.row_counts.T
+        attempts = self.weights.shape[1] - (self.own[1] - self.own[0]) - missing
+        return BySubject(attempts, attempts - infinite, within, self.row_sums[:, 0])
+
+    def by_column(self) -> BySubject:
+        """Return the attempts of each column."""
+        within, missing, infinite = self.column_counts.sum(axis=0, dtype=np.int64)
+        attempts = self._foreign().sum(axis=0) - missing
+        return BySubject(attempts, attempts - infinite, within, self.column_sums.sum(axis=0))
+
+    def of_half(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum and number of the finite scores in each row's half of the columns."""
+        before = np.zeros((2, self.weights.shape[1] + 1), dtype=np.int64)
+        np.cumsum(self.weights, axis=1, out=before[:, 1:], dtype=np.int64)
+        half, (start, stop) = self.rows[0], self.own
+        own = before[half, stop] - before[half, start]
+        return self.row_sums[:, 1], before[half, -1] - own - self.row_counts[:, 3]
+
+    def by_table(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum and number of the finite scores of each table and column."""
+        return self.column_sums, self._foreign() - self.column_counts[:, 1:].sum(axis=1)
+
+    def _foreign(self) -> np.ndarray:
+        """Return the rows of other subjects, by table and column."""
+        table = self.rows[1]
+        steps = np.zeros((2, self.weights.shape[1] + 1), dtype=np.int64)
+        np.add.at(steps, (table, self.own[0]), 1)
+        np.add.at(steps, (table, self.own[1]), -1)
+        return np.bincount(table, minlength=2)[:, None] - steps.cumsum(axis=1)[:, :-1]
+
+
+def _require_finite(tally: SubjectTally) -> SubjectTally:
+    for part in (tally.genuine, tally.as_probe, tally.as_claimed):
+        if not np.isfinite(part.total).all():
+            raise DataError(
+                "the scores are too large to be averaged: their sum exceeds the largest float64; "
+                "divide all scores by a constant"
+            )
+    return tally
+
+
+def _increasing(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Return gathered scores, which increase, with their rows and positions.
+
+    They are added in this order, whatever the order of the templates.
+    """
+    found = [np.concatenate(x) for x in zip(*parts, strict=True)]
+    order = np.argsort(found[0])
+    return tuple(x[order] for x in found)
+
+
+def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:
+    """Return the sums by subject, in the dtype of the values, in order."""
+    found = np.zeros(people, dtype=values.dtype)
+    np.add.at(found, who, values)
+    return found
+
+
+def _joined(each: BySubject, who: np.ndarray, people: int) -> BySubject:
+    """Return the attempts of rows or columns by subject."""
+    return BySubject(*(_sum(np.ascontiguousarray(x), who, people) for x in each))
+
+
+def _summed(
+    value: np.ndarray, who: np.ndarray, people: int, threshold: float = np.nan
+) -> BySubject:
+    """Return listed attempts, in increasing order, by subject."""
+    finite = np.isfinite(value)
+    attempts, known, within = (
+        np.bincount(x, minlength=people) for x in (who, who[finite], who[value <= threshold])
+    )
+    return BySubject(attempts, known, within, _sum(value[finite], who[finite], people))

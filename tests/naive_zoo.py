@@ -1,0 +1,164 @@
+"""Slow, readable twin of the zoo: loops over attempts, written from the definitions alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import naive
+
+
+class Attempt(NamedTuple):
+    """One attempt: the subject of the probe, the subject that it claims, and the distance."""
+
+    probe: Any
+    claimed: Any
+    distance: Any
+
+
+def attempts(templates: str, fusion: str, **case: Any) -> list[Attempt]:
+    """Every attempt of verification, with its two subjects."""
+    data = naive.read(**case)
+    found = []
+    for i, row in enumerate(data.rows):
+        subject = data.probe_labels[i]
+        if templates == "single":
+            found += [Attempt(subject, cell.subject, cell.distance) for cell in row]
+            continue
+        for claimed in data.gallery_subjects:
+            fused = naive.fuse([c.distance for c in row if c.subject == claimed], fusion)
+            if fused is not None:
+                found.append(Attempt(subject, claimed, fused))
+    return found
+
+
+def subjects(**case: Any) -> list[Any]:
+    """Every subject of either side, in order."""
+    return sorted({*case["probe_labels"], *(case.get("gallery_labels") or ())})
+
+
+def mean(distances: Sequence[Any]) -> float:
+    """Mean of the finite ones; NaN of none."""
+    finite = [Fraction(x) for x in distances if math.isfinite(x)]
+    return float(sum(finite) / len(finite)) if finite else math.nan
+
+
+def gini(counts: Sequence[int]) -> float:
+    """``sum_ij |x_i - x_j| / (2 n^2 mean)``; NaN without errors."""
+    if not sum(counts):
+        return math.nan
+    total = sum(abs(a - b) for a in counts for b in counts)
+    return float(Fraction(total) / (2 * len(counts) ** 2) / Fraction(sum(counts), len(counts)))
+
+
+def ratio(a: int, b: int) -> float:
+    """A rate; NaN without attempts."""
+    return a / b if b else math.nan
+
+
+def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) -> dict[str, Any]:
+    """Every variable of means and errors; `threshold` is a distance, means are distances."""
+    genuine = [a for a in found if a.probe == a.claimed]
+    impostor = [a for a in found if a.probe != a.claimed]
+    accepted = [a for a in impostor if a.distance <= threshold]
+    rejected = [a for a in genuine if not a.distance <= threshold]
+    out: dict[str, Any] = {
+        "non_finite": sum(not math.isfinite(a.distance) for a in found),
+    }
+    each: dict[str, list[Any]] = {}
+
+    def put(name: str, value: Any) -> None:
+        each.setdefault(name, []).append(value)
+
+    for s in people:
+        own = [a for a in genuine if a.probe == s]
+        wolf = [a for a in impostor if a.probe == s]
+        lamb = [a for a in impostor if a.claimed == s]
+        either = [a for a in impostor if s in (a.probe, a.claimed)]
+        for name, part in (
+            ("genuine_mean", own), ("impostor_mean_as_probe", wolf),
+            ("impostor_mean_as_claimed", lamb), ("impostor_mean", either),
+        ):  # fmt: skip
+            put(name, mean([a.distance for a in part]))
+        put("genuine_attempts", len(own))
+        put("impostor_attempts_as_probe", len(wolf))
+        put("impostor_attempts_as_claimed", len(lamb))
+        fr = sum(a.probe == s for a in rejected)
+        put("fr", fr)
+        put("frr", ratio(fr, len(own)))
+        put("fr_share", ratio(fr, len(rejected)))
+        for role, side, part in (("as_probe", "probe", wolf), ("as_claimed", "claimed", lamb)):
+            fa = sum(getattr(a, side) == s for a in accepted)
+            put(f"fa_{role}", fa)
+            put(f"far_{role}", ratio(fa, len(part)))
+            put(f"fa_share_{role}", ratio(fa, len(accepted)))
+        others = [a for a in genuine if a.probe != s]
+        put("frr_without", ratio(sum(a in rejected for a in others), len(others)))
+        others = [a for a in impostor if s not in (a.probe, a.claimed)]
+        put("far_without", ratio(sum(a.distance <= threshold for a in others), len(others)))
+    for name, errors, of in (
+        ("fr_gini", "fr", "genuine_attempts"),
+        ("fa_gini_as_probe", "fa_as_probe", "impostor_attempts_as_probe"),
+        ("fa_gini_as_claimed", "fa_as_claimed", "impostor_attempts_as_claimed"),
+    ):
+        out[name] = gini([x for x, n in zip(each[errors], each[of], strict=True) if n])
+    return out | each
+
+
+def animals(genuine: Sequence[float], impostor: Sequence[float], quantile: str) -> list[str] | None:
+    """The animal of each subject by two mean distances; None where there are too few subjects."""
+    known = [
+        i for i in range(len(genuine)) if genuine[i] == genuine[i] and impostor[i] == impostor[i]
+    ]
+    h = math.ceil(Fraction(quantile) * len(known))
+    if 2 * h > len(known):
+        return None
+    by_genuine = sorted(known, key=lambda i: genuine[i])  # nearest is best; sorting is stable
+    by_impostor = sorted(known, key=lambda i: -impostor[i])  # farthest is best
+    names = []
+    for i in range(len(genuine)):
+        place = [
+            "best" if i in order[:h] else "worst" if i in order[len(known) - h :] else ""
+            for order in (by_genuine, by_impostor)
+        ]
+        names.append(
+            {
+                ("best", "best"): "dove",
+                ("worst", "worst"): "worm",
+                ("best", "worst"): "chameleon",
+                ("worst", "best"): "phantom",
+            }.get(tuple(place), "none")
+        )
+    return names
+
+
+def half_means(
+    people: Sequence[Any],
+    probe_half: Sequence[int],
+    gallery_half: Sequence[int],
+    subject_half: Sequence[int],
+    **case: Any,
+) -> dict[str, list[list[float]]]:
+    """Mean distances of each subject over its two halves, for goats, wolves and lambs."""
+    data = naive.read(**case)
+    side = dict(zip(people, subject_half, strict=True))
+    out: dict[str, list[list[float]]] = {"goat": [], "wolf": [], "lamb": []}
+    for s in people:
+        for halves in out.values():
+            halves.append([])
+        for h in (0, 1):
+            goat, wolf, lamb = [], [], []
+            for i, row in enumerate(data.rows):
+                for cell in row:
+                    a, b, x = data.probe_labels[i], cell.subject, cell.distance
+                    if a == b == s and probe_half[i] == gallery_half[cell.column] == h:
+                        goat.append(x)
+                    if a == s != b and probe_half[i] == h == side[b]:
+                        wolf.append(x)
+                    if b == s != a and gallery_half[cell.column] == h == side[a]:
+                        lamb.append(x)
+            for name, part in (("goat", goat), ("wolf", wolf), ("lamb", lamb)):
+                out[name][-1].append(mean(part))
+    return out
