@@ -393,6 +393,10 @@ def test_text_that_is_no_list(tmp_path, sides, text, options, message):
     with pytest.raises(DataError, match=message) as error:
         be.load(tmp_path / "x.txt", **options, **sides)
     assert "x" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_lists_in_text_need_labels(tmp_path):
+    (tmp_path / "x.txt").write_text("118 7 32 5\n90 2 118 41\n")
     with pytest.raises(DataError, match="top-K lists need probe_labels and gallery_labels"):
         be.load(tmp_path / "x.txt")
 
