@@ -167,8 +167,9 @@ def matrix_advice(path: Path) -> str:
     part = "" if mark is None else f", delimiter={mark!r}"
     target = str(path.with_suffix(".npy"))
     return (
-        "begins with a line of numbers, as a matrix does; a matrix of scores must be a .npy or "
-        '.npz file. To make one: python -c "import numpy as np; '
+        "begins with a line of numbers, as a matrix does (in a list of pairs, write the names "
+        "of the columns in a first line, such as 'genuine template_a template_b score'); a matrix "
+        'of scores must be a .npy or .npz file. To make one: python -c "import numpy as np; '
         f'np.save({target!r}, np.loadtxt({str(path)!r}{part}))"'
     )
 

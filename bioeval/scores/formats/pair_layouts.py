@@ -22,6 +22,14 @@ TRUTH = dict.fromkeys(
 # Presentation attack detection: a bona fide presentation takes the place of a genuine attempt.
 TRUTH |= {"bonafide": True, "bona-fide": True, "spoof": False, "attack": False}
 
+#: Spellings of impostor that differ in meaning where one list has two of them.
+IMPOSTORS = (
+    ("0", "0.0"),
+    ("-1", "-1.0"),
+    ("spoof", "attack"),
+    ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
+)
+
 #: Names of a column of scores, and the kind that the name declares.
 SCORE_NAMES = {
     "score": None,
@@ -32,7 +40,10 @@ SCORE_NAMES = {
     "llr": "llr",
 }
 
-_TRUTH_NAMES = ("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label")
+_TRUTH_NAMES = (
+    *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
+    *("targettype", "target_type"),
+)
 
 #: Names of the two sides, in the order in which a list has them: subjects, then templates. The
 #: probe is the second, but for names that only number the sides, where it is the first.
@@ -41,9 +52,18 @@ _SUBJECT_NAMES = (
     ("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
 )
 _TEMPLATE_NAMES = (
-    ("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
-    ("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
+    (
+        *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
+        *("modelid", "model_id"),  # NIST's evaluations of speakers
+    ),
+    (
+        *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
+        *("segmentid", "segment_id", "segment"),
+    ),
 )
+#: The most columns of a list without their names: ASVspoof 2021 has 8.
+_MOST_COLUMNS = 12
+
 _NUMBERED = ("subject_a", "subject_1", "template_a", "template_1")
 
 
@@ -95,14 +115,60 @@ def is_truth(cell: str) -> bool:
     return cell.casefold().replace("_", "-") in TRUTH
 
 
+def _like_number(cell: str) -> bool:
+    """Whether a cell is a number, or one that is refused with advice: ``50%``, ``0,5``."""
+    return is_number(cell.removesuffix("%").replace(",", ".", 1))
+
+
+def _fraction(cell: str) -> bool:
+    return _like_number(cell) and not cell.lstrip("+-").isalnum()
+
+
 def _folded(cell: str) -> str:
     return cell.casefold().replace("-", "_").replace(" ", "_")
 
 
+def _rows(shape: Shape) -> list[list[str]]:
+    return [row for row in shape.cells if len(row) == shape.columns]
+
+
 def _kept(shape: Shape, test: Callable[[str], bool]) -> list[int]:
     """Return the columns of which most cells of the first lines pass a test."""
-    rows = [row for row in shape.cells if len(row) == shape.columns]
+    rows = _rows(shape)
     return [i for i in range(shape.columns) if 2 * sum(test(row[i]) for row in rows) > len(rows)]
+
+
+def _truths(shape: Shape) -> list[int]:
+    """Return the columns that say genuine or impostor, and hold no other number."""
+    rows = _rows(shape)
+    return [
+        i
+        for i in _kept(shape, is_truth)
+        if not any(_like_number(row[i]) and not is_truth(row[i]) for row in rows)
+    ]
+
+
+def _score_column(shape: Shape, numbers: list[int]) -> int | None:
+    """Return which of the columns of numbers has the scores; raise where two could have them."""
+    if len(numbers) < 2:
+        return numbers[0] if numbers else None
+    rows = _rows(shape)
+    broken = [i for i in numbers if any(_fraction(row[i]) for row in rows)]
+    if len(broken) == 1:
+        return broken[0]
+    raise two_readings(shape, [i + 1 for i in numbers], "numbers", "could be the scores")
+
+
+def two_readings(shape: Shape, columns: list[int], hold: str, so: str) -> DataError:
+    """Return the error of a list that could be read in two ways."""
+    which = f"columns {', '.join(map(str, columns[:-1]))} and {columns[-1]} each"
+    if len(columns) == 1:
+        which = f"column {columns[0]}"
+    return DataError(
+        f"{shape.path}: {which} hold{'s' * (len(columns) == 1)} {hold}, and {so}; write the names "
+        "of the columns in a first line, such as 'genuine template_a template_b score' or "
+        "'claimed_id real_id probe_label score'"
+    )
 
 
 # ------------------------------------------------------------------------- layouts
@@ -121,21 +187,27 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         if name in cells[: number - 1]:
             raise DataError(f"{shape.path}: line 1: two columns are called {name!r}")
 
-    def column(key: str | None, names: tuple[str, ...]) -> int | None:
+    def column(key: str | None, names: tuple[str, ...], option: str = "") -> int | None:
         if key is not None and key in cells:
             return cells.index(key)
+        several = [cell for cell in cells if _folded(cell) in names]
+        if option and key is None and len(several) > 1:
+            raise DataError(
+                f"{shape.path}: line 1: {' and '.join(map(repr, several))} could each be the "
+                f"column of {option.removesuffix('_key')}; say {say(option, several[0])}"
+            )
         return None if key else next((folded[name] for name in names if name in folded), None)
 
     def sides(names: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[int, int] | None:
         a, b = (column(None, side) for side in names)
         return None if a is None or b is None else (a, b)
 
-    score = column(options.scores_key, tuple(SCORE_NAMES))
+    score = column(options.scores_key, tuple(SCORE_NAMES), "scores_key")
     first = sides(_TEMPLATE_NAMES) or sides(_SUBJECT_NAMES)
     return PairLayout(
         names=cells,
         score=score,
-        genuine=column(options.genuine_key, _TRUTH_NAMES),
+        genuine=column(options.genuine_key, _TRUTH_NAMES, "genuine_key"),
         fold=column(None, ("fold",)),
         subjects=sides(_SUBJECT_NAMES),
         templates=sides(_TEMPLATE_NAMES),
@@ -165,18 +237,19 @@ def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of bob's 4 and 5 columns: claimed, (model,) real, probe, score."""
     columns = shape.columns
     last = columns - 1
-    numbers = _kept(shape, is_number)
-    if columns not in (4, 5) or last not in numbers:
-        return None
-    truths = _kept(shape, is_truth)
-    if truths and not set(truths) <= set(numbers):
+    numbers, truths = _kept(shape, _like_number), _truths(shape)
+    if columns not in (4, 5) or last not in numbers or not set(truths) <= set(numbers):
         return None  # a word such as "target"
-    if truths == [0] and not {1, 2} & set(numbers):
+    real = columns - 3
+    if truths == [0] and real not in numbers:
         return None  # 1 or 0, two names and a score
+    if last in truths and last - 1 in numbers:
+        return None  # two names, a score, and 1 or 0
+    if any(_fraction(row[i]) for i in numbers if i != last for row in _rows(shape)):
+        raise two_readings(shape, [i + 1 for i in numbers], "numbers", "could be the scores")
     names = ["claimed_id", "model_label", "real_id", "probe_label", "score"]
     if columns == 4:
         names.remove("model_label")
-    real = names.index("real_id")
     return PairLayout(
         names=names,
         score=last,
@@ -188,19 +261,19 @@ def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of lines with a word for genuine or impostor, and names or a score."""
-    truths, numbers = _kept(shape, is_truth), _kept(shape, is_number)
+    truths, numbers = _truths(shape), _kept(shape, _like_number)
     words = [i for i in truths if i not in numbers]
-    if not truths or len(words) > 1 or shape.columns > 6:
+    if not truths or len(words) > 1 or shape.columns > _MOST_COLUMNS:
         return None
-    rest = [i for i in numbers if i not in words]
-    if not words and shape.columns == 2 and len(truths) == 2:
-        raise DataError(
-            f"{shape.path}: both columns hold only 0 and 1; give the columns names, score and "
-            "genuine, in a first line"
-        )
+    if not words and len(truths) > 1:
+        so = "could say which pairs are genuine"
+        raise two_readings(shape, [i + 1 for i in truths], "only 0 and 1", so)
     genuine = words[0] if words else truths[0]
-    scores = [i for i in rest if i != genuine]
-    score = scores[-1] if scores else None
+    score = _score_column(shape, [i for i in numbers if i != genuine])
+    if shape.mark == "," and shape.columns == 2 and not words:
+        cells = [row[i] for row in _rows(shape) for i in range(2)]
+        if all(cell.isdigit() for cell in cells):
+            raise two_readings(shape, [1, 2], "digits alone", "could be decimals with a comma")
     keys = tuple(i for i in range(shape.columns) if i not in (genuine, score))
     if score is None and not keys:
         return None
@@ -213,21 +286,21 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of one or two names and a score, whose truth is elsewhere."""
-    numbers = _kept(shape, is_number)
+    numbers = _kept(shape, _like_number)
     if shape.columns not in (2, 3) or not numbers:
         return None
-    score = numbers[-1]
-    keys = tuple(i for i in range(shape.columns) if i != score)
-    if shape.columns == 2 and keys[0] in numbers:
+    if shape.columns == len(numbers) == 2:
         return None
+    score = _score_column(shape, numbers)
+    keys = tuple(i for i in range(shape.columns) if i != score)
     names = ["a", "b"][: len(keys)]
-    names.insert(score, "score")
+    names.insert(score or 0, "score")
     return PairLayout(names=names, score=score, templates=keys, probe=0)
 
 
 def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of one score a line, all genuine; the impostor scores are another file."""
-    if shape.columns != 1 or not _kept(shape, is_number):
+    if shape.columns != 1 or not _kept(shape, _like_number):
         return None
     return PairLayout(names=["score"], score=0)
 
@@ -238,7 +311,8 @@ LAYOUTS = (with_header, bob, labelled, keyed, only_scores)
 
 def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list of pairs, by its first lines; None for any other text."""
-    found = (find(shape, options) for find in LAYOUTS)
+    layouts = LAYOUTS if options.trials is None else (with_header, keyed, *LAYOUTS[1:])
+    found = (find(shape, options) for find in layouts)
     layout = next((layout for layout in found if layout is not None), None)
     if layout is None and shape.columns == 2:
         for i in range(2):
@@ -247,6 +321,48 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
                     f"{shape.path}: column {i + 1} holds 1 and 2, which do not say which is "
                     "genuine; write 1 and 0, or genuine and impostor"
                 )
+    if layout is None or layout.header or layout.score is None:
+        return layout
+    first, *below = [row[layout.score] for row in _rows(shape)]
+    if "%" in shape.cells[0] or "%" in shape.cells[-1]:
+        raise DataError(f"{shape.path}: has per cent signs; write per cent as fractions")
+    known = shape.columns == 1 and first.isalpha()
+    if below and not _like_number(first) and all(map(is_number, below)) and not known:
+        names = ", ".join(map(repr, shape.cells[0]))
+        raise DataError(
+            f"{shape.path}: line {shape.skipped + 1}: the columns {names} have no name that is "
+            f"known; say {say('scores_key', shape.cells[0][layout.score])} and "
+            f"{say('genuine_key')}, or call them score and genuine"
+        )
+    return layout
+
+
+def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
+    """Return the layout of a list of trials: names, and a word for genuine or impostor.
+
+    Two names alone are a genuine pair.
+    """
+    layout = with_header(shape, ReadOptions(genuine_key=options.genuine_key))
+    if layout is None:
+        truths, numbers = _truths(shape), _kept(shape, _like_number)
+        truths = [i for i in truths if i not in numbers] or truths
+        if len(truths) > 1:
+            so = "could say which pairs are genuine"
+            raise two_readings(shape, [i + 1 for i in truths], "words such as target, 1 or 0", so)
+        fractions = [i for i in numbers if any(_fraction(row[i]) for row in _rows(shape))]
+        if shape.columns > _MOST_COLUMNS or not truths and (shape.columns != 2 or fractions):
+            raise DataError(
+                f"{shape.path}: is no list of trials; expected two names and a word such as target "
+                "or nontarget, 1 or 0, on each line, or the names of genuine pairs alone"
+            )
+        names = [f"column {i}" for i in range(1, shape.columns + 1)]
+        return PairLayout(names=names, genuine=truths[0] if truths else None)
+    if layout.genuine is None and shape.columns > 2:
+        raise DataError(
+            f"{shape.path}: no column says which trials are genuine; its columns are "
+            f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or "
+            f"label, or another that {say('genuine_key')} names"
+        )
     return layout
 
 

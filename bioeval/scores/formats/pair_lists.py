@@ -16,7 +16,14 @@ from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import Format, Found, text_losses
 from bioeval.scores.formats.listed_matrix import Side, as_matrix
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, is_number, unknown_layout
+from bioeval.scores.formats.pair_layouts import (
+    PairLayout,
+    find_layout,
+    is_number,
+    is_truth,
+    two_readings,
+    unknown_layout,
+)
 from bioeval.scores.formats.text_table import (
     COMPRESSED,
     Columns,
@@ -25,7 +32,13 @@ from bioeval.scores.formats.text_table import (
     read_columns,
     shape_of,
 )
-from bioeval.scores.formats.trials import impostor_scores, join, truth_of
+from bioeval.scores.formats.trials import (
+    impostor_scores,
+    join,
+    subjects_of_templates,
+    truth_in_order,
+    truth_of,
+)
 from bioeval.scores.formats.wide_tables import is_wide, wide_scores
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -42,7 +55,8 @@ def _recognise(found: Found) -> bool:
         found.content not in COMPRESSED or found.suffix not in _SUFFIXES
     ):
         return False
-    advice = "" if options.scores_key else matrix_advice(found.path)
+    listed = options.scores_key or options.trials or options.subject_from or options.labels
+    advice = "" if listed else matrix_advice(found.path)
     named = found.suffix == ".csv"
     if advice and named:
         raise DataError(f"{found.path}: {advice}")
@@ -67,13 +81,28 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     if layout.score is None:
         raise _no_score(shape, layout, options)
     how = how_read(path, layout, options)
-    if layout.genuine is None and shape.columns == 1:
-        return _two_files(shape, options, how)
+    if options.impostor is not None or layout.genuine is None and shape.columns == 1:
+        return _two_files(shape, layout, options, how)
     sides = {*(layout.subjects or ()), *(layout.templates or ())}
     others = {i for i in (layout.genuine, layout.fold) if i is not None}
     text = {i: layout.names[i] for i in sides | others}
-    table = read_columns(shape, layout.header, text, {layout.score: layout.names[layout.score]})
+    number = {layout.score: layout.names[layout.score]}
+    digits = () if layout.genuine is None else (layout.genuine,)
+    table = read_columns(shape, layout.header, text, number, digits)
+    if layout.subjects and not layout.header:
+        _one_reading(shape, table, layout)
     return pairs_of_columns(table, layout, options, how)
+
+
+def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
+    """Raise where a list in bob's layout could as well have a column of genuine."""
+    columns = [i for i, column in table.text.items() if all(map(is_truth, column.values))]
+    score = layout.score or 0
+    if np.isin(table.numbers[score], (0, 1, -1)).all():
+        columns.append(score)
+    if columns:
+        so = "could say which pairs are genuine, or be as bob's lists have it"
+        raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
 
 
 def pairs_of_columns(
@@ -89,11 +118,17 @@ def pairs_of_columns(
             raise DataError(
                 f"{path}: has no names of templates, by which {say('trials')} are found"
             )
+        if layout.genuine is not None:
+            raise DataError(
+                f"{path}: {layout.names[layout.genuine]} says which pairs are genuine; leave out "
+                f"{say('trials')}, or name the columns in a first line"
+            )
         joined = join(table, layout.templates, options.trials, options)
         rows, genuine, notes = joined.rows, joined.genuine, joined.notes
     elif layout.genuine is not None:
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
-    subjects = _subjects(table, layout, options)
+    subjects, said = _subjects(table, layout, options)
+    notes = [*notes, *said]
     if genuine is None:
         if subjects is None:
             raise DataError(
@@ -146,33 +181,74 @@ def holds_numbers_alone(path: Path) -> bool:
     return shape_of(path).columns == 1
 
 
-def _two_files(shape: Shape, options: ReadOptions, how: dict[str, str]) -> PairScores:
-    """Read genuine scores and, of a second file, impostor scores, one a line."""
-    if options.impostor is None:
+def _two_files(
+    shape: Shape, layout: PairLayout, options: ReadOptions, how: dict[str, str]
+) -> PairScores:
+    """Read genuine scores and, of a second file, impostor scores; or their trials, in order."""
+    if layout.genuine is not None:
+        raise DataError(
+            f"{shape.path}: {layout.names[layout.genuine]} says which pairs are genuine; leave out "
+            f"{say('impostor')}"
+        )
+    if options.impostor is None and options.trials is None:
         raise DataError(
             f"{shape.path}: holds one number a line; if these are genuine scores, give the file of "
-            f"the impostor scores as {say('impostor')}"
+            f"the impostor scores as {say('impostor')}; if they are in the order of a list of "
+            f"trials, give that as {say('trials')}"
         )
-    header = not shape.cells[0][0].lstrip("+-.").lower().startswith((*"0123456789", "inf", "nan"))
-    genuine = read_columns(shape, header, {}, {0: "score"}).numbers[0]
-    impostor = impostor_scores(options.impostor, options)
-    flags = np.repeat([True, False], [len(genuine), len(impostor)])
-    return Scores.from_pairs(np.concatenate([genuine, impostor]), flags, **how)
+    score = layout.score or 0
+    header = layout.header or not is_number(shape.cells[0][score])
+    values = read_columns(shape, header, {}, {score: "score"}).numbers[score]
+    if options.impostor is None:
+        flags = truth_in_order(shape.path, len(values), options)
+        scores = Scores.from_pairs(values, flags, **how)
+        name = "" if options.trials is None else options.trials.name
+        scores.remarks = (f"the scores are taken to be in the order of the trials of {name}",)
+        return scores
+    impostor = impostor_scores(options.impostor, shape.columns, options)
+    flags = np.repeat([True, False], [len(values), len(impostor)])
+    return Scores.from_pairs(np.concatenate([values, impostor]), flags, **how)
 
 
 def _subjects(
     table: Columns, layout: PairLayout, options: ReadOptions
-) -> tuple[TextColumn, TextColumn] | None:
-    """Return the subjects of both sides: their columns, or parts of the templates' names."""
-    if options.subject_from is not None:
+) -> tuple[tuple[TextColumn, TextColumn] | None, list[str]]:
+    """Return the subjects of both sides, and notes: columns, parts of names, or of a file."""
+    if options.subject_from is None and options.labels is None:
+        if layout.subjects is None:
+            return None, []
+        a, b = (table.text[i] for i in layout.subjects)
+        return (a, b), []
+    for option in ("subject_from", "labels"):
+        if getattr(options, option) is None:
+            continue
         if layout.templates is None or len(layout.templates) != 2:
-            raise DataError(f"{table.path}: has no names of templates for {say('subject_from')}")
-        a, b = (_named_subjects(table, layout, i, options.subject_from) for i in layout.templates)
-        return a, b
-    if layout.subjects is None:
-        return None
-    a, b = (table.text[i] for i in layout.subjects)
-    return a, b
+            raise DataError(f"{table.path}: has no names of templates for {say(option)}")
+        if layout.subjects is not None:
+            raise DataError(f"{table.path}: names the subjects of both sides; leave out {say(option)}")
+    if options.subject_from is None:
+        whose = subjects_of_templates(options.labels or Path())
+        a, b = (_looked_up(table, layout, i, whose, options) for i in layout.templates or ())
+        return (a, b), []
+    a, b = (_named_subjects(table, layout, i, options.subject_from) for i in layout.templates or ())
+    name, subject = (table.text[(layout.templates or (0,))[0]].objects()[:1], a.objects()[:1])
+    return (a, b), [f"subjects from names: {name[0]} -> {subject[0]}"]
+
+
+def _looked_up(
+    table: Columns, layout: PairLayout, number: int, whose: dict[str, str], options: ReadOptions
+) -> TextColumn:
+    column = table.text[number]
+    missing = [i for i, name in enumerate(column.values) if name not in whose]
+    if missing:
+        row = int(np.argmax(column.codes == missing[0]))
+        raise DataError(
+            f"{table.at(row)}: {layout.names[number]} {column.values[missing[0]]!r} is not in "
+            f"{options.labels}, as {len(missing):,} of {len(column.values):,} templates are not"
+        )
+    found = TextColumn()
+    found.append([whose[name] for name in column.values])
+    return TextColumn(found.values, [found.codes[column.codes]])
 
 
 def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
@@ -181,7 +257,7 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
     subjects = []
     for code, name in enumerate(column.values):
         match = re.search(pattern, name)
-        if match is None:
+        if match is None or not match[1]:
             row = int(np.argmax(column.codes == code))
             raise DataError(
                 f"{table.at(row)}: {say('subject_from', pattern)} does not match "
@@ -368,7 +444,7 @@ FORMAT = Format(
     read=_read,
     options=(
         *("scores_key", "genuine_key", "kind", "nan"),
-        *("trials", "impostor", "missing_pairs", "subject_from", "as_"),
+        *("trials", "impostor", "missing_pairs", "subject_from", "as_", "labels"),
     ),
     written="a list of pairs",
     write=_write,

@@ -16,6 +16,7 @@ from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.options import ReadOptions
+from bioeval.scores.formats.trials import lists_templates
 from bioeval.scores.matrix import Scores
 
 #: All formats. Where several recognise a file, the first one reads it.
@@ -83,6 +84,8 @@ def role_of_second_file(path: Path) -> str:
     """Return the option that a second file is of: a mask, impostor scores or trials."""
     if bee.is_bee(existing_file(path)):
         return "mask"
+    if lists_templates(path):
+        return "labels"
     return "impostor" if pair_lists.holds_numbers_alone(path) else "trials"
 
 

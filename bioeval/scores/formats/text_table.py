@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,8 +43,11 @@ _LONGEST_LINE = 1 << 22
 _SAMPLE = 1 << 16  # bytes
 _BUFFER = 1 << 20
 _LINES = 1 << 19  # read at once
+_FIRST_LINES = 1000  # by which columns are known
 #: Bytes that a line takes beside its text columns, which share their values.
 _LINE_BYTES = 64
+
+_DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
 
 
 class _Watched(io.RawIOBase):
@@ -108,12 +113,15 @@ class Shape:
         The first lines that are not blank, as cells.
     skipped : int
         Lines before the first of these.
+    single : bool
+        Whether one blank separates the cells of these lines, and none is around them.
     """
 
     path: Path
     mark: str
     cells: list[list[str]] = field(repr=False)
     skipped: int = 0
+    single: bool = False
 
     @property
     def columns(self) -> int:
@@ -134,7 +142,10 @@ def shape_of(path: Path) -> Shape:
     kept = [line for line in texts if line.strip()]
     if not kept:
         raise DataError(f"{path}: holds nothing but blank lines")
-    mark = next((mark for mark in ",;\t" if mark in kept[0]), " ")
+    del kept[_FIRST_LINES:]
+    mark = next((mark for mark in ";\t," if mark in kept[0]), " ")
+    if mark == "," and _DECIMAL_COMMA.search(kept[0]):
+        mark = " "  # so that the comma is refused, and not a mark
     if mark != " ":
         # A quoted cell may be cut off at the end of what was read.
         cells = [*csv.reader(kept, delimiter=mark, skipinitialspace=True)]
@@ -146,7 +157,8 @@ def shape_of(path: Path) -> Shape:
             f"{path}: line {skipped + 1}: has {len(rows[0]):,} columns; expected at most "
             f"{MOST_COLUMNS:,} (a matrix of scores is read from .npy or .npz)"
         )
-    return Shape(path, mark, rows, skipped)
+    single = mark == " " and all(line == " ".join(line.split()) for line in kept)
+    return Shape(path, mark, rows, skipped, single)
 
 
 @dataclass
@@ -167,7 +179,7 @@ class TextColumn:
         known = len(self.values)
         numbers = np.empty(len(distinct), dtype=np.int32)
         for i, value in enumerate(distinct.tolist()):
-            value = value.strip()
+            value = str(value).strip()
             numbers[i] = self._number.setdefault(value, known)
             if numbers[i] == known:
                 self.values.append(value)
@@ -213,11 +225,17 @@ class Columns:
 
 
 def read_columns(
-    shape: Shape, header: bool, text: dict[int, str], numbers: dict[int, str]
+    shape: Shape,
+    header: bool,
+    text: dict[int, str],
+    numbers: dict[int, str],
+    digits: Collection[int] = (),
 ) -> Columns:
     """Read columns of a text; `text` and `numbers` have the name of each column that is read.
 
-    The numbers are parsed as they are read. Where a line is not as expected, the file is read
+    Of text in the columns `digits`, whole numbers may lose a sign and zeros before them.
+
+    The numbers are parsed as they are read, fastest where one blank stands between cells. Where a line is not as expected, the file is read
     again as text, so that an error names the line; where only numbers such as NaN were the reason,
     they are converted one by one.
     """
@@ -225,10 +243,10 @@ def read_columns(
 
     first = shape.skipped + header + 1
     with guarded(shape.path, expected="text"):
-        try:
-            return _read(shape, first, text, numbers, exact=False)
-        except (ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
-            pass
+        for single in dict.fromkeys((shape.single, False)):
+            with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
+                way = replace(shape, single=single)
+                return _read(way, first, text, numbers, digits, exact=False)
         try:
             return _read(shape, first, text, numbers, exact=True)
         except UnicodeDecodeError:
@@ -239,12 +257,18 @@ def read_columns(
 
 
 def _read(
-    shape: Shape, first: int, text: dict[int, str], numbers: dict[int, str], *, exact: bool
+    shape: Shape,
+    first: int,
+    text: dict[int, str],
+    numbers: dict[int, str],
+    digits: Collection[int] = (),
+    *,
+    exact: bool,
 ) -> Columns:
     columns = {i: TextColumn() for i in text}
     values: dict[int, list[np.ndarray]] = {i: [] for i in numbers}
     rows, most = 0, physical_memory() // _LINE_BYTES
-    for piece in _pieces(shape, first, [] if exact else list(numbers)):
+    for piece in _pieces(shape, first, [] if exact else list(numbers), digits):
         if exact:
             piece = _checked(shape, first, piece, text | numbers)
         for i, column in columns.items():
@@ -264,15 +288,16 @@ def _read(
             )
     if not rows:
         raise DataError(f"{shape.path}: has a header but no rows")
-    for column in columns.values():
-        if not exact and "" in column.values:
-            return _read(shape, first, text, numbers, exact=True)
+    if not exact and any("" in column.values for column in columns.values()):
+        raise ValueError("a cell is blank")
     return Columns(
         shape.path, columns, {i: np.concatenate(parts) for i, parts in values.items()}, first
     )
 
 
-def _pieces(shape: Shape, first: int, numbers: list[int]) -> Iterator[pd.DataFrame]:
+def _pieces(
+    shape: Shape, first: int, numbers: list[int], digits: Collection[int]
+) -> Iterator[pd.DataFrame]:
     """Yield the lines in pieces; without `numbers` all is text, blank lines are rows."""
     import pandas as pd
 
@@ -281,16 +306,17 @@ def _pieces(shape: Shape, first: int, numbers: list[int]) -> Iterator[pd.DataFra
     exact: dict[str, Any] = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # Names are read fastest as what pandas takes them for, unless it could be a number.
     plain = _plain(shape) if numbers else set()
+    fast = {*plain, *digits} if numbers else plain
     names = range(shape.columns + (not numbers))  # as text, one more shows lines that are longer
     with warnings.catch_warnings(), open_text(shape.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         for piece in pd.read_csv(
             file,
-            sep=r"\s+" if shape.mark == " " else shape.mark,
+            sep=shape.mark if shape.mark != " " or shape.single and numbers else r"\s+",
             header=None,
             names=list(names),
             index_col=False,
-            dtype={i: np.float64 if i in numbers else object for i in names if i not in plain},
+            dtype={i: np.float64 if i in numbers else object for i in names if i not in fast},
             na_filter=False,
             skiprows=first - 1,
             skip_blank_lines=bool(numbers),
@@ -302,6 +328,8 @@ def _pieces(shape: Shape, first: int, numbers: list[int]) -> Iterator[pd.DataFra
         ):
             if any(not pd.api.types.is_string_dtype(piece[i].dtype) for i in plain):
                 raise ValueError("a column of names has a piece of numbers alone")
+            if numbers and any(piece[i].dtype.kind == "f" for i in digits):
+                raise ValueError("a column of whole numbers has others")
             yield piece
 
 

@@ -105,7 +105,7 @@ def from_zero(
 
 
 FORMAT = Format(
-    name="other text",
+    name="top-k text",
     holds="top-K lists, one query a line; labels of both sides are given as files",
     looks="text",
     expected="a text file, which is read as top-K lists",

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import TRUTH, PairLayout, find_layout, unknown_layout
+from bioeval.scores.formats.pair_layouts import IMPOSTORS, TRUTH, find_layout, is_number, trial_layout
 from bioeval.scores.formats.text_table import (
     Columns,
-    Shape,
     TextColumn,
     read_columns,
     shape_of,
@@ -54,7 +53,20 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
             f"{table.at(row)}: {name} is {cell!r}; expected one of 1, true, genuine, target, "
             f"match, 0, false, impostor, nontarget, nonmatch{more}"
         )
+    _one_meaning(column, table, name)
     return flags.astype(bool)
+
+
+def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
+    """Raise where impostors are spelled in two ways that differ in meaning."""
+    found = {_word(value) for value in column.values}
+    meanings = [sorted(found & set(words)) for words in IMPOSTORS if not found.isdisjoint(words)]
+    if len(meanings) > 1:
+        words = " and ".join(repr(words[0]) for words in meanings)
+        raise DataError(
+            f"{table.path}: {name} holds both {words}, which differ in meaning; leave out the lines "
+            "of one"
+        )
 
 
 def _word(cell: str) -> str:
@@ -67,7 +79,7 @@ def join(table: Columns, keys: tuple[int, ...], path: Path, options: ReadOptions
     A list of trials without a word for genuine or impostor lists the genuine pairs alone.
     """
     shape = shape_of(path)
-    layout = _trial_layout(shape, options)
+    layout = trial_layout(shape, options)
     others = [i for i in range(shape.columns) if i not in (layout.genuine, layout.score)]
     words = {i: layout.names[i] for i in others}
     if layout.genuine is not None:
@@ -81,15 +93,6 @@ def join(table: Columns, keys: tuple[int, ...], path: Path, options: ReadOptions
         else np.ones(len(trials.text[others[0]].codes), dtype=bool)
     )
     return _match(table, keys, trials, chosen, flags, options, listed)
-
-
-def _trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
-    layout = find_layout(shape, options)
-    if layout is not None:
-        return layout
-    if shape.columns != 2:
-        raise unknown_layout(shape)
-    return PairLayout(names=["a", "b"])  # the genuine pairs alone
 
 
 def _columns_of_keys(
@@ -174,12 +177,66 @@ def _refuse(wrong: np.ndarray, file: Columns, what: str, advice: str) -> None:
     )
 
 
-def impostor_scores(path: Path, options: ReadOptions) -> np.ndarray:
-    """Return the scores of a file with one impostor score a line."""
+def impostor_scores(path: Path, columns: int, options: ReadOptions) -> np.ndarray:
+    """Return the impostor scores of a file with as many columns as that of the genuine scores."""
     shape = shape_of(path)
     layout = find_layout(shape, options)
-    if layout is None or layout.score is None or shape.columns != 1:
+    if layout is None or layout.score is None or shape.columns != columns or layout.genuine:
         raise DataError(
-            f"{path}: has {shape.columns} columns; expected the impostor scores, one a line"
+            f"{path}: has {counted(shape.columns, 'columns')}; expected the impostor scores in "
+            f"{columns:,}, as the file of the genuine scores has them"
         )
-    return read_columns(shape, layout.header, {}, {layout.score: "score"}).numbers[layout.score]
+    score = layout.score
+    header = layout.header or not is_number(shape.cells[0][score])
+    return read_columns(shape, header, {}, {score: "score"}).numbers[score]
+
+
+def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
+    """Return which of `count` scores without names are genuine, by a list of trials in their order."""
+    trials = options.trials or path
+    shape = shape_of(trials)
+    layout = trial_layout(shape, options)
+    if layout.genuine is None:
+        raise DataError(
+            f"{trials}: lists genuine pairs alone, and {path.name} has no names to find them by"
+        )
+    name = layout.names[layout.genuine]
+    table = read_columns(shape, layout.header, {layout.genuine: name}, {})
+    flags = truth_of(table.text[layout.genuine], table, name)
+    if len(flags) != count:
+        raise DataError(
+            f"{path}: has {count:,} scores without names, and {trials.name} {len(flags):,} trials; "
+            "expected one score a trial, in their order"
+        )
+    return flags
+
+
+def subjects_of_templates(path: Path) -> dict[str, str]:
+    """Return the subject of each template, of a file as IJB has them, a line for each image."""
+    shape = shape_of(path)
+    names = [cell.casefold() for cell in shape.cells[0]]
+    found = [
+        next((i for i, name in enumerate(names) if name in known), None)
+        for known in (("template_id", "template"), ("subject_id", "subject"))
+    ]
+    template, subject = found
+    if template is None or subject is None:
+        raise DataError(
+            f"{path}: its columns are {', '.join(map(repr, shape.cells[0]))}; expected template_id "
+            "and subject_id"
+        )
+    table = read_columns(shape, True, {template: "template_id", subject: "subject_id"}, {})
+    columns = table.text[template], table.text[subject]
+    whose: dict[str, str] = {}
+    pairs = np.unique(np.column_stack([column.codes for column in columns]), axis=0)
+    for a, b in pairs.tolist():
+        name, who = columns[0].values[a], columns[1].values[b]
+        if whose.setdefault(name, who) != who:
+            raise DataError(f"{path}: the template {name!r} is of subject {whose[name]!r} and {who!r}")
+    return whose
+
+
+def lists_templates(path: Path) -> bool:
+    """Whether a text has the subjects of templates."""
+    names = {cell.casefold() for cell in shape_of(path).cells[0]}
+    return {"template_id", "subject_id"} <= names
