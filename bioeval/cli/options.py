@@ -220,7 +220,7 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     if second is not None:
         from bioeval.scores.formats.registry import role_of_second_file
 
-        role = role_of_second_file(Path(data))
+        role = role_of_second_file(Path(data), Path(second))
         if options[role] is not None:
             raise click.UsageError(
                 f"{second!r} is a second file, beside --{role} {options[role]!r}"

@@ -58,3 +58,15 @@ def support_warnings(
         return []
     made = counted(attempts, "impostor pairs" if symmetric else "impostor attempts")
     return [f"only {made}: too few for {rate} at {'; '.join(found)}"]
+
+
+def kind_warnings(eer: float, kind: str) -> list[str]:
+    """Return a warning of an EER above 0.5: the scores are likely of the other kind."""
+    other = {"distance": "similarities", "similarity": "distances"}.get(kind)
+    if not eer > 0.5 or other is None:
+        return []
+    word = "similarity" if kind == "distance" else "distance"
+    return [
+        f"the EER is above 50 %: {kind} is likely the wrong kind of these scores; "
+        f'`kind="{word}"` reads them as {other}'
+    ]

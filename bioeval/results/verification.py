@@ -10,7 +10,12 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, rate
-from bioeval.results.support import equal_error_variables, point_variables, support_warnings
+from bioeval.results.support import (
+    equal_error_variables,
+    kind_warnings,
+    point_variables,
+    support_warnings,
+)
 from bioeval.scores.about import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
@@ -147,6 +152,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             independent = _independent(tally, points)
             symmetric = bool(points.symmetric)
             warnings += support_warnings(points.far_target, independent, symmetric, "FRR")
+        warnings += kind_warnings(points.equal_error.eer, kind)
         if bounds:
             warnings.append(
                 f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "

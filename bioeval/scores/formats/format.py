@@ -51,6 +51,8 @@ class Format:
         For text, which has no magic bytes: how a file is recognised, for the error message.
     written : str
         What is written, as ``"everything in one"``; empty where the format is only read.
+    written_as : tuple of str
+        The suffixes of files to write; `suffixes` unless given.
     write, losses, files : callable
         Writes scores; what a file cannot hold of them, a sentence each; and all files that
         writing one may replace.
@@ -66,6 +68,7 @@ class Format:
     suffixes: tuple[str, ...] = ()
     needs: str = ""
     written: str = ""
+    written_as: tuple[str, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
     losses: Callable[[Scores], list[str]] = lambda scores: []
     files: Callable[[Path], list[Path]] = lambda path: [path]

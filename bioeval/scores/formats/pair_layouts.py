@@ -353,7 +353,8 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
         if shape.columns > _MOST_COLUMNS or not truths and (shape.columns != 2 or fractions):
             raise DataError(
                 f"{shape.path}: is no list of trials; expected two names and a word such as target "
-                "or nontarget, 1 or 0, on each line, or the names of genuine pairs alone"
+                "or nontarget, 1 or 0, on each line, or the names of genuine pairs alone "
+                f"(impostor scores are {say('impostor')})"
             )
         names = [f"column {i}" for i in range(1, shape.columns + 1)]
         return PairLayout(names=names, genuine=truths[0] if truths else None)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.arrays import GENUINE, IGNORE
-from bioeval.scores.formats.csv import check_cells, matrix_advice
-from bioeval.scores.formats.files import replacing
-from bioeval.scores.formats.format import Format, Found, text_losses
+from bioeval.scores.formats.csv import matrix_advice
+from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.listed_matrix import Side, as_matrix
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import (
@@ -24,6 +20,7 @@ from bioeval.scores.formats.pair_layouts import (
     two_readings,
     unknown_layout,
 )
+from bioeval.scores.formats.pair_writers import pair_losses, write_text
 from bioeval.scores.formats.text_table import (
     COMPRESSED,
     Columns,
@@ -41,8 +38,6 @@ from bioeval.scores.formats.trials import (
 )
 from bioeval.scores.formats.wide_tables import is_wide, wide_scores
 from bioeval.scores.matrix import PairScores, Scores
-
-_BLOCK_CELLS = 1 << 20
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
@@ -100,6 +95,13 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
     score = layout.score or 0
     if np.isin(table.numbers[score], (0, 1, -1)).all():
         columns.append(score)
+    claimed, real = (table.text[i] for i in layout.subjects or (0, 0))
+    if set(claimed.values).isdisjoint(real.values):
+        raise DataError(
+            f"{shape.path}: is taken for bob's list of claimed and real subjects, and none are the "
+            "same; if it is another, write the names of its columns in a first line, such as "
+            "'genuine template_a template_b score'"
+        )
     if columns:
         so = "could say which pairs are genuine, or be as bob's lists have it"
         raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
@@ -225,7 +227,9 @@ def _subjects(
         if layout.templates is None or len(layout.templates) != 2:
             raise DataError(f"{table.path}: has no names of templates for {say(option)}")
         if layout.subjects is not None:
-            raise DataError(f"{table.path}: names the subjects of both sides; leave out {say(option)}")
+            raise DataError(
+                f"{table.path}: names the subjects of both sides; leave out {say(option)}"
+            )
     if options.subject_from is None:
         whose = subjects_of_templates(options.labels or Path())
         a, b = (_looked_up(table, layout, i, whose, options) for i in layout.templates or ())
@@ -328,111 +332,6 @@ def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataErr
     )
 
 
-def _write(scores: Scores, path: Path) -> None:
-    """Write the attempts of single-template verification, one a line, as `_read` reads them.
-
-    Of a matrix, each cell that is an attempt is a line, row by row; the probe is a, the enrolled
-    subject b.
-    """
-    scores.require_matrix()
-    with replacing(path) as part:
-        _check(scores, path)
-        with open(part, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if isinstance(scores, PairScores):
-                writer.writerows(_pair_lines(scores))
-            else:
-                writer.writerows(_matrix_lines(scores))
-
-
-def _column(scores: Scores) -> str:
-    """Return the name of the column of scores, which declares what they are."""
-    return "score" if scores.kind == "order" else scores.kind
-
-
-def _check(scores: Scores, path: Path) -> None:
-    """Raise where text would not be read back as it is."""
-    if isinstance(scores, PairScores):
-        if scores.pair_subjects is not None:
-            for i, side in enumerate("ab"):
-                check_cells(scores.pair_subjects[:, i], f"subject_{side}", path)
-        if scores.pair_folds is not None:
-            check_cells(scores.pair_folds, "fold", path)
-    elif scores.labelled:
-        check_cells(scores.probe_labels, "probe label", path)
-        check_cells(scores.gallery_labels, "gallery label", path)
-
-
-def _pair_lines(scores: PairScores) -> Iterator[Sequence[object]]:
-    table = {
-        _column(scores): scores.values.tolist(),
-        "genuine": scores.genuine.astype(int).tolist(),
-    }
-    if scores.pair_subjects is not None:
-        for i, side in enumerate("ab"):
-            table[f"subject_{side}"] = scores.pair_subjects[:, i].tolist()
-    if scores.pair_folds is not None:
-        table["fold"] = scores.pair_folds.tolist()
-    yield list(table)
-    yield from zip(*table.values(), strict=True)
-
-
-def _matrix_lines(scores: Scores) -> Iterator[Sequence[object]]:
-    names = (_column(scores), "genuine", "subject_a", "subject_b")
-    yield names if scores.labelled else names[:2]
-    gallery = scores.gallery_labels.tolist()
-    for row, columns, values, genuine in _attempts(scores):
-        lines = zip(values.tolist(), genuine.astype(int).tolist(), strict=True)
-        if not scores.labelled:
-            yield from lines
-            continue
-        probe = scores.probe_labels[row]
-        for line, j in zip(lines, columns.tolist(), strict=True):
-            yield (*line, probe, gallery[j])
-
-
-def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield each row with the columns of its attempts, their values, and which are genuine."""
-    m, n = scores.shape
-    step = max(1, _BLOCK_CELLS // n)
-    places = np.arange(n)
-    for low in range(0, m, step):
-        high = min(m, low + step)
-        block = scores.read_rows(low, high)
-        mask = scores.read_mask(low, high) if scores.has_mask else None
-        for row in range(low, high):
-            kept = scores.gallery_ids != scores.probe_ids[row]
-            kept &= ~scores.excluded(np.full(n, row), places)
-            if mask is not None:
-                kept &= mask[row - low] != IGNORE
-            if scores.labelled or mask is None:
-                genuine = scores.codes.gallery == scores.codes.probe[row]
-            else:
-                genuine = mask[row - low] == GENUINE
-            columns = np.nonzero(kept)[0]
-            yield row, columns, block[row - low][columns], genuine[columns]
-
-
-def _losses(scores: Scores) -> list[str]:
-    if isinstance(scores, PairScores):
-        lost = text_losses([] if scores.pair_subjects is None else [scores.pair_subjects], "labels")
-    else:
-        sides = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
-        lost = text_losses(sides, "labels")
-        lost.append("the matrix becomes a list of pairs, which has no identification")
-        names = sorted({*scores.probe_meta, *scores.gallery_meta})
-        if names:
-            lost.append(f"the metadata {', '.join(names)} are left out")
-    if scores.kind == "order":
-        lost.append('a CSV file does not say that these are orders: read it with `kind="order"`')
-    if scores.nan != "raise":
-        lost.append(
-            "what a failed comparison means is not said in a CSV file: read it with "
-            f'`nan="{scores.nan}"`'
-        )
-    return lost
-
-
 FORMAT = Format(
     name="text",
     suffixes=(".csv",),
@@ -446,7 +345,8 @@ FORMAT = Format(
         *("scores_key", "genuine_key", "kind", "nan"),
         *("trials", "impostor", "missing_pairs", "subject_from", "as_", "labels"),
     ),
-    written="a list of pairs",
-    write=_write,
-    losses=_losses,
+    written="a list of pairs, also as .tsv or .txt",
+    written_as=(".csv", ".tsv", ".txt"),
+    write=write_text,
+    losses=pair_losses,
 )

@@ -80,13 +80,14 @@ def _by_word(word: str) -> Format:
     return next(form for form in FORMATS if form.word == word)
 
 
-def role_of_second_file(path: Path) -> str:
-    """Return the option that a second file is of: a mask, impostor scores or trials."""
+def role_of_second_file(path: Path, second: Path) -> str:
+    """Return the option that a second file is of: a mask, labels, impostor scores or trials."""
     if bee.is_bee(existing_file(path)):
         return "mask"
-    if lists_templates(path):
+    if content(existing_file(second)) == "text" and lists_templates(second):
         return "labels"
-    return "impostor" if pair_lists.holds_numbers_alone(path) else "trials"
+    alone = all(pair_lists.holds_numbers_alone(file) for file in (path, second))
+    return "impostor" if alone else "trials"
 
 
 def written_formats() -> list[Format]:
@@ -97,7 +98,7 @@ def written_formats() -> list[Format]:
 def format_to_write(path: Path) -> Format:
     """Return the format that the suffix of a file to write names."""
     for form in written_formats():
-        if path.suffix in form.suffixes:
+        if path.suffix in (form.written_as or form.suffixes):
             return form
     suffixes = [form.suffixes[0] for form in written_formats()]
     raise DataError(

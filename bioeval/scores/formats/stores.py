@@ -6,6 +6,7 @@ matrix stays in the store, and its rows are read as they are counted.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,16 @@ from bioeval.base.errors import DataError
 from bioeval.scores.checksum import Verification
 from bioeval.scores.formats.archive import Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
-from bioeval.scores.formats.files import HDF5, guarded, optional, replacing
+from bioeval.scores.formats.files import (
+    HDF5,
+    check_target,
+    guarded,
+    naming_writes,
+    optional,
+    part_of,
+    replacing,
+    text_array,
+)
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.mat import Mat73
 from bioeval.scores.formats.npz import write_arrays
@@ -108,7 +118,10 @@ class ZarrArrays(_Store):
 
     def _read(self, key: str) -> np.ndarray:
         array = np.asarray(self._group[key][...])
-        return array.astype(str) if array.dtype.kind in "TO" else array
+        if array.dtype.kind not in "TO":
+            return array
+        cells = [str(cell) for cell in array.reshape(-1).tolist()]
+        return text_array(cells, f"{self.path}: {key!r}").reshape(array.shape)
 
     def mapped(self, key: str) -> tuple[Any, Verification | None]:
         """Return an array, left in the store."""
@@ -188,6 +201,46 @@ def _write_hdf5(scores: Scores, path: Path) -> None:
         write_arrays(scores, out, path)
 
 
+class _ZarrWriter:
+    """Writes the arrays of scores into a zarr group."""
+
+    def __init__(self, zarr: Any, folder: Path):
+        self._group = zarr.open_group(str(folder), mode="w-")
+
+    def add(self, key: str, array: Any) -> None:
+        """Write a whole array; a word as an attribute."""
+        array = np.asarray(array)
+        if key in _WORDS:
+            self._group.attrs[key] = str(array)
+        else:
+            text = array.dtype.kind == "U"
+            data = self._group.create_array(
+                key, shape=array.shape, dtype=str if text else array.dtype
+            )
+            data[...] = array
+
+    def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
+        """Write an array whose rows are read in blocks."""
+        step = max(1, (1 << 20) // max(1, shape[1]))
+        chunks = (min(step, max(1, shape[0])), max(1, shape[1]))
+        data = self._group.create_array(key, shape=shape, dtype=dtype, chunks=chunks)
+        for low in range(0, shape[0], step):
+            high = min(shape[0], low + step)
+            data[low:high] = read(low, high)
+
+
+def _write_zarr(scores: Scores, path: Path) -> None:
+    zarr = optional("zarr", path, "a zarr store")
+    named = check_target(path)
+    part = part_of(named)
+    try:
+        with naming_writes(named, part):
+            write_arrays(scores, _ZarrWriter(zarr, part), named)
+            part.rename(named)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
 def _is_hdf5(found: Found) -> bool:
     return found.content == HDF5 and found.suffix != ".mat"
 
@@ -214,6 +267,8 @@ FORMATS = (
         recognise=lambda found: found.content == "a zarr store",
         read=_reader(ZarrArrays),
         options=ARRAYS,
+        written="everything in one folder, which must be new",
+        write=_write_zarr,
     ),
     Format(
         name="`.safetensors`",

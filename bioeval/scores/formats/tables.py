@@ -23,6 +23,7 @@ from bioeval.scores.formats.pair_layouts import (
 )
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT
 from bioeval.scores.formats.pair_lists import how_read, pairs_of_columns
+from bioeval.scores.formats.pair_writers import pair_losses, write_arrow, write_json
 from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, open_text
 from bioeval.scores.formats.wide_tables import is_wide, wide_scores
 from bioeval.scores.labels import columns_of, missing_values
@@ -190,6 +191,9 @@ FORMATS = (
         recognise=lambda found: found.content in ("a Parquet file", "an Arrow (Feather) file"),
         read=_read_arrow,
         options=TEXT.options,
+        written="a list of pairs, also as .feather",
+        write=write_arrow,
+        losses=pair_losses,
     ),
     Format(
         name="`.jsonl`",
@@ -200,5 +204,8 @@ FORMATS = (
         recognise=_is_json,
         read=_read_json,
         options=TEXT.options,
+        written="a list of pairs",
+        write=write_json,
+        losses=pair_losses,
     ),
 )

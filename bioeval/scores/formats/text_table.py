@@ -235,9 +235,9 @@ def read_columns(
 
     Of text in the columns `digits`, whole numbers may lose a sign and zeros before them.
 
-    The numbers are parsed as they are read, fastest where one blank stands between cells. Where a line is not as expected, the file is read
-    again as text, so that an error names the line; where only numbers such as NaN were the reason,
-    they are converted one by one.
+    The numbers are parsed as they are read, fastest where one blank separates the cells. Where a
+    line is not as expected, the file is read again as text, so that an error names the line; where
+    only numbers such as NaN were the reason, they are converted one by one.
     """
     import pandas as pd
 

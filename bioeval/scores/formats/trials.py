@@ -9,7 +9,13 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import IMPOSTORS, TRUTH, find_layout, is_number, trial_layout
+from bioeval.scores.formats.pair_layouts import (
+    IMPOSTORS,
+    TRUTH,
+    find_layout,
+    is_number,
+    trial_layout,
+)
 from bioeval.scores.formats.text_table import (
     Columns,
     TextColumn,
@@ -64,8 +70,8 @@ def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
     if len(meanings) > 1:
         words = " and ".join(repr(words[0]) for words in meanings)
         raise DataError(
-            f"{table.path}: {name} holds both {words}, which differ in meaning; leave out the lines "
-            "of one"
+            f"{table.path}: {name} holds both {words}, which differ in meaning; leave out "
+            "the lines of one"
         )
 
 
@@ -192,7 +198,7 @@ def impostor_scores(path: Path, columns: int, options: ReadOptions) -> np.ndarra
 
 
 def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
-    """Return which of `count` scores without names are genuine, by a list of trials in their order."""
+    """Return which of `count` scores are genuine, by a list of trials in their order."""
     trials = options.trials or path
     shape = shape_of(trials)
     layout = trial_layout(shape, options)
@@ -232,7 +238,9 @@ def subjects_of_templates(path: Path) -> dict[str, str]:
     for a, b in pairs.tolist():
         name, who = columns[0].values[a], columns[1].values[b]
         if whose.setdefault(name, who) != who:
-            raise DataError(f"{path}: the template {name!r} is of subject {whose[name]!r} and {who!r}")
+            raise DataError(
+                f"{path}: the template {name!r} is of subject {whose[name]!r} and {who!r}"
+            )
     return whose
 
 
