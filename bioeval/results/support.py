@@ -62,8 +62,8 @@ def support_warnings(
 
 def kind_warnings(eer: float, kind: str) -> list[str]:
     """Return a warning of an EER above 0.5: the scores are likely of the other kind."""
-    other = {"distance": "similarities", "similarity": "distances"}.get(kind)
-    if not eer > 0.5 or other is None:
+    other = {"distance": "similarities"}.get(kind, "distances")
+    if not eer > 0.5 or kind == "order":
         return []
     word = "similarity" if kind == "distance" else "distance"
     return [

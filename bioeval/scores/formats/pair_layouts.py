@@ -311,7 +311,8 @@ LAYOUTS = (with_header, bob, labelled, keyed, only_scores)
 
 def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list of pairs, by its first lines; None for any other text."""
-    layouts = LAYOUTS if options.trials is None else (with_header, keyed, *LAYOUTS[1:])
+    named = options.trials or options.labels or options.subject_from
+    layouts = (with_header, keyed, *LAYOUTS[1:]) if named else LAYOUTS
     found = (find(shape, options) for find in layouts)
     layout = next((layout for layout in found if layout is not None), None)
     if layout is None and shape.columns == 2:

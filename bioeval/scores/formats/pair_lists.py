@@ -32,6 +32,7 @@ from bioeval.scores.formats.text_table import (
 from bioeval.scores.formats.trials import (
     impostor_scores,
     join,
+    lists_templates,
     subjects_of_templates,
     truth_in_order,
     truth_of,
@@ -50,7 +51,8 @@ def _recognise(found: Found) -> bool:
         found.content not in COMPRESSED or found.suffix not in _SUFFIXES
     ):
         return False
-    listed = options.scores_key or options.trials or options.subject_from or options.labels
+    listed = options.scores_key or options.trials or options.subject_from
+    listed = listed or options.labels and lists_templates(options.labels)
     advice = "" if listed else matrix_advice(found.path)
     named = found.suffix == ".csv"
     if advice and named:
@@ -95,6 +97,9 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
     score = layout.score or 0
     if np.isin(table.numbers[score], (0, 1, -1)).all():
         columns.append(score)
+    if columns:
+        so = "could say which pairs are genuine, or be as bob's lists have it"
+        raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
     claimed, real = (table.text[i] for i in layout.subjects or (0, 0))
     if set(claimed.values).isdisjoint(real.values):
         raise DataError(
@@ -102,9 +107,6 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
             "same; if it is another, write the names of its columns in a first line, such as "
             "'genuine template_a template_b score'"
         )
-    if columns:
-        so = "could say which pairs are genuine, or be as bob's lists have it"
-        raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
 
 
 def pairs_of_columns(

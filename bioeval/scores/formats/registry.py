@@ -84,7 +84,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
     """Return the option that a second file is of: a mask, labels, impostor scores or trials."""
     if bee.is_bee(existing_file(path)):
         return "mask"
-    if content(existing_file(second)) == "text" and lists_templates(second):
+    if lists_templates(second):
         return "labels"
     alone = all(pair_lists.holds_numbers_alone(file) for file in (path, second))
     return "impostor" if alone else "trials"

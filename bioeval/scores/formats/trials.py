@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
+from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import (
     IMPOSTORS,
@@ -238,13 +239,13 @@ def subjects_of_templates(path: Path) -> dict[str, str]:
     for a, b in pairs.tolist():
         name, who = columns[0].values[a], columns[1].values[b]
         if whose.setdefault(name, who) != who:
-            raise DataError(
-                f"{path}: the template {name!r} is of subject {whose[name]!r} and {who!r}"
-            )
+            raise DataError(f"{path}: the template {name!r} is of {whose[name]!r} and of {who!r}")
     return whose
 
 
 def lists_templates(path: Path) -> bool:
     """Whether a text has the subjects of templates."""
+    if content(existing_file(path)) != "text":
+        return False
     names = {cell.casefold() for cell in shape_of(path).cells[0]}
     return {"template_id", "subject_id"} <= names

@@ -53,6 +53,26 @@ def test_hdf5_is_written_and_read(tmp_path, scores):
         assert found.probe_meta["day"].tolist() == [1, 2, 1, 2, 1, 2]
 
 
+@pytest.mark.parametrize("scores", [SQUARE, RECTANGLE, PAIRS], ids=["square", "sides", "pairs"])
+def test_zarr_is_written_and_read(tmp_path, scores):
+    optional_import("zarr")
+    be.save(scores, tmp_path / "x.zarr")
+    found = be.load(tmp_path / "x.zarr")
+    same(found, scores)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.zarr"]
+    with pytest.raises(DataError, match="is a folder"):
+        be.save(scores, tmp_path / "x.zarr")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".tsv"])
+def test_a_matrix_becomes_a_list(tmp_path, suffix):
+    optional_import("pyarrow")
+    be.save(SQUARE, tmp_path / f"x{suffix}")
+    found, expected = be.load(tmp_path / f"x{suffix}"), be.verification(SQUARE)
+    assert len(found.values) == 30 and found.kind == "similarity"
+    assert be.verification(found).eer == expected.eer
+
+
 def test_hdf5_attributes_and_links(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["scores"] = np.eye(3)

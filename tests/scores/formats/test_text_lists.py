@@ -88,6 +88,12 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     assert document["tasks"]["verification/single"]["impostor_attempts"] == 2
     with pytest.raises(DataError, match="holds one number a line; .* as impostor"):
         load(tmp_path, "0.5\n")
+    (tmp_path / "i.txt").write_text("1_1.tif 2_1.tif OK -1e3\n1_1.tif 3_1.tif FAIL 2.0\n")  # FVC
+    holds(load(tmp_path, "1_1.tif 1_2.tif OK 0.5\n", impostor=tmp_path / "i.txt"))
+    with pytest.raises(DataError, match="has 4 columns; expected the impostor scores in 1, as"):
+        load(tmp_path, "0.5\n", impostor=tmp_path / "i.txt")
+    with pytest.raises(DataError, match="taken for bob's list of claimed and real subjects"):
+        load(tmp_path, "1_1.tif 1_2.tif OK 0.5\n")
 
 
 def zstd(raw):
@@ -113,14 +119,17 @@ def test_compressed(tmp_path, compress):
     ),
     st.sampled_from(["distance", "similarity"]),
     st.booleans(),
+    st.sampled_from([".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather"]),
 )
-def test_what_is_written_is_read(tmp_path_factory, pairs, kind, small):
+def test_what_is_written_is_read(tmp_path_factory, pairs, kind, small, suffix):
     values, same, who = (list(column) for column in zip(*pairs, strict=True))
     subjects = np.array(
         [[name, name if x else name + "!"] for name, x in zip(who, same, strict=True)]
     )
     scores = be.Scores.from_pairs(values, same, kind=kind, nan="reject", subjects=subjects)
-    place = tmp_path_factory.getbasetemp() / "round.csv"
+    if suffix in (".parquet", ".feather"):
+        optional_import("pyarrow")
+    place = tmp_path_factory.getbasetemp() / f"round{suffix}"
     be.save(scores, place)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_table, "_LINES", 2 if small else text_table._LINES)
@@ -168,8 +177,14 @@ def test_the_kind_is_declared_or_required(tmp_path):
         ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),
         ("1 50 %\n0 20 %\n", "has per cent signs"),
         ("sim,truth\n0.5,1\n0.2,0\n", "the columns 'sim', 'truth' have no name that is known; say"),
-        ("score,distance,genuine\n1,1,1\n", "'score' and 'distance' could each be the column of sco"),
-        ("score,label,genuine\n1,1,0\n", "'label' and 'genuine' could each be the column of genuine"),
+        (
+            "score,distance,genuine\n1,1,1\n",
+            "'score' and 'distance' could each be the column",
+        ),
+        (
+            "score,label,genuine\n1,1,0\n",
+            "'label' and 'genuine' could each be the column of",
+        ),
         ("1 17 33 0.5\n", "in a list of pairs, write the names of the columns in a first line"),
         ("a b target\nc d nontarget\n", "a list of trials without scores"),
         ("a b 0.5\n", "does not say which pairs are genuine; give the list of trials"),
@@ -266,6 +281,75 @@ def test_subjects_from_names(tmp_path):
     for pattern in ("id", "(", "(a)(b)"):
         with pytest.raises(DataError, match="no regular expression|groups; expected one"):
             load(tmp_path, text, subject_from=pattern)
+
+    name = "subjects from names: id1/a -> 1"
+    assert name in be.verification(load(tmp_path, text, subject_from=r"id(\d+)/")).warnings
+
+
+def test_speakers_as_nist_has_them(tmp_path):
+    (tmp_path / "key").write_text(
+        "modelid\tsegmentid\tside\ttargettype\nm\tx\ta\ttarget\nm\ty\ta\tnontarget\n"
+    )
+    text = "modelid\tsegmentid\tside\tLLR\nm\ty\ta\t-1\nm\tx\ta\t2\n"
+    found = load(tmp_path, text, kind=None, trials=tmp_path / "key")
+    assert (found.kind, found.genuine.tolist()) == ("llr", [False, True])
+
+
+def test_trials_with_many_columns(tmp_path):
+    """ASVspoof 2021's key."""
+    line = "LA_1 {} alaw ita_tx {} notrim eval\n"
+    keys = line.format("F1", "A07 spoof") + line.format("F2", "- bonafide")
+    (tmp_path / "trials").write_text(keys)
+    found = load(tmp_path, "F2 2.5\nF1 -1\n", trials=tmp_path / "trials")
+    assert found.genuine.tolist() == [True, False]
+
+
+def test_scores_in_the_order_of_the_trials(tmp_path):
+    """IJB's pairs of templates, which are numbers."""
+    (tmp_path / "trials").write_text("1 11 1\n1 12 0\n2 11 0\n")
+    holds(load(tmp_path, "0.5\n-1e3\n2\n", trials=tmp_path / "trials"))
+    holds(load(tmp_path, "1 11 0.5\n1 12 -1e3\n2 11 2.0\n", trials=tmp_path / "trials"))
+    with pytest.raises(DataError, match="x.txt: has 2 scores without names, and trials 3 trials"):
+        load(tmp_path, "0.5\n2\n", trials=tmp_path / "trials")
+    (tmp_path / "trials").write_text("a b\n")
+    with pytest.raises(DataError, match="lists genuine pairs alone, and x.txt has no names"):
+        load(tmp_path, "0.5\n", trials=tmp_path / "trials")
+
+
+@pytest.mark.parametrize("text", ["a c 0.5\n", "spk a b 1\n", "a b target spoof\n"])
+def test_what_is_no_list_of_trials(tmp_path, text):
+    (tmp_path / "trials").write_text(text * 2)
+    if text.startswith("spk"):
+        (tmp_path / "trials").write_text("spk a c 1\nspk b d 0\nspk b c 0\n")
+        found = load(tmp_path, KEYED, trials=tmp_path / "trials")
+        assert found.genuine.tolist() == [False, True, False]
+        return
+    with pytest.raises(DataError, match="is no list of trials|columns 3 and 4 each hold words"):
+        load(tmp_path, KEYED, trials=tmp_path / "trials")
+    with pytest.raises(DataError, match="genuine says which pairs are genuine; leave out trials"):
+        load(tmp_path, "target a b 0.5\n", trials=tmp_path / "trials")
+
+
+def test_subjects_of_templates_of_a_file(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("TEMPLATE_ID,SUBJECT_ID,FILENAME\n1,7,a\n1,7,b\n2,8,c\n3,7,d\n")
+    found = load(tmp_path, "1 3 0.5\n1 2 -1e3\n2 3 2\n3 2 2.5\n", labels=tmp_path / "t.csv")
+    assert found.pair_subjects.tolist() == [["7", "7"], ["7", "8"], ["8", "7"], ["7", "8"]]
+    assert found.genuine.tolist() == [True, False, False, False]
+    args = [str(tmp_path / "x.txt"), str(tmp_path / "t.csv"), "--kind", "distance", "--json"]
+    assert main(["run", *args]) == 0
+    assert json.loads(capsys.readouterr().out)["tasks"]["verification/single"]["genuine_attempts"]
+    with pytest.raises(DataError, match="line 2: b '4' is not in .*, as 1 of 2 templates are not"):
+        load(tmp_path, "1 3 0.5\n1 4 0.7\n", labels=tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("template_id,subject_id\n1,7\n1,8\n")
+    with pytest.raises(DataError, match="the template '1' is of '7' and of '8'"):
+        load(tmp_path, "1 3 0.5\n", labels=tmp_path / "t.csv")
+
+
+def test_an_eer_above_one_half_is_said(tmp_path):
+    text = "1 0.5\n1 0.7\n0 0.1\n0 0.2\n"
+    warning = 'distance is likely the wrong kind of these scores; `kind="similarity"` reads them'
+    assert warning in be.verification(load(tmp_path, text)).warnings
+    assert "wrong kind" not in be.verification(load(tmp_path, text, kind="similarity")).warnings
 
 
 # ------------------------------------------------------------------------- matrices
