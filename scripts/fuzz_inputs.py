@@ -214,7 +214,7 @@ def valid_inputs(folder: Path) -> list[Input]:
 def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     """Return lists of scores in text, tables and stores."""
     n = len(who)
-    pairs = [(i, j) for i in range(6) for j in range(6, n)]
+    pairs = [(i, j) for i in range(3) for j in range(n) if i != j]
     kind = ["--kind", "distance"]
     bob = _text(*(f"s{who[j]} s{who[i]} p{i} {d[i, j]}" for i, j in pairs))
     models = _text(*(f"s{who[j]} m{j} s{who[i]} p{i} {d[i, j]}" for i, j in pairs))
@@ -247,6 +247,19 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
             "text two files",
             {"g.txt": _text(*map(str, d[0])), "i.txt": _text(*map(str, d[1]))},
             ["run", "g.txt", "i.txt", *kind],
+        ),
+        Input(
+            "text in order",
+            {"s.txt": _text(*(str(d[i, j]) for i, j in reversed(pairs))), "t.txt": trials},
+            ["run", "s.txt", "t.txt", *kind],
+        ),
+        Input(
+            "text templates",
+            {
+                "s.txt": _text(*(f"{i} {j} {d[i, j]}" for i, j in pairs)),
+                "t.csv": _text("template_id,subject_id", *(f"{i},{w}" for i, w in enumerate(who))),
+            },
+            ["run", "s.txt", "t.csv", *kind],
         ),
         Input("json lines", {"s.jsonl": _text(*map(json.dumps, rows))}, ["run", "s.jsonl"]),
         Input("parquet", {"p.parquet": written["p.parquet"]}, ["run", "p.parquet"]),

@@ -150,14 +150,17 @@ def test_what_is_there_stays_unless_forced(here, capsys):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["a.npz", "b.mat"], "suffix '.mat'; expected one of .npz, .npy, .h5, .mtx, .csv"),
+        (
+            ["a.npz", "b.mat"],
+            "suffix '.mat'; expected one of .npz, .npy, .h5, .zarr, .parquet, .jsonl, .mtx, .csv",
+        ),
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),
         (["p.npz", "b.npy"], "a list of pairs is no matrix"),
         (["odd.npz", "b.csv"], "probe label 0 is '', which CSV would not give back"),
         (["oddp.npz", "b.csv"], "subject_b 1 is ' c', which CSV would not give back"),
-        (["a.npz"], "Missing argument 'OUT'"),
+        (["a.npz"], "expected DATA and OUT, or --list"),
     ],
 )
 def test_what_cannot_be_converted(here, capsys, args, message):

@@ -51,8 +51,8 @@ def _recognise(found: Found) -> bool:
         found.content not in COMPRESSED or found.suffix not in _SUFFIXES
     ):
         return False
-    listed = options.scores_key or options.trials or options.subject_from
-    listed = listed or options.labels and lists_templates(options.labels)
+    listed: object = options.scores_key or options.trials or options.subject_from
+    listed = listed or (options.labels and lists_templates(options.labels))
     advice = "" if listed else matrix_advice(found.path)
     named = found.suffix == ".csv"
     if advice and named:

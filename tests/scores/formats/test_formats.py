@@ -729,7 +729,11 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("scores", "name", "message"),
     [
-        (rectangle(), "x.mat", "suffix '.mat'; expected one of .npz, .npy, .h5, .mtx, .csv"),
+        (
+            rectangle(),
+            "x.mat",
+            "suffix '.mat'; expected one of .npz, .npy, .h5, .zarr, .parquet, .jsonl, .mtx, .csv",
+        ),
         (rectangle(), "x.npx", "Did you mean '.npz'"),
         (rectangle(), "nowhere/x.npz", "there is no folder"),
         ("scores", "x.npz", "save was given str; expected Scores"),
