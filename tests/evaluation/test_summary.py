@@ -43,7 +43,9 @@ def expected(ds, ranks: list[int]) -> dict:
     """The scalars of a dataset, picked one by one."""
     found = {}
     for name, values in ds.data_vars.items():
-        if name in ("cost_prior", "cost_miss", "cost_false_accept") or "threshold" in values.dims:
+        if name in ("cost_prior", "cost_miss", "cost_false_accept"):
+            continue
+        if {"threshold", "recall_level"} & {*values.dims}:
             continue
         if values.dims == ("rank",):
             there = [r for r in ranks or (1, 5, 10) if r in ds["rank"]]
