@@ -43,9 +43,7 @@ def expected(ds, ranks: list[int]) -> dict:
     """The scalars of a dataset, picked one by one."""
     found = {}
     for name, values in ds.data_vars.items():
-        if name in ("cost_prior", "cost_miss", "cost_false_accept"):
-            continue
-        if {"threshold", "recall_level"} & {*values.dims}:
+        if name in ("cost_prior", "cost_miss", "cost_false_accept") or "threshold" in values.dims:
             continue
         if values.dims == ("rank",):
             there = [r for r in ranks or (1, 5, 10) if r in ds["rank"]]
@@ -53,6 +51,8 @@ def expected(ds, ranks: list[int]) -> dict:
         elif "far_target" in values.dims:
             first = values.isel(rank=0) if "rank" in values.dims else values
             found[name] = {float(t): float(first.sel(far_target=t)) for t in ds.far_target}
+        elif values.dims == ("recall_level",):
+            found[name] = {float(r): float(values.sel(recall_level=r)) for r in ds.recall_level}
         elif values.dims == ("cost",):
             found[name] = {float(p): float(values[i]) for i, p in enumerate(ds.cost_prior)}
         else:
