@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
+from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.look import Look
 
@@ -12,8 +12,7 @@ from bioeval.tallies.look import Look
 class LeastCells:
     """The least values of all that were added, up to `most`, with their rows and columns.
 
-    In order of value, ties by row, then column, so that the order of adding changes nothing as long
-    as rows are added in order, and nothing at all before :attr:`limit` is used.
+    In order of value, ties by row, then column.
     """
 
     def __init__(self, most: int):
@@ -23,7 +22,7 @@ class LeastCells:
 
     @property
     def limit(self) -> float:
-        """The largest value that a cell of a later row must have at most to be among them."""
+        """The largest value with which a cell of a later row is among them."""
         return np.inf if len(self.value) < self.most else np.nextafter(self.value[-1], -np.inf)
 
     def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
@@ -47,7 +46,9 @@ class LeastCells:
 def worst_cells(
     reader: BlockReader, n: int, templates: str, mirrored: bool, progress: Progress | None = None
 ) -> tuple[LeastCells, LeastCells]:
-    """Return the `n` nearest impostor cells by distance, and farthest genuine ones by less it.
+    """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
+
+    The values of the one are distances; those of the other are negated distances.
 
     With multi templates a cell is that of a subject's nearest template. Of a `mirrored` matrix each
     pair of templates is taken once.
@@ -74,7 +75,7 @@ def _add_impostors(found: LeastCells, block: Block) -> None:
 
 def _add_genuine(found: LeastCells, block: Block) -> None:
     row, position = own_cells(block)
-    value = -block.values[row, position]
+    value = -block.values[row, position].astype(np.float64)
     near = value <= found.limit  # which NaN is not
     row, position, value = row[near], position[near], value[near]
     found.add(value, block.low + row, _columns(block, row, position))
@@ -82,10 +83,7 @@ def _add_genuine(found: LeastCells, block: Block) -> None:
 
 def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells of each probe's own subject, but for the probe."""
-    size = block.own_stop - block.own_start
-    row = np.repeat(np.arange(len(size)), size)
-    before = np.cumsum(size) - size
-    position = np.arange(len(row)) + np.repeat(block.own_start - before, size)
+    row, position = cells_between(block.own_start, block.own_stop)
     other = position != block.self_position[row]
     return row[other], position[other]
 
