@@ -21,8 +21,7 @@ def worst_pairs(n: int, templates: str = "single", **given: Any) -> list[Pair]:
     """List the nearest impostor pairs and the farthest genuine pairs; `given` as in `naive`."""
     data = naive.read(**given)
     assert data.probe_labels is not None
-    compared = {(i, c.column): c for i, row in enumerate(data.rows) for c in row}
-    mirrored = templates == "single" and data.all_against_all and symmetric(given, compared)
+    mirrored = templates == "single" and data.all_against_all
     found = []
     for comparison in ("impostor", "genuine"):
         sign = 1 if comparison == "impostor" else -1
@@ -52,16 +51,6 @@ def attempts(row: list[naive.Cell], templates: str) -> list[naive.Cell]:
         if cell.subject not in nearest or cell.distance < nearest[cell.subject].distance:
             nearest[cell.subject] = cell
     return list(nearest.values())
-
-
-def symmetric(given: dict[str, Any], compared: dict[tuple[int, int], naive.Cell]) -> bool:
-    """Say whether all templates are compared both ways, with the same scores."""
-    m, mask = len(given["values"]), given.get("mask")
-    cells = [(i, j) for i in range(m) for j in range(m) if i != j]
-    if m < 2 or (mask is not None and any(mask[i][j] != mask[j][i] for i, j in cells)):
-        return False
-    same = [(given["values"][i][j], given["values"][j][i]) for i, j in cells]
-    return all(a == b or (a != a and b != b) for a, b in same)
 
 
 def mutually_nearer(data: naive.Data, a: Any, b: Any) -> bool:

@@ -16,13 +16,13 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.worst_cells import own_cells, worst_cells
 
 if TYPE_CHECKING:
     import xarray as xr
 
+_ONCE = "each pair of templates once, in its worse direction"
 _RULE = (
     "every score between templates of the two subjects is nearer than every genuine score within "
     "either, and each has a genuine score"
@@ -69,8 +69,9 @@ def worst_pairs(
     -----
     Ties are in order of row, then column. Comparisons that are no attempts (a template with itself,
     masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under ``nan="reject"``
-    are at an infinite distance. Of a symmetric all-against-all matrix each pair of templates is
-    listed once, where it comes first; the attribute ``pairs`` says which it is.
+    are at an infinite distance. Where the same templates are on both sides (all-against-all), each
+    pair of templates is listed once, symmetric or not: in its worse direction, or the first of two
+    equal ones. The attribute ``pairs`` says so.
 
     Label errors: `label_error` marks an impostor pair if every score between templates of its two
     subjects, in both directions, is strictly nearer than every genuine score within either of the
@@ -98,7 +99,8 @@ def worst_pairs(
         raise ProtocolError(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
-    mirrored = templates == "single" and is_symmetric(scores)
+    both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
+    mirrored = templates == "single" and bool(both_sides)
     impostor, genuine = worst_cells(reader, n, templates, mirrored, progress)
     reader.note_sentinels()
     row = np.concatenate([impostor.row, genuine.row])
@@ -127,7 +129,7 @@ def worst_pairs(
     attrs = about_attrs(reader.about, "worst pairs", [])
     attrs |= {
         "templates": templates,
-        "pairs": "each pair of templates once" if mirrored else "each comparison",
+        "pairs": _ONCE if mirrored else "each comparison",
         "label_error_rule": _RULE,
     }
     variables = {name: (("pair",), x) for name, x in values.items()}

@@ -50,8 +50,8 @@ def worst_cells(
 
     The values of the one are distances; those of the other are negated distances.
 
-    With multi templates a cell is that of a subject's nearest template. Of a `mirrored` matrix each
-    pair of templates is taken once.
+    With multi templates a cell is that of a subject's nearest template. Of a `mirrored` matrix, in
+    which two templates may be compared both ways, each pair of templates is taken once.
     """
     scores, most = reader.scores, 2 * n if mirrored else n
     impostor, genuine = LeastCells(most), LeastCells(most)
