@@ -69,6 +69,7 @@ __all__ = [
     "zoo",
     "with_failures",
     "workload",
+    "worst_pairs",
 ]
 
 # Where each public name is defined; "bioeval" is a module of the public surface, such as be.plot.
@@ -100,6 +101,7 @@ _HOMES = {
     "top_k": "bioeval.results.top_k",
     "with_failures": "bioeval.results.failures",
     "workload": "bioeval.evaluation.workload",
+    "worst_pairs": "bioeval.evaluation.worst_pairs",
     "sample_size": "bioeval.evaluation.sample_size",
     "compare": "bioeval.evaluation.compare",
     "gallery_size": "bioeval.evaluation.gallery_size",
@@ -168,6 +170,7 @@ if TYPE_CHECKING:
     from bioeval.evaluation.tally import Tally, refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
     from bioeval.evaluation.workload import workload
+    from bioeval.evaluation.worst_pairs import worst_pairs
     from bioeval.evaluation.zoo import zoo
     from bioeval.mot import tracking
     from bioeval.protocol.card import Protocol

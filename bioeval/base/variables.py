@@ -74,6 +74,7 @@ COORDINATES = {
     "claimed_group": Name("group of the claimed subject"),
     "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
     "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
+    "pair": Name("worst pair: the nearest impostors, then the farthest genuine ones"),
 }
 
 _RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
@@ -381,6 +382,19 @@ WORKLOAD = {
         "events",
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
+}
+
+WORST_PAIRS = {
+    "comparison": Name("impostor or genuine", ""),
+    "row": Name("row of the probe in the matrix"),
+    "column": Name("column of the gallery template in the matrix"),
+    "probe_label": Name("subject of the probe", ""),
+    "gallery_label": Name("subject of the gallery template", ""),
+    "score": Name("score of the pair", "score"),
+    "label_error": Name(
+        "whether the two subjects are nearer to each other than to themselves, as after an error "
+        "of labels"
+    ),
 }
 
 SAMPLE_SIZE = {

@@ -82,6 +82,13 @@ from bioeval.cli.options import (
     "list them all, the worst first.",
 )
 @click.option(
+    "--worst",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List the N nearest impostor pairs and the N farthest genuine pairs, with what looks like "
+    "errors of labels; with --out write worst_pairs.csv.",
+)
+@click.option(
     "--no-auc", is_flag=True, help="Leave out AUC, d' and the like: several times faster."
 )
 def command(
@@ -90,6 +97,7 @@ def command(
     name: str | None,
     terms: str,
     plot_formats: tuple[str, ...],
+    worst: int | None,
     **options: Any,
 ) -> None:
     """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
@@ -111,6 +119,7 @@ def command(
       bioeval run scores.npz --interval subject-bootstrap
       bioeval run scores.npz --fta 0.02 --fte 0.01
       bioeval run visits.npz --attempts visit
+      bioeval run scores.npz --worst 20 --out results
 
     KEY names an array in a .npz or .mat file whose arrays have names of their own.
     """
@@ -138,7 +147,14 @@ def command(
             from bioeval.results.failures import with_failures
 
             tree = with_failures(tree, **failures)
-        found = Evaluation(tree, scores, protocol, data, options["per_query"], naming(), terms)
+        pairs = None
+        if worst is not None:
+            from bioeval.evaluation.worst_pairs import compared, worst_pairs
+
+            stages("listing the worst pairs")
+            pairs = worst_pairs(compared(scores, resolved), worst, progress=stages.counting)
+        per_query = options["per_query"]
+        found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, pairs)
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = found.document() if output.documented else {}
         files = output.write(document, lambda folder: found.write(folder, formats), stages)

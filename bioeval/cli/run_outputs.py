@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Group
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
@@ -25,6 +26,7 @@ from bioeval.views.tables import (
 )
 from bioeval.views.tables.folds import FoldTable, has_folds
 from bioeval.views.tables.rows import precision_of_queries
+from bioeval.views.tables.worst_pairs import WorstPairsTable
 from bioeval.views.terms import in_terms
 
 if TYPE_CHECKING:
@@ -71,9 +73,10 @@ class Evaluation:
         per_query: bool,  # whether the queries of a re-identification are listed
         naming: Naming,  # writes arguments in warnings as options
         terms: str,  # of the table and the plots
+        worst: xr.Dataset | None = None,  # the worst pairs, where they are listed
     ):
         self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
-        self.shown = in_terms(tree, terms)
+        self.shown, self.worst = in_terms(tree, terms), worst
         self.datasets = dict(datasets(tree))
         self.in_folds = has_folds(tree)
         self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
@@ -88,16 +91,25 @@ class Evaluation:
             return f"[uncertainty] {name} = {value} in a protocol card"
         return self._naming(name, value)
 
-    def table(self) -> ResultTable | FoldTable:
+    def table(self) -> Any:
         """Return what is shown."""
-        return (FoldTable if self.in_folds else ResultTable)(self.shown, self._renamed)
+        table = (FoldTable if self.in_folds else ResultTable)(self.shown, self._renamed)
+        return table if self.worst is None else Group(table, WorstPairsTable(self.worst))
 
     def document(self) -> dict[str, Any]:
-        """Return all results but the curves.
+        """Return all results but the curves, and the worst pairs where they are listed.
 
         Rates are fractions. NaN means not defined: a rate whose class had no attempt; JSON has
         null for it, and the words "inf" and "-inf" for infinite thresholds.
         """
+        document = self._results()
+        if self.worst is not None:
+            columns = _columns(self.worst)
+            rows = zip(*columns.values(), strict=True)
+            document["worst_pairs"] = [dict(zip(columns, row, strict=True)) for row in rows]
+        return document
+
+    def _results(self) -> dict[str, Any]:
         found = self.datasets
         first = next(iter(found.values())).attrs if found else {}
         shared = _SHARED_OF_FOLDS if self.in_folds else _SHARED
@@ -136,6 +148,8 @@ class Evaluation:
         if self.queries:
             columns = {name: [row[name] for row in self.queries] for name in self.queries[0]}
             write_csv(folder / "queries.csv", columns)
+        if self.worst is not None:
+            write_csv(folder / "worst_pairs.csv", _columns(self.worst))
         if formats:
             from bioeval.evaluation.plotted_scores import plotted
             from bioeval.views.plots.save import save_all
@@ -233,6 +247,11 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
             columns[str(name)] = values.values[order]
     plain_values = [[_plain(x) for x in column.tolist()] for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*plain_values, strict=True)]
+
+
+def _columns(pairs: xr.Dataset) -> dict[str, list]:
+    """Return the values of the worst pairs by name."""
+    return {str(name): values.values.tolist() for name, values in pairs.data_vars.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -11,8 +11,8 @@ are compared as integers of the same width, and cells are found without branches
 with given thresholds, or next to genuine scores, are put aside without branches and compared with
 them afterwards. ``tests/kernels/test_vectorised.py`` reads the instructions.
 
-Another look at the impostor scores alone, :func:`look_at_rows`, keeps scores in windows and adds up
-pairs by the same functions.
+Another look at the impostor scores alone, :func:`look_at_rows`, keeps scores in windows, with their
+places if these are wanted, and adds up pairs by the same functions.
 """
 
 from __future__ import annotations
@@ -261,6 +261,30 @@ def keep_windows(line, points, chunk, flags):
         for j in range(len(some)):
             kept[filled] = some[j]
             filled += np.uint64(inside[j])
+    points.filled[chunk] = np.int64(filled)
+
+
+@register_jitable
+def keep_places(line, points, chunk, row, first):
+    """Append the scores in the windows, each with its row and position, without branches.
+
+    The line begins at position `first` of the row. A window from -inf has the scores of -inf too.
+    """
+    if not has_room(line, points, chunk):
+        return
+    kept = points.kept[chunk]
+    places = points.places[chunk]
+    filled = np.uint64(points.filled[chunk])
+    for j in range(len(line)):
+        x = line[j]
+        inside = False
+        for w in range(len(points.lows)):
+            low = points.lows[w]
+            inside |= ((x > low) | (low == -np.inf)) & (x <= points.highs[w])
+        kept[filled] = x
+        places[filled, 0] = row
+        places[filled, 1] = first + j
+        filled += np.uint64(inside)
     points.filled[chunk] = np.int64(filled)
 
 
@@ -674,5 +698,8 @@ def look_at_rows(begin, end, block, own_start, own_stop, points, scratch):
                 part = slice(0, own_start[i]) if side == 0 else slice(own_stop[i], len(index))
                 line = block[i, part]
                 keep_flagged(line, index[part], points, c)
-                keep_windows(line, points, c, scratch.flags[c])
+                if points.places.shape[1] > 0:
+                    keep_places(line, points, c, i, part.start)
+                else:
+                    keep_windows(line, points, c, scratch.flags[c])
                 add_pairs(line, points, c, scratch)

@@ -284,10 +284,7 @@ class BlockReader:
 
     def own_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
-        start, stop = self.gallery.own_start[low:high], self.gallery.own_stop[low:high]
-        size = stop - start
-        row = np.repeat(np.arange(high - low), size)
-        return row, np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
+        return cells_between(self.gallery.own_start[low:high], self.gallery.own_stop[low:high])
 
     @cached_property
     def enrolled(self) -> np.ndarray:
@@ -395,6 +392,13 @@ class BlockReader:
             f"what a failed comparison means: {Argument('nan', 'reject')} (an attempt at an "
             f"infinite distance) or {Argument('nan', 'exclude')} (no attempt)"
         )
+
+
+def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return row and position of the cells from a start to a stop of each row, in order."""
+    size = stop - start
+    row = np.repeat(np.arange(len(size)), size)
+    return row, np.arange(len(row)) + np.repeat(start - (np.cumsum(size) - size), size)
 
 
 def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:

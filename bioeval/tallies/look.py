@@ -61,6 +61,8 @@ class Look:
         Whether moments are wanted.
     digits : int
         By how many of the last digits the genuine scores may be off.
+    places : bool
+        Whether :meth:`add` keeps the row and the position of each score, in `places`.
     """
 
     def __init__(
@@ -71,12 +73,14 @@ class Look:
         *,
         moments: bool = False,
         digits: int = 0,
+        places: bool = False,
     ):
         self.windows, self.genuine, self.ends = windows, genuine, ends
         self.grid: CellGrid | None = None
         self.flags = np.empty(0, dtype=np.uint8)
         self.cells = CellCounts()
         self.kept: list[np.ndarray] = []
+        self.with_places, self.places = places, list[np.ndarray]()
         self.digits, self.later = digits, list[np.ndarray]()
         self.pairs = 0
         self.with_moments = moments
@@ -103,6 +107,7 @@ class Look:
             lows=rounded_down(lows, dtype),
             highs=rounded_down(highs, dtype),
             kept=np.empty((chunks, room), dtype=dtype),
+            places=np.empty((chunks, room * self.with_places, 2), dtype=np.int32),
             filled=np.zeros(chunks, dtype=np.int64),
             ranks=self._ranks[dtype],
             pairs=np.zeros(chunks, dtype=np.int64),
@@ -144,9 +149,11 @@ class Look:
         if (tables.deferred < 0).any() or sum(map(len, self.later)) > MOST_LATER:
             self.genuine, self.digits, self.later = None, 0, []
         if (tables.filled < 0).any():
-            self.windows, self.kept = (), []
+            self.windows, self.kept, self.places = (), [], []
         if self.windows:
             self.kept += [x[:n] for x, n in zip(tables.kept, tables.filled, strict=True)]
+        if self.windows and self.with_places:
+            self.places += [x[:n] for x, n in zip(tables.places, tables.filled, strict=True)]
 
     def include_cells(self, cells: CellCounts) -> None:
         """Take in counts in narrower cells than those of the tally."""

@@ -767,7 +767,18 @@ def test_each_option_bears_the_name_of_an_argument():
         "convert": [be.load],
         "tracking": [be.tracking],
     }
-    own = {"help", "out", "plots", "plot_formats", "as_json", "no_auc", "force", "targets", "ages"}
+    own = {
+        "help",
+        "out",
+        "plots",
+        "plot_formats",
+        "as_json",
+        "no_auc",
+        "force",
+        "targets",
+        "ages",
+        "worst",
+    }
     own |= {"task", "listed", "dry_run"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}

@@ -320,6 +320,28 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
 
 
 @each_case
+@pytest.mark.parametrize("low", [-INF, -0.5])
+def test_places_of_kept_scores(seed, dtype, low):
+    """Each score in the windows is kept once, with its row and position; NaN never is."""
+    case = Case(seed, dtype)
+    look = Look([(low, 0.25), (1.0, INF)], places=True)
+    (b, n), chunks = case.block.shape, 3
+    tables = look.tables(np.dtype(dtype), chunks, case.block.size + 1)
+    scratch = scratch_of(np.dtype(dtype), chunks, n, 0)
+    with np.errstate(all="ignore"):
+        sweep.look_at_rows(case.block, case.own_start, case.own_stop, tables, scratch)
+    look.include(tables)
+    expected = [
+        (i, p) for i in range(b) for p in range(n)
+        if not case.own_start[i] <= p < case.own_stop[i]
+        and ((low < (x := case.block[i, p]) or x == low == -INF) and x <= 0.25 or x > 1)
+    ]  # fmt: skip
+    row, position = np.concatenate(look.places).T
+    assert list(zip(row.tolist(), position.tolist(), strict=True)) == expected
+    np.testing.assert_array_equal(np.concatenate(look.kept), case.block[row, position])
+
+
+@each_case
 def test_fuse_nearest(seed, dtype):
     case = Case(seed, dtype)
     fused = np.empty((len(case.block), len(case.starts) - 1), dtype=dtype)

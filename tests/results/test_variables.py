@@ -53,6 +53,7 @@ def tracked() -> xr.Dataset:
 
 
 RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
+    "worst pairs": (lambda: be.worst_pairs(square(), 2), variables.WORST_PAIRS),
     "verification": (
         lambda: be.verification(square(), interval="subject-bootstrap", replicates=100),
         variables.VERIFICATION,

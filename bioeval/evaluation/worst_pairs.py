@@ -1,0 +1,176 @@
+"""The worst pairs: the impostors that are nearest, the genuine ones that are farthest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.scalars import Name
+from bioeval.base.variables import WORST_PAIRS
+from bioeval.evaluation.plan import compared_scores, resolve_card
+from bioeval.evaluation.reid import apply_convention
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import about_attrs, build
+from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.worst_cells import own_cells, worst_cells
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_ONCE = "each pair of templates once, in its worse direction"
+_RULE = (
+    "every score between templates of the two subjects is nearer than every genuine score within "
+    "either, and each has a genuine score"
+)
+
+
+def worst_pairs(
+    scores: Scores,
+    n: int = 20,
+    *,
+    templates: str = "single",
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, with labels.
+    n : int
+        Number of pairs of each kind, at most; all of them where there are fewer.
+    templates : {"single", "multi"}
+        ``"single"``: pairs of templates. ``"multi"``: pairs of a probe and a subject, by the
+        subject's nearest template (fusion ``"min"``), whose column is given.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
+        (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
+        gallery_label score label_error``, and each metadata column as ``probe_meta_<name>`` and
+        ``gallery_meta_<name>``. Labels and metadata other than numbers are text.
+
+    Raises
+    ------
+    DataError
+        Bad options; NaN under ``nan="raise"``.
+    ProtocolError
+        Order-only scores, lists of pairs, top-K lists, and scores with a mask but no labels.
+
+    Notes
+    -----
+    Ties are in order of row, then column. Comparisons that are no attempts (a template with itself,
+    masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under ``nan="reject"``
+    are at an infinite distance. Where the same templates are on both sides (all-against-all), each
+    pair of templates is listed once, symmetric or not: in its worse direction, or the first of two
+    equal ones. The attribute ``pairs`` says so.
+
+    Label errors: `label_error` marks an impostor pair if every score between templates of its two
+    subjects, in both directions, is strictly nearer than every genuine score within either of the
+    two, and each of the two has a genuine score, which takes two templates (against another
+    gallery: one on either side). It is False for genuine pairs, which have one subject. The rows of
+    the pairs' subjects are read again for it.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
+    >>> ds = be.worst_pairs(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1)
+    >>> ds.row.values, ds.column.values, ds.score.values
+    (array([1, 0]), array([2, 1]), array([1., 6.]))
+    >>> ds.label_error.values
+    array([ True, False])
+    """
+    reader = BlockReader(scores)
+    n = require_integer("n", n, low=1)
+    require_choice("templates", templates, ("single", "multi"))
+    require_values(scores, "the list of worst pairs")
+    if isinstance(scores, PairScores):
+        raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
+    if not scores.labelled:
+        raise ProtocolError(
+            "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
+        )
+    both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
+    mirrored = templates == "single" and bool(both_sides)
+    impostor, genuine = worst_cells(reader, n, templates, mirrored, progress)
+    reader.note_sentinels()
+    row = np.concatenate([impostor.row, genuine.row])
+    column = np.concatenate([impostor.column, genuine.column])
+    distance = np.concatenate([impostor.value, -genuine.value])
+    count = len(impostor.row)
+    error = np.zeros(len(row), dtype=bool)
+    error[:count] = _label_errors(scores, row[:count], column[:count])
+    kinds = np.repeat(np.array(["impostor", "genuine"], dtype=object), [count, len(row) - count])
+    values: dict[str, Any] = {
+        "comparison": kinds,
+        "row": row,
+        "column": column,
+        "probe_label": _storable(scores.probe_labels[row]),
+        "gallery_label": _storable(scores.gallery_labels[column]),
+        "score": -distance if scores.kind == "similarity" else distance,
+        "label_error": error,
+    }
+    names = dict(WORST_PAIRS)
+    sides = (("probe", scores.probe_meta, row), ("gallery", scores.gallery_meta, column))
+    for side, meta, place in sides:
+        for name, data in meta.items():
+            key = f"{side}_meta_{name.replace('/', '_')}"  # netCDF names have no slash
+            values[key] = _storable(data[place])
+            names[key] = Name(f"{name} of the {side} template", "")
+    attrs = about_attrs(reader.about, "worst pairs", [])
+    attrs |= {
+        "templates": templates,
+        "pairs": _ONCE if mirrored else "each comparison",
+        "label_error_rule": _RULE,
+    }
+    variables = {name: (("pair",), x) for name, x in values.items()}
+    return build(variables, names, {"pair": np.arange(len(row))}, attrs)
+
+
+def compared(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return the scores without the comparisons that a protocol leaves out."""
+    card = resolve_card(scores, protocol)
+    if card.reid is not None or card.gom is not None:
+        scores = apply_convention(scores, card)
+    return compared_scores(scores, card)
+
+
+def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Say of impostor pairs whether their subjects are nearer to each other than to themselves."""
+    codes = np.sort(np.stack([scores.codes.probe[row], scores.codes.gallery[column]], 1), axis=1)
+    pairs, back = np.unique(codes, axis=0, return_inverse=True)
+    found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
+    return found[back.reshape(-1)]
+
+
+def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
+    """Say whether two subjects fulfil the rule of label errors."""
+    probes, gallery = (
+        np.flatnonzero(np.isin(x, subjects)) for x in (scores.codes.probe, scores.codes.gallery)
+    )
+    part = scores.select(probes, gallery)
+    block = BlockReader(part).block(0, len(probes))
+    row, position = own_cells(block)
+    within, across = block.values[row, position], block.values.copy()
+    for i in range(len(probes)):
+        across[i, block.own_start[i] : block.own_stop[i]] = np.nan
+    known = ~np.isnan(within)
+    if len(np.unique(part.codes.probe[row[known]])) < 2:
+        return False
+    return bool(np.nanmax(across) < within[known].min())
+
+
+def _storable(values: np.ndarray) -> np.ndarray:
+    """Return values as numbers, or as text, as netCDF holds them."""
+    if values.dtype.kind in "biuf":
+        return values
+    return np.array([str(x) for x in values.tolist()], dtype=object)

@@ -1,0 +1,67 @@
+"""The worst pairs as a table: the nearest impostors and the farthest genuine pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from bioeval.base.errors import printable
+from bioeval.views.tables import numbers
+from bioeval.views.tables.layout import indented
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
+
+
+class WorstPairsTable:
+    """The result of :func:`bioeval.worst_pairs` that rich can print."""
+
+    def __init__(self, pairs: xr.Dataset):
+        self.pairs = pairs
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for comparison, title in _TITLES.items():
+            of_kind = self.pairs.isel(pair=self.pairs["comparison"].values == comparison)
+            yield Text("")
+            yield Text(title, style="bold")
+            yield indented(_table(of_kind) if of_kind.sizes["pair"] else Text("none", "dim"))
+        yield from self._remarks()
+
+    def _remarks(self) -> Iterator[Any]:
+        yield Text("")
+        yield Text(f"Row, column: in the matrix, from 0; {self.pairs.attrs['pairs']}.", "dim")
+        errors = int(self.pairs["label_error"].sum())
+        if errors:
+            yield Text(f"Labels?: {self.pairs.attrs['label_error_rule']}.", "yellow")
+
+
+def _table(pairs: xr.Dataset) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for head in ("score", "row", "column"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for head in ("probe", "gallery"):
+        table.add_column(head, overflow="fold")
+    table.add_column("")
+    for i in range(pairs.sizes["pair"]):
+        one = {str(name): values.values[i] for name, values in pairs.data_vars.items()}
+        table.add_row(
+            numbers.threshold(float(one["score"])),
+            *(str(one[name]) for name in ("row", "column")),
+            *(Text(_template(one, side)) for side in ("probe", "gallery")),
+            Text("labels?" if one["label_error"] else "", "bold yellow"),
+        )
+    return table
+
+
+def _template(pair: dict[str, Any], side: str) -> str:
+    """Return the label of a template, with its metadata behind."""
+    start = f"{side}_meta_"
+    meta = [f"{k.removeprefix(start)} {v}" for k, v in pair.items() if k.startswith(start)]
+    label = str(pair[f"{side}_label"])
+    return printable(f"{label} ({', '.join(meta)})" if meta else label)

@@ -1,0 +1,167 @@
+"""The worst pairs, held to plain loops over all comparisons."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_worst_pairs import Pair
+from naive_worst_pairs import worst_pairs as naive_worst_pairs
+from strategies import arrange, matrices
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.cli import main
+from bioeval.scores import blocks
+
+
+def listed(ds: xr.Dataset) -> list[Pair]:
+    names = ("comparison", "row", "column", "score", "label_error")
+    return [Pair(*row) for row in zip(*(ds[name].values.tolist() for name in names), strict=True)]
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_against_the_definition(templates, data):
+    case = data.draw(matrices(dtypes=("float32", "float64", "int8"), masks=("none", "labelled")))
+    if case.square and data.draw(st.booleans()):
+        upper = np.triu(np.ones(case.values.shape, dtype=bool))
+        case.values = np.where(upper, case.values, case.values.T)
+        case.mask = None if case.mask is None else np.where(upper, case.mask, case.mask.T)
+    n = data.draw(st.sampled_from((1, 2, 5, 1000)))
+    with pytest.MonkeyPatch.context() as patch:
+        if data.draw(st.booleans()):  # several blocks
+            patch.setattr(blocks, "SMALL_CELLS", 0)
+            patch.setattr(blocks, "BLOCK_VALUES", 2 * case.values.shape[1])
+        ds = be.worst_pairs(be.Scores(**case.scores()), n, templates=templates)
+    assert listed(ds) == naive_worst_pairs(n, templates, **case.naive())
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1000), n=st.integers(1, 30), cut=st.integers(1, 29))
+def test_permuted_and_merged(seed, n, cut):
+    """Another order of templates gives the same pairs, and parts of the rows merge to the whole."""
+    rng = np.random.default_rng(seed)
+    values, probes, gallery = (
+        rng.permutation(30 * 20).reshape(30, 20).astype(float), rng.integers(0, 6, 30),
+        rng.integers(0, 5, 20),
+    )  # fmt: skip
+    scores = be.Scores(values, probes, gallery)
+    whole = be.worst_pairs(scores, n)
+    i, j = rng.permutation(30), rng.permutation(20)
+    other = be.worst_pairs(scores.select(i, j), n)
+    np.testing.assert_array_equal(i[other.row], whole.row)
+    np.testing.assert_array_equal(j[other.column], whole.column)
+    np.testing.assert_array_equal(other.score, whole.score)
+    for comparison, sign in (("impostor", 1), ("genuine", -1)):
+        parts = [be.worst_pairs(scores.select(k), n) for k in (range(cut), range(cut, 30))]
+        found = np.concatenate([x.score[x.comparison == comparison] for x in parts])
+        expected = whole.score[whole.comparison == comparison]
+        np.testing.assert_array_equal(sign * np.sort(sign * found)[:n], expected)
+
+
+def test_threads_and_ties(monkeypatch):
+    """The same on any number of threads, where nearly all scores are tied."""
+    import numba
+
+    monkeypatch.setattr(blocks, "SERIAL_CELLS", 0)
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", 4000)
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(60), 4)
+    values = rng.integers(0, 3, (240, 240)).astype("float32")
+    scores = be.Scores(arrange(values, "readonly"), labels, labels, kind="similarity")
+    monkeypatch.setattr(blocks, "SMALL_CELLS", 0)
+    found = []
+    for threads in (1, min(3, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(threads)
+        found.append(be.worst_pairs(scores, 50))
+    numba.set_num_threads(1)
+    assert found[0].identical(found[1])
+    row, column = np.nonzero((values == 2) & (labels[:, None] != labels))
+    first = found[0].isel(pair=slice(50))
+    np.testing.assert_array_equal(first.row, row[:50])
+    np.testing.assert_array_equal(first.column, column[:50])
+    assert (first.score == 2).all() and (found[0].score[50:] == 0).all()
+    assert found[0].attrs["pairs"] == "each comparison"
+
+
+def mislabelled(**options) -> be.Scores:
+    """Return scores of three subjects, two of whom are nearer to each other than to themselves."""
+    x = np.array([0, 1 + 1j, 1, 1j, 9, 9.5])  # the first four are the corners of a square
+    meta = {"session": [1, 1, 2, 2, 1, 2], "camera/side": ["a", None, "b", "a", "b", "a"]}
+    return be.Scores(abs(x[:, None] - x), ["ann", "ann", "bob", "bob", "eve", "eve"],
+                     probe_meta=meta, **options)  # fmt: skip
+
+
+def test_label_errors():
+    """All of the two subjects' scores are compared, not those of the pair alone."""
+    x = np.array([0.0, 10.0, 5.0, 5.5])
+    near = be.worst_pairs(be.Scores(abs(x[:, None] - x), list("aabb")), 2)
+    assert not near.label_error.any()  # 4.5 across and 10 within a, but 0.5 within b
+    far = np.array([[0, 9, 1, 2], [9, 0, 3, 4], [1, 3, 0, 8], [2, 4, 8, 0]])
+    ds = be.worst_pairs(be.Scores(far, list("aabb")), 4)
+    assert ds.label_error.values.tolist() == [True] * 4 + [False] * 2
+    far[0, 3] = far[3, 0] = 8  # as near as within b
+    assert not be.worst_pairs(be.Scores(far, list("aabb")), 4).label_error.any()
+    single = be.worst_pairs(be.Scores(far[:3, :3], list("aab")), 4)
+    assert not single.label_error.any()  # b has no genuine score
+    assert single.attrs["pairs"].startswith("each pair of templates once")
+
+
+def test_saved_and_read_again(tmp_path):
+    ds = be.worst_pairs(mislabelled(), 3)
+    assert ds.probe_label.values.tolist()[0] in ("ann", "bob")
+    assert ds["gallery_meta_camera_side"].dtype == object and ds.probe_meta_session.dtype == int
+    ds.to_netcdf(tmp_path / "worst.nc", engine="h5netcdf")
+    again = xr.load_dataset(tmp_path / "worst.nc", engine="h5netcdf")
+    xr.testing.assert_equal(again, ds)
+    assert len(ds.to_dataframe()) == 6
+
+
+def test_exclusions():
+    """Excluded pairs are no attempts, neither listed nor part of the rule of label errors."""
+    scores = mislabelled().excluding("session")
+    ds = be.worst_pairs(scores, 9)
+    assert ds.row[ds.comparison == "genuine"].values.tolist() == [4]
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "error", "message"),
+    [
+        ([0.1], {}, DataError, "expected bioeval.Scores"),
+        (be.Scores.from_pairs([1, 2], [1, 0]), {}, ProtocolError, "sorted by score"),
+        (be.Scores([[1, 2]], ["a"], ["a", "b"], kind="order"), {}, ProtocolError, "order"),
+        (be.Scores([[1, 2]], mask=[[1, 2]]), {}, ProtocolError, "labels"),
+        (be.Scores([[1, np.nan]], ["a"], ["a", "b"]), {}, DataError, "1 NaN"),
+        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"n": 0}, DataError, "n is 0"),
+        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"templates": "all"}, DataError, "'multi'"),
+    ],
+)
+def test_bad_input(scores, options, error, message):
+    with pytest.raises(error, match=message):
+        be.worst_pairs(scores, **options)
+
+
+def test_from_the_command_line(tmp_path, capsys):
+    scores = mislabelled()
+    del scores.probe_meta["camera/side"]  # None is not kept in a file
+    be.save(scores, tmp_path / "s.npz")
+    out = tmp_path / "out"
+    assert main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "Nearest impostor pairs" in said and "labels?" in said
+    assert said == (out / "table.txt").read_text()
+    with open(out / "worst_pairs.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    ds = be.worst_pairs(mislabelled(), 2)
+    assert [float(row["score"]) for row in rows] == ds.score.values.tolist()
+    assert rows[0]["label_error"] == str(bool(ds.label_error[0]))
+    document = json.loads((out / "summary.json").read_text())["worst_pairs"]
+    assert [row["probe_label"] for row in document] == ds.probe_label.values.tolist()
