@@ -52,7 +52,8 @@ def _recognise(found: Found) -> bool:
     ):
         return False
     listed: object = options.scores_key or options.trials or options.subject_from
-    listed = listed or (options.labels and lists_templates(options.labels))
+    labels = options.labels
+    listed = listed or (labels and labels.is_file() and lists_templates(labels))
     advice = "" if listed else matrix_advice(found.path)
     named = found.suffix == ".csv"
     if advice and named:

@@ -569,9 +569,9 @@ def test_a_matrix_as_text_is_told_apart(tmp_path):
     (tmp_path / "p.txt").write_text("0 1 2\n1 0 3\n2 3 0\n")
     with pytest.raises(DataError, match=r"is text; expected .*np.loadtxt\('.*p.txt'\)\)"):
         be.load(tmp_path / "p.txt")
-    (tmp_path / "p.csv").write_text("score,genuine\n1,1\n")
-    with pytest.raises(DataError, match=r"labels has no meaning .*matrix of scores is .npy"):
-        be.load(tmp_path / "p.csv", labels="people.csv")
+    (tmp_path / "p.csv").write_text("distance,genuine\n1,1\n")
+    with pytest.raises(DataError, match=r"metric has no meaning .*matrix of scores is .npy"):
+        be.load(tmp_path / "p.csv", metric="l2")
 
 
 def test_a_file_in_the_place_of_a_folder(tmp_path):
