@@ -28,7 +28,7 @@ def with_intervals(
     """Return the result of a task with confidence intervals; `job` made the counts."""
     tally = counts.tally
     if isinstance(tally, GalleryTally):
-        note = "confidence intervals are not implemented for means over drawn galleries"
+        note = "means over drawn galleries have no confidence intervals"
         known = dataset.attrs["warnings"]
         return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)
     if options.by_subject:

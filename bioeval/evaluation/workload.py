@@ -123,7 +123,7 @@ def workload(
     >>> ds.predicted_low.values[1].tolist(), ds.predicted_high.values[1].tolist()
     ([25.0], [57.0])
 
-    A watch list of 500 people, of whom hardly anybody comes:
+    A watch list of 500 people, few of them present:
 
     >>> ds = be.workload({"far": 1e-5, "frr": 0.1}, people_per_day=10_000,
     ...     impostor_share=0.9999, gallery_size=500, days=1)

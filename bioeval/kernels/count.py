@@ -124,7 +124,7 @@ def row_moments(
             square += second[j]
         spread = square - total / n * total
         # At most ten binary digits may be lost; infinities fail the comparison too, and from an
-        # infinite origin nothing can be told.
+        # infinite origin nothing is known.
         exact = square == 0.0 or (spread >= square / 1024 and square < np.inf)
         if exact and abs(origin) < np.inf:
             count[i] = n

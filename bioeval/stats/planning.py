@@ -169,6 +169,6 @@ def trials_without_error(rate: float, confidence: float) -> int:
 
 
 def subjects_of_pairs(pairs: int) -> int:
-    """Return the subjects of whom there are so many pairs."""
+    """Return the subjects with so many pairs."""
     n = (1 + math.isqrt(8 * pairs + 1)) // 2
     return n if n * (n - 1) // 2 >= pairs else n + 1
