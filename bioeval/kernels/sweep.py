@@ -265,15 +265,14 @@ def keep_windows(line, points, chunk, flags):
 
 
 @register_jitable
-def keep_places(line, points, chunk, row, first):
-    """Append the scores in the windows, each with its row and position, without branches.
+def keep_places(line, points, chunk, places, row, first):
+    """Append the scores in the windows, and their rows and positions, without branches.
 
     The line begins at position `first` of the row. A window from -inf has the scores of -inf too.
     """
     if not has_room(line, points, chunk):
         return
     kept = points.kept[chunk]
-    places = points.places[chunk]
     filled = np.uint64(points.filled[chunk])
     for j in range(len(line)):
         x = line[j]
@@ -685,8 +684,12 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
 
 
 @side_by_side("scratch.cells")
-def look_at_rows(begin, end, block, own_start, own_stop, points, scratch):
-    """Look again at the impostor scores of a block, NaN for no attempt."""
+def look_at_rows(begin, end, block, own_start, own_stop, points, places, scratch):
+    """Look again at the impostor scores of a block, NaN for no attempt.
+
+    Row and position of each score kept in a window are written to `places`, an int32 array of shape
+    (chunks, room, 2); it has no room where they are not wanted.
+    """
     b = len(block)
     chunks = scratch.cells.shape[0]
     for c in range(begin, end):
@@ -698,8 +701,8 @@ def look_at_rows(begin, end, block, own_start, own_stop, points, scratch):
                 part = slice(0, own_start[i]) if side == 0 else slice(own_stop[i], len(index))
                 line = block[i, part]
                 keep_flagged(line, index[part], points, c)
-                if points.places.shape[1] > 0:
-                    keep_places(line, points, c, i, part.start)
+                if places.shape[1] > 0:
+                    keep_places(line, points, c, places[c], i, part.start)
                 else:
                     keep_windows(line, points, c, scratch.flags[c])
                 add_pairs(line, points, c, scratch)

@@ -151,8 +151,6 @@ class PointTables(NamedTuple):
     lows, highs : float arrays, shape (w,)
         Scores above the one and at most the other are kept.
     kept : float array, shape (chunks, room), written
-    places : int32 array, shape (chunks, room, 2), written
-        Row in the block and position of each score kept in a window; of length 0 if not wanted.
     filled : int64 array, shape (chunks,), added to
         Scores kept; -1 where there was not room for all.
     ranks : RankTable
@@ -178,7 +176,6 @@ class PointTables(NamedTuple):
     lows: np.ndarray
     highs: np.ndarray
     kept: np.ndarray
-    places: np.ndarray
     filled: np.ndarray
     ranks: RankTable
     pairs: np.ndarray

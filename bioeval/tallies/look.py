@@ -62,7 +62,7 @@ class Look:
     digits : int
         By how many of the last digits the genuine scores may be off.
     places : bool
-        Whether :meth:`add` keeps the row and the position of each score, in `places`.
+        Whether :meth:`add` keeps the row in its block and the position of each score, in `places`.
     """
 
     def __init__(
@@ -107,7 +107,6 @@ class Look:
             lows=rounded_down(lows, dtype),
             highs=rounded_down(highs, dtype),
             kept=np.empty((chunks, room), dtype=dtype),
-            places=np.empty((chunks, room * self.with_places, 2), dtype=np.int32),
             filled=np.zeros(chunks, dtype=np.int64),
             ranks=self._ranks[dtype],
             pairs=np.zeros(chunks, dtype=np.int64),
@@ -152,8 +151,6 @@ class Look:
             self.windows, self.kept, self.places = (), [], []
         if self.windows:
             self.kept += [x[:n] for x, n in zip(tables.kept, tables.filled, strict=True)]
-        if self.windows and self.with_places:
-            self.places += [x[:n] for x, n in zip(tables.places, tables.filled, strict=True)]
 
     def include_cells(self, cells: CellCounts) -> None:
         """Take in counts in narrower cells than those of the tally."""
@@ -175,8 +172,11 @@ class Look:
         (b, n), chunks = values.shape, numba.get_num_threads()
         tables = self.tables(values.dtype, chunks, (-(-b // chunks) * n + 1) * bool(self.windows))
         scratch = scratch_of(values.dtype, chunks, n, 0)
-        look_at_rows(values, start, stop, tables, scratch)
+        places = np.empty((chunks, tables.kept.shape[1] * self.with_places, 2), dtype=np.int32)
+        look_at_rows(values, start, stop, tables, places, scratch)
         self.include(tables)
+        if self.windows and self.with_places:
+            self.places += [x[:n] for x, n in zip(places, tables.filled, strict=True)]
 
     def _comparable(self, dtype: np.dtype) -> bool:
         """Say whether scores of a dtype can be compared with the genuine ones as they are."""

@@ -308,7 +308,8 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
     tables = look.tables(np.dtype(dtype), chunks, case.block.size + 1)
     scratch = scratch_of(np.dtype(dtype), chunks, n, 0)
     with np.errstate(all="ignore"):
-        sweep.look_at_rows(case.block, case.own_start, case.own_stop, tables, scratch)
+        places = np.empty((chunks, 0, 2), dtype=np.int32)
+        sweep.look_at_rows(case.block, case.own_start, case.own_stop, tables, places, scratch)
     look.include(tables)
     scores = case.every_impostor()
     expected = [x for x in scores if any(low < x <= high for low, high in windows)]
@@ -325,12 +326,9 @@ def test_places_of_kept_scores(seed, dtype, low):
     """Each score in the windows is kept once, with its row and position; NaN never is."""
     case = Case(seed, dtype)
     look = Look([(low, 0.25), (1.0, INF)], places=True)
-    (b, n), chunks = case.block.shape, 3
-    tables = look.tables(np.dtype(dtype), chunks, case.block.size + 1)
-    scratch = scratch_of(np.dtype(dtype), chunks, n, 0)
     with np.errstate(all="ignore"):
-        sweep.look_at_rows(case.block, case.own_start, case.own_stop, tables, scratch)
-    look.include(tables)
+        look.add(case.block, case.own_start, case.own_stop)
+    b, n = case.block.shape
     expected = [
         (i, p) for i in range(b) for p in range(n)
         if not case.own_start[i] <= p < case.own_stop[i]
