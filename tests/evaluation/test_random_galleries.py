@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import naive_galleries
+import numba
 import numpy as np
 import pytest
 import strategies as own
@@ -137,11 +138,14 @@ def many_subjects(n: int, seed: int = 0) -> np.ndarray:
     return rng.random(n) * rng.choice([1e-6, 0.01, 0.5, 1.0], n)
 
 
+SUCCESSES = numba.njit(kernel.successes)  # as kernels compile it
+
+
 def successes(chance, more, u, limit, times=None) -> np.ndarray:
     """Call the kernel; trials are made once each unless `times` says."""
     terms = np.full((3, limit), np.nan)
     times = np.ones(len(chance), dtype=np.int64) if times is None else times
-    kernel.successes(kernel.Trials(chance, more, times), len(chance), u, limit, 1e-30, terms)
+    SUCCESSES(kernel.Trials(chance, more, times), len(chance), u, limit, 1e-30, terms)
     return terms[0]
 
 
