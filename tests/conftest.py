@@ -21,7 +21,7 @@ os.environ.pop("COLUMNS", None)  # the width of somebody's terminal, which table
 hypothesis.settings.register_profile(
     "ci", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=100
 )
-hypothesis.settings.register_profile("dev", deadline=None, max_examples=20)
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=10)
 hypothesis.settings.load_profile("ci" if CI else "dev")
 
 

@@ -24,7 +24,7 @@ ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)
 # ------------------------------------------------------------------------- error against discard
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_discarding_is_as_defined(data):
     case = data.draw(cases.matrices(dtypes=cases.FLOATS, masks=("none", "labelled")))
@@ -136,7 +136,7 @@ def test_nothing_left_is_not_a_rate(scores):
 # ------------------------------------------------------------------------- expected performance
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_epc_is_as_defined(data):
     kind = data.draw(st.sampled_from(("distance", "similarity")))

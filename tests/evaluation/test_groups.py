@@ -61,7 +61,7 @@ def assert_groups(ds, expected, group, alpha):
 
 
 @pytest.mark.parametrize("listed", [True, False])
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_groups_are_those_of_their_definition(listed, data):
     case, group = data.draw(grouped())

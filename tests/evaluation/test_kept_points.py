@@ -20,7 +20,7 @@ from bioeval.scores import blocks
 from bioeval.tallies import sweep as sweeping
 
 RELAXED = settings(
-    max_examples=10, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 INF = np.inf
 SINGLE, MULTI = NODES = ("verification/single", "verification/multi")

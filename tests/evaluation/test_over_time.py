@@ -110,14 +110,14 @@ def assert_twin(ds: xr.Dataset, case: dict[str, Any], seen: list[Any]) -> None:
             np.testing.assert_allclose(one[f"gallery_{name}"], mean)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(cases(), st.sampled_from((1, 3, [0, 2, 5], [1, 2, 3, 4])))
 def test_a_given_threshold_is_counted_as_by_the_twin(given_, bins):
     case, scores, seen = given_
     assert_twin(be.over_time(scores, bins, threshold=2.0), case, seen)
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(cases(), st.sampled_from(("eer", "far=0.3", "hter", "accuracy")))
 def test_a_chosen_threshold_is_counted_as_by_the_twin(given_, rule):
     case, scores, seen = given_

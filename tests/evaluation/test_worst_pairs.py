@@ -27,7 +27,7 @@ def listed(ds: xr.Dataset) -> list[Pair]:
 
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
-@settings(max_examples=60)
+@settings(max_examples=18)
 @given(data=st.data())
 def test_against_the_definition(templates, data):
     case = data.draw(matrices(dtypes=("float32", "float64", "int8"), masks=("none", "labelled")))
@@ -44,7 +44,7 @@ def test_against_the_definition(templates, data):
     assert listed(ds) == naive_worst_pairs(n, templates, **case.naive())
 
 
-@settings(max_examples=20)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 30), cut=st.integers(1, 29))
 def test_permuted_and_merged(seed, n, cut):
     """Another order of templates gives the same pairs, and parts of the rows merge to the whole."""

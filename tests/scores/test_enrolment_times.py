@@ -80,14 +80,14 @@ def over_time(draw, **options: Any) -> tuple[dict[str, Any], be.Scores]:
     return {**case.naive(), "times": times}, scores
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(over_time())
 def test_every_task_is_that_of_the_twin(given_):
     case, scores = given_
     assert_all_tasks(scores, [-1.0, 0.0, 0.25, 1.0, 50.0], **case)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(over_time(layouts=("rectangular",)), st.sampled_from(strategies.IMPOSTORS))
 def test_the_roles_of_open_set_follow_the_gallery_of_the_time(given_, impostors):
     case, scores = given_
@@ -100,7 +100,7 @@ def test_the_roles_of_open_set_follow_the_gallery_of_the_time(given_, impostors)
         np.testing.assert_allclose(found[name], floats(getattr(expected, name)), atol=1e-12)
 
 
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(over_time(nans=("exclude",)))
 def test_galleries_of_one_template(given_):
     case, scores = given_
@@ -113,7 +113,7 @@ def test_galleries_of_one_template(given_):
         np.testing.assert_allclose(found[name], floats(getattr(expected, name)), atol=1e-9)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(over_time(nans=("exclude", "raise"), kinds=("distance",), allow_inf=False))
 def test_reid_and_gom(given_):
     case, scores = given_
@@ -138,7 +138,7 @@ def test_reid_and_gom(given_):
         np.testing.assert_allclose(ds.mean_ap, float(listed.mean_ap), atol=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(over_time(nans=("exclude",), kinds=("distance",)), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_templates_changes_nothing(given_, seed):
     _, scores = given_
@@ -157,7 +157,7 @@ def test_the_order_of_the_templates_changes_nothing(given_, seed):
             np.testing.assert_array_equal(a[name], b[name], err_msg=str(name))
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(strategies.matrices(dtypes=DTYPES, orders=("C",), nans=("exclude",)))
 def test_a_gallery_that_never_changes_is_the_plain_one(case):
     m, n = case.values.shape

@@ -18,7 +18,7 @@ from bioeval.cli import main
 from bioeval.scores import blocks
 
 RELAXED = settings(
-    max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
