@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.labels import plain
 
-#: The columns of times, of which the last one is of the probes.
+#: The columns of times; the last one belongs to the probes.
 COLUMNS = ("enrolled_at", "withdrawn_at", "seen_at")
 
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.

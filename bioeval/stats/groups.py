@@ -279,7 +279,7 @@ def _of_measures(
         elif len(known) < (1 - _UNDEFINED) * len(replicates):
             remarks.append(
                 f"{name} is not defined in {1 - len(known) / len(replicates):.0%} of the replicates"
-                "; its interval is of the others"
+                "; its interval is that of the other replicates"
             )
         found[name] = low, high
     without = [
