@@ -96,11 +96,11 @@ def zoo(
     Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2): doves are best by genuine and
     impostor mean, worms worst by both, chameleons best by the genuine and worst by the impostor
     mean, phantoms the reverse. Goats, lambs and wolves: Doddington and others (1998), "Sheep,
-    goats, lambs and wolves", ICSLP, whose test takes all scores as independent. The tests here compare
-    means over two halves of each subject's templates, drawn at random, that have no template in
-    common: without differences between subjects they are independent. Halves are whole sessions
-    where there is a metadata column ``session``. ``docs/who-fails.md`` has their measured level
-    and power.
+    goats, lambs and wolves", ICSLP, whose test takes all scores as independent. The tests here
+    compare means over two halves of each subject's templates, drawn at random, that have no
+    template in common: without differences between subjects they are independent. Halves are whole
+    sessions where there is a metadata column ``session``. ``docs/who-fails.md`` has their measured
+    level and power.
 
     Examples
     --------
