@@ -13,11 +13,14 @@ from bioeval.base.version import __version__
 
 # Written out, since type checkers read it.
 __all__ = [
+    "BestMates",
     "BioevalError",
     "BioevalWarning",
     "Calibrator",
     "CardError",
+    "CheckpointError",
     "DataError",
+    "EngineError",
     "Fusion",
     "MergeError",
     "PairScores",
@@ -29,8 +32,11 @@ __all__ = [
     "__version__",
     "ageing",
     "apply_convention",
+    "at",
+    "best_mates",
     "by_group",
     "calibration",
+    "check_data",
     "closed_set",
     "compare",
     "cross_evaluate",
@@ -38,6 +44,8 @@ __all__ = [
     "epc",
     "error_discard",
     "evaluate",
+    "extend_tally",
+    "explain",
     "fuse",
     "gallery_size",
     "gom",
@@ -50,16 +58,19 @@ __all__ = [
     "over_time",
     "parse_names",
     "partition",
+    "plan_run",
     "plot",
     "ranks",
     "refine_tally",
     "reid",
     "repeat",
+    "report",
     "sample_size",
     "save",
     "simulate",
     "simulate_embeddings",
     "stats",
+    "step_by_step",
     "study_threshold",
     "summary",
     "tally",
@@ -68,6 +79,7 @@ __all__ = [
     "verification",
     "zoo",
     "with_failures",
+    "withdraw",
     "workload",
     "worst_pairs",
 ]
@@ -77,7 +89,9 @@ _HOMES = {
     "Scores": "bioeval.scores.matrix",
     "PairScores": "bioeval.scores.matrix",
     "TopKScores": "bioeval.scores.top_k",
-    "Tally": "bioeval.evaluation.tally",
+    "Tally": "bioeval.evaluation.protocol_tally",
+    "BestMates": "bioeval.evaluation.gallery_parts",
+    "best_mates": "bioeval.evaluation.gallery_parts",
     "Protocol": "bioeval.protocol",
     "load": "bioeval.scores.formats",
     "save": "bioeval.scores.formats",
@@ -87,6 +101,7 @@ _HOMES = {
     "plot": "bioeval",
     "partition": "bioeval",
     "stats": "bioeval",
+    "at": "bioeval.evaluation.rates_at",
     "evaluate": "bioeval.evaluation.evaluate",
     "summary": "bioeval.evaluation.evaluate",
     "tally": "bioeval.evaluation.tally",
@@ -103,6 +118,7 @@ _HOMES = {
     "workload": "bioeval.evaluation.workload",
     "worst_pairs": "bioeval.evaluation.worst_pairs",
     "sample_size": "bioeval.evaluation.sample_size",
+    "plan_run": "bioeval.evaluation.planned_run",
     "compare": "bioeval.evaluation.compare",
     "gallery_size": "bioeval.evaluation.gallery_size",
     "over_time": "bioeval.evaluation.over_time",
@@ -112,13 +128,19 @@ _HOMES = {
     "gom_from_curves": "bioeval.results.gom",
     "mean_over_galleries": "bioeval.results.galleries",
     "zoo": "bioeval.evaluation.zoo",
+    "explain": "bioeval.evaluation.walk.calls",
+    "step_by_step": "bioeval.evaluation.walk.calls",
     "apply_convention": "bioeval.evaluation.reid",
     "refine_tally": "bioeval.evaluation.tally",
+    "extend_tally": "bioeval.evaluation.incremental",
+    "withdraw": "bioeval.evaluation.incremental",
     "cross_evaluate": "bioeval.evaluation.cross",
     "repeat": "bioeval.evaluation.cross",
+    "report": "bioeval.views.page.write",
     "study_threshold": "bioeval.evaluation.cross",
     "make_scorer": "bioeval.evaluation.cross",
     "eer_scorer": "bioeval.evaluation.cross",
+    "check_data": "bioeval.evaluation.data_check",
     "calibration": "bioeval.evaluation.calibration",
     "Calibrator": "bioeval.evaluation.calibrator",
     "fuse": "bioeval.evaluation.fusion",
@@ -126,7 +148,9 @@ _HOMES = {
     "normalise": "bioeval.evaluation.normalise",
     "BioevalError": "bioeval.base.errors",
     "BioevalWarning": "bioeval.base.errors",
+    "CheckpointError": "bioeval.base.errors",
     "DataError": "bioeval.base.errors",
+    "EngineError": "bioeval.base.errors",
     "ProtocolError": "bioeval.base.errors",
     "CardError": "bioeval.base.errors",
     "MergeError": "bioeval.base.errors",
@@ -143,7 +167,9 @@ if TYPE_CHECKING:
         BioevalError,
         BioevalWarning,
         CardError,
+        CheckpointError,
         DataError,
+        EngineError,
         MergeError,
         ProtocolError,
     )
@@ -157,18 +183,25 @@ if TYPE_CHECKING:
         repeat,
         study_threshold,
     )
+    from bioeval.evaluation.data_check import check_data
     from bioeval.evaluation.discard import error_discard
     from bioeval.evaluation.evaluate import evaluate, summary
     from bioeval.evaluation.expected_performance import epc
     from bioeval.evaluation.fusion import Fusion, fuse
+    from bioeval.evaluation.gallery_parts import BestMates, best_mates
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.groups import by_group
+    from bioeval.evaluation.incremental import extend_tally, withdraw
     from bioeval.evaluation.normalise import normalise
     from bioeval.evaluation.over_time import ageing, over_time
+    from bioeval.evaluation.planned_run import plan_run
+    from bioeval.evaluation.protocol_tally import Tally
+    from bioeval.evaluation.rates_at import at
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.sample_size import sample_size
-    from bioeval.evaluation.tally import Tally, refine_tally, tally
+    from bioeval.evaluation.tally import refine_tally, tally
     from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
+    from bioeval.evaluation.walk.calls import explain, step_by_step
     from bioeval.evaluation.workload import workload
     from bioeval.evaluation.worst_pairs import worst_pairs
     from bioeval.evaluation.zoo import zoo
@@ -183,6 +216,7 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import PairScores, Scores
     from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
     from bioeval.scores.top_k import TopKScores
+    from bioeval.views.page.write import report
 else:
 
     def __getattr__(name: str) -> Any:

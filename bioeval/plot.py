@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from bioeval.views.plots.repeated import repeated as repeated
     from bioeval.views.plots.roc import RocDisplay as RocDisplay
     from bioeval.views.plots.roc import roc as roc
+    from bioeval.views.plots.row_walk import RowWalkDisplay as RowWalkDisplay
+    from bioeval.views.plots.row_walk import row_walk as row_walk
     from bioeval.views.plots.save import save as save
     from bioeval.views.plots.score_distributions import (
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,

@@ -64,7 +64,7 @@ def crowd(seed: int, frames: int = 12, people: int = 25) -> tuple[Boxes, Boxes]:
     sides = []
     for _ in range(2):
         there = noise.random((frames, people)) < 0.9
-        frame, code = np.nonzero(there)
+        frame, code = map(np.ascontiguousarray, np.nonzero(there))  # as `be.tracking` has them
         place = 260 * noise.random((people, 2))[code] * [1, 0.3] + noise.normal(
             0, 6, (len(code), 2)
         )

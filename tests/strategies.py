@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -40,6 +41,14 @@ PROBES = (1, 2, 3, 5, 8)
 
 INT_NAMES = (7, -3, 100, 0, 42, 5, 9)
 STR_NAMES = ("b", "anna", "", "Zoë", "10", "9", "id 3")
+
+
+def examples_of(most: int) -> int:
+    """Return how many examples a test draws: `most` where CI is set, a tenth elsewhere, but 10.
+
+    The share is that of the profile, which ``conftest.py`` loads.
+    """
+    return min(most, max(10, most * settings().max_examples // 100))
 
 
 @dataclass

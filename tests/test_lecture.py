@@ -245,3 +245,81 @@ def test_ranks_of_identities(example):
     for place, subject in enumerate(example["deduplicated"], start=1):
         row = be.Scores([np.arange(len(retrieved))], [subject], retrieved, kind="order")
         assert be.ranks(row, rank_unit="subject").identification_rank.item() == place
+
+
+# ------------------------------------------------------------------------------- one row explained
+
+
+def walks_of(example: dict[str, Any], **options: Any):
+    """Each probe of a slide, with its name and its explanation as an order."""
+    templates = {"template": example["gallery_templates"]}
+    for i, probe in enumerate(example["expected"]):
+        scores = be.Scores(
+            example["order_matrix"], [p["label"] for p in example["expected"]],
+            example["gallery_labels"], kind="order", gallery_meta=templates,
+            probe_meta={"template": example["probes"]},
+        )  # fmt: skip
+        given = {name: probe[of] for name, of in options.items()}
+        found = be.explain(scores, probe["probe"], **given)
+        assert (found.probe, found.name, found.subject) == (i, probe["probe"], probe["label"])
+        yield probe, found
+
+
+def walk_of(found: Any, task: str, role: str = "") -> Any:
+    return next((w for w in found.tasks if w.task == task and role in ("", w.role)), None)
+
+
+def symbols(counts: Any) -> list[Any]:
+    return [c.name.upper() if c.rank is None else (c.name, c.rank) for c in counts]
+
+
+@one(*VERIFICATION)
+def test_explained_claims_are_those_of_the_slides(example):
+    """The template that decides, and the counter of either outcome."""
+    for probe, found in walks_of(example, claim="claim"):
+        walk = walk_of(found, f"verification/{templates_of(example)}")
+        (entry,) = (e for e in walk.entries if e.place is not None and e.conditional)
+        assert (entry.template, entry.score) == (
+            probe["deciding_template"],
+            probe["deciding_order"],
+        )
+        assert (entry.subject, entry.role) == (probe["claim"], probe["role"])
+        assert symbols(entry.if_accepted) == [probe["if_accepted"]]
+        assert symbols(entry.if_rejected) == [probe["if_rejected"]]
+        others = [e for e in walk.entries if e is not entry]
+        assert all(not e.if_accepted and e.reason == "not claimed" for e in others)
+        assert f"{probe['if_accepted']} | {probe['if_rejected']}" in str(found)
+
+
+@one("open_set_single.json", "open_set_multiple.json")
+def test_an_explained_open_set_is_that_of_the_slides(example):
+    for probe, found in walks_of(example):
+        walk = walk_of(found, "open_set", probe["role"])
+        assert [e.template for e in walk.entries] == probe["ordered_templates"]
+        (entry,) = (e for e in walk.entries if e.if_accepted)
+        if probe["role"] == "genuine":
+            rank = probe["detected_and_identified_at_rank"]
+            assert (entry.template, entry.place) == (probe["best_mate"], rank)
+            always = probe["counts_in_FRR"].startswith("always")
+            assert symbols(entry.if_accepted) == [("di", rank), *["FR"] * always]
+            assert symbols(entry.if_rejected) == ["FR"]
+            assert ("always a false reject" in entry.reason) == always
+            assert walk_of(found, "open_set", "impostor") is None  # roles are fixed there
+        else:
+            assert (entry.template, entry.place) == (probe["nearest_template"], 1)
+            assert symbols(entry.if_accepted) == [probe["if_accepted"]]
+            assert symbols(entry.if_rejected) == [probe["if_rejected"]]
+
+
+@one("closed_set_single.json", "closed_set_multiple.json")
+def test_an_explained_closed_set_is_that_of_the_slides(example):
+    for probe, found in walks_of(example):
+        walk = walk_of(found, "closed_set")
+        assert [e.template for e in walk.entries] == probe["ordered_templates"]
+        (entry,) = (e for e in walk.entries if e.counts)
+        assert (entry.template, entry.place) == (probe["best_mate"], probe["template_rank"])
+        assert symbols(entry.counts) == [("cms_count", probe["contributes_to_CMS_from"])]
+        lines = str(found).splitlines()
+        shown = [next((x.split() for x in lines if x.split()[:2] == [str(k), t]), None)
+                 for k, t in enumerate(probe["ordered_templates"], start=1)]  # fmt: skip
+        assert None not in shown  # the printed list is the slide's

@@ -142,7 +142,7 @@ def test_sdist_contents(sdist, cards):
     assert cards_in(names) == cards
     assert {"bioeval/py.typed", "pyproject.toml", "LICENSE", "NOTICE", "README.md"} <= set(names)
     assert {"tests/conftest.py", "scripts/_environment"} <= set(names)
-    assert {"requirements.lock", "requirements-dev.lock"} <= set(names)
+    assert {"requirements.lock", "requirements-dev.lock", "requirements-full.lock"} <= set(names)
 
 
 def test_the_sdist_makes_the_same_wheel(sdist, wheel, tmp_path):

@@ -10,13 +10,15 @@ import pytest
 import strategies as cases
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 
 INF = np.inf
 RELAXED = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples_of(60),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 COUNTS = ["ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"]
 OPEN_COUNTS = ["di", "fa", "gr", "genuine_attempts", "impostor_attempts", "tied", "target_probes"]

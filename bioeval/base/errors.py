@@ -141,6 +141,14 @@ class MergeError(BioevalError, ValueError):
     """Two tallies that do not belong together."""
 
 
+class EngineError(BioevalError, RuntimeError):
+    """A cluster that is lost, or work that it cannot do."""
+
+
+class CheckpointError(BioevalError, ValueError):
+    """A checkpoint that is damaged, or of another evaluation."""
+
+
 class MissingDependencyError(BioevalError, ImportError):
     """An optional dependency that is not installed."""
 
@@ -185,6 +193,8 @@ def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
     """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
     listed = ", ".join(repr(choice) for choice in choices)
+    if not listed:
+        return f"{subject(what)} is {got!r}, but there is none."
     return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"
 
 

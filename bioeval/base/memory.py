@@ -1,10 +1,21 @@
-"""Memory of the machine, so that what does not fit is refused before it is begun."""
+"""Memory of the machine, and limits on it: what does not fit is refused before it is begun."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, subject
+
+_UNITS = {"": 1, "B": 1}
+_UNITS |= {f"{x}B": 1000**i for i, x in enumerate("KMGT", 1)}
+_UNITS |= {f"{x}IB": 1024**i for i, x in enumerate("KMGT", 1)}
+
+_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
 def physical_memory() -> int:
@@ -23,3 +34,54 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
             f"{what} would take {needed / 2**30:,.0f} GiB of memory, and this machine has "
             f"{there / 2**30:,.0f} GiB; {remedy}"
         )
+
+
+def require_bytes(name: str, value: Any) -> int:
+    """Return a number of bytes, given as such or as text with a unit.
+
+    Examples
+    --------
+    >>> require_bytes("memory_limit", "2 GiB"), require_bytes("memory_limit", "500MB")
+    (2147483648, 500000000)
+    """
+    found = None
+    if isinstance(value, str):
+        parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value)
+        if parts and parts[2].upper() in _UNITS:
+            found = int(float(parts[1]) * _UNITS[parts[2].upper()])
+    elif hasattr(value, "__index__") and not isinstance(value, bool):
+        found = int(value)
+    if found is None or found < 1:
+        raise DataError(
+            f"{subject(name)} is {value!r}; expected a number of bytes >= 1, or text such as "
+            "'2 GiB' or '500 MB'"
+        )
+    return found
+
+
+def in_words(size: float) -> str:
+    """Return a number of bytes in MiB or GiB, rounded up.
+
+    Examples
+    --------
+    >>> in_words(3 << 20), in_words(5 << 29)
+    ('3 MiB', '2.5 GiB')
+    """
+    mega = -(-size // 2**20)
+    return f"{mega:,.0f} MiB" if mega < 1024 else f"{-(-10 * size // 2**30) / 10:,.4g} GiB"
+
+
+@contextmanager
+def memory_limited(limit: int | None) -> Iterator[None]:
+    """Keep what is collected while counting below a part of a limit."""
+    before = _LIMIT.set(limit)
+    try:
+        yield
+    finally:
+        _LIMIT.reset(before)
+
+
+def at_most(number: int, size: int) -> int:
+    """Return a number of things, or what a quarter of the memory limit holds of their size."""
+    limit = _LIMIT.get()
+    return number if limit is None else max(1, min(number, limit // (4 * size)))

@@ -7,6 +7,7 @@ it, and elsewhere a report costs next to nothing.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
@@ -39,7 +40,14 @@ def stage(name: str) -> Iterator[None]:
 
 
 def report(done: int, total: int) -> None:
-    """Report the steps done of the current stage; without one, nothing."""
+    """Report the steps done of the current stage; without one, nothing.
+
+    In a notebook, where nothing else shows them, reports go below the cell.
+    """
     show, name = _SHOW.get(), _STAGE.get()
+    if show is None and "ipykernel" in sys.modules:
+        from bioeval.base.notebook_progress import in_notebook
+
+        show, name = in_notebook(), name or "counting"
     if show is not None and name:
         show(name, done, total)

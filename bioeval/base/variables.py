@@ -46,6 +46,7 @@ COORDINATES = {
     "rank": Name("rank", "1", "rank R"),
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
     "probe": Name("probe, by its row"),
+    "run": Name("everything, or a smaller evaluation"),
     "sequence": Name("sequence"),
     "target": Name("target: an identity of the ground truth, by its id"),
     "localisation_threshold": Name("localisation threshold alpha: smallest IoU of a match"),
@@ -382,6 +383,26 @@ WORKLOAD = {
         "events",
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
+}
+
+PLANNED_RUN = {
+    "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
+    "genuine_comparisons": Name("genuine comparisons", "comparisons"),
+    "planned_subjects": Name("subjects of the gallery", "subjects"),
+    "planned_probes": Name("probes", "templates"),
+    "planned_gallery": Name("gallery templates", "templates"),
+    "core_hours": Name("processor time", "hours"),
+    "hours": Name("time on all workers, none of which is idle", "hours"),
+    "cost": Name("price of the processor time", "currency"),
+    "frr_interval": Name("width of the 95 % interval of the FRR, by subject"),
+    "far_interval": Name("width of the 95 % interval of the FAR, by subject"),
+    "embedding_bytes": Name("size of the embeddings", "bytes"),
+    "matrix_bytes": Name("size of the matrix, which is not made of embeddings", "bytes"),
+    "working_bytes": Name("memory of a worker that has all templates", "bytes"),
+    "subjects_for_width": Name("subjects for the width of the FRR that is wanted", "subjects"),
+    "calibrated_start": Name("processor time of any evaluation", "s"),
+    "calibrated_template": Name("processor time of a template", "s"),
+    "calibrated_cell": Name("processor time of a comparison", "s"),
 }
 
 WORST_PAIRS = {
@@ -778,3 +799,18 @@ GOM |= _ends(
         *("mean_ap", "mean_inp", "cmc"),
     ),
 )
+
+#: Rates that grow as the threshold accepts more, and those that fall.
+ACCEPTED_WITH_THRESHOLD = ("gar", "far", "dir", "ttr", "ttr_identity", "ftr", "far_unenrolled")
+REJECTED_WITH_THRESHOLD = ("frr", "grr")
+
+#: Variables that :func:`bioeval.at` adds to those of a task.
+AT = {
+    "threshold_used": Name("threshold of the results whose rates are given", "score"),
+    "threshold_next": Name("next threshold of the results, which accepts more", "score"),
+    **{
+        f"{rate}_{end}": Name(f"{which} bound of {rate} at the threshold")
+        for rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD)
+        for end, which in (("at_least", "lower"), ("at_most", "upper"))
+    },
+}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,6 +78,8 @@ def command(data: str, name: str | None, **options: Any) -> None:
 
     with Stages() as stages:
         stages("starting")
+        import xarray as xr
+
         from bioeval.evaluation.calibration import calibration
         from bioeval.results.calibration import PRIORS
         from bioeval.views.tables.calibration import CalibrationTable
@@ -103,8 +104,9 @@ def command(data: str, name: str | None, **options: Any) -> None:
         found = {called: calibration(one, **options) for called, one in systems.items()}
         table = CalibrationTable(found)
         document = _document(found, data, how)
-        files = output.write(
-            document, lambda folder: _write(found, table, folder, output.plots), stages
+        results = {called.replace("/", "-"): dataset for called, dataset in found.items()}
+        files = output.save(
+            document, xr.DataTree.from_dict(results), table, stages, drawn=found, overlaid=True
         )
     output.show(table, document, files)
 
@@ -139,17 +141,3 @@ def _document(found: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> d
             "warnings": str(dataset.attrs["warnings"]).splitlines(),
         }
     return {"bioeval": __version__, "file": file, **how, "systems": rows}
-
-
-def _write(found: dict[str, xr.Dataset], table: Any, folder: Path, plots: bool) -> None:
-    """Write the results, the table and the figures."""
-    import xarray as xr
-
-    from bioeval.cli.outputs import write_results
-
-    results = {called.replace("/", "-"): dataset for called, dataset in found.items()}
-    write_results(folder, xr.DataTree.from_dict(results), table)
-    if plots:
-        from bioeval.views.plots.save import save_all
-
-        save_all(found, (), folder, overlaid=True)

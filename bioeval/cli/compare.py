@@ -37,7 +37,9 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @click.command("compare", cls=Command)
 @click.argument("a")
 @click.argument("b")
-@output_options("comparison.nc, summary.json and table.txt", "draw both systems in one figure each")
+@output_options(
+    "comparison.nc, summary.json and table.txt", "draw both systems in one figure each", report=True
+)
 @click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
 @click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
 @reading_options
@@ -118,14 +120,16 @@ def command(
         document = _document(found, a, b)
         shown = in_terms(found, terms)
         curves = {}
-        if output.plots:
+        if output.plots or output.page is not None:
             names = (str(found.attrs[f"system_{x}"]) for x in "ab")
             kept = {key: options[key] for key in ("protocol", "templates", "far_targets")}
             curves = {
                 name: in_terms(_curves(scores, **kept, progress=stages.counting), terms)
                 for name, scores in zip(names, read, strict=True)
             }
-        files = output.write(document, lambda folder: _write(found, shown, curves, folder), stages)
+        drawn = curves if output.plots else {}
+        files = output.write(document, lambda folder: _write(found, shown, drawn, folder), stages)
+        output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
     output.show(ComparisonTable(shown), document, files)
 
 

@@ -18,6 +18,7 @@ OUT is named {_WRITTEN}. What OUT cannot hold is listed.
 
 Examples:
   bioeval convert features.mat scores.npz
+  bioeval convert features.mat features.safetensors --keep-embeddings
   bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
   bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
   bioeval convert scores-dev.txt scores.npz --kind similarity --as matrix
@@ -31,6 +32,9 @@ Examples:
 @click.argument("out", required=False)
 @click.option("--list", "listed", is_flag=True, help="List the formats that are read and written.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written and lost; write nothing.")
+@click.option(
+    "--keep-embeddings", is_flag=True, help="Write the embeddings of DATA, not their distances."
+)
 @click.option("--force", is_flag=True, help="Replace OUT where it exists.")
 @json_option("Describe what was written as JSON.")
 @reading_options
@@ -39,6 +43,7 @@ def command(
     out: str | None,
     listed: bool,
     dry_run: bool,
+    keep_embeddings: bool,
     force: bool,
     as_json: bool,
     **options: Any,
@@ -55,18 +60,20 @@ def command(
     from bioeval.base.errors import DataError, renamed
     from bioeval.cli.progress import Stages
     from bioeval.scores.formats import load, losses, save
-    from bioeval.scores.formats.files import check_target
+    from bioeval.scores.formats.options import ARRAYS
 
     place = Path(out)
     form = format_to_write(place)
-    check_target(place)
+    if keep_embeddings and form.options != ARRAYS:
+        raise click.UsageError(f"--keep-embeddings has no meaning for {place.name}")
+    form.check(place)
     existing = [path for path in form.files(place) if path.exists()]
     if existing and not (force or dry_run):
         names = " and ".join(str(path) for path in existing)
         raise DataError(f"{names} would be replaced; say --force, or another name")
     with Stages() as stages:
         stages(f"reading {data}")
-        scores = load(data, **reading)
+        scores = load(data, **reading, keep_embeddings=keep_embeddings)
         if not dry_run:
             stages(f"writing {out}")
             save(scores, place)

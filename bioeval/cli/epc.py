@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.groups import attributes, rows_over, write_rows
+from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
     Output,
+    fusion_option,
     name_option,
     naming,
     output_options,
@@ -24,9 +24,6 @@ from bioeval.cli.options import (
     terms_option,
 )
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 @click.command("epc", cls=Command)
 @click.argument("dev")
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     "--alphas", type=NUMBERS, metavar="A,A", help="Weights of FAR, increasing.  [0,0.01 ... 1]"
 )
 @templates_option
-@click.option("--fusion", default="min", help="How a subject's templates are fused.")
+@fusion_option
 @name_option
 @output_options("results.nc, summary.json, table.txt and curve.csv", "draw the curve")
 @terms_option
@@ -71,21 +68,9 @@ def command(dev: str, test: str, name: str | None, terms: str, **options: Any) -
         ds = epc(*both, **options, progress=stages.counting)
         reword = partial(renamed, naming=naming())
         shown = in_terms(ds, terms)
-        document = {**attributes(ds, test, reword), "dev": dev, "curve": rows_over(ds, "alpha")}
+        curve = rows_over(ds, "alpha")
+        document = {**attributes(ds, test, reword), "dev": dev, "curve": curve}
         table = EpcTable(shown, reword)
-        files = output.write(
-            document, lambda folder: _write(ds, shown, table, folder, output.plots), stages
-        )
+        csv = {"curve.csv": as_columns(curve)}
+        files = output.save(document, ds, table, stages, csv=csv, drawn=shown)
     output.show(table, document, files)
-
-
-def _write(ds: xr.Dataset, shown: xr.Dataset, table: Any, folder: Path, plots: bool) -> None:
-    """Write the results into a folder; the table and the plot as they are shown."""
-    from bioeval.cli.outputs import write_results
-
-    write_results(folder, ds, table)
-    write_rows(folder / "curve.csv", rows_over(ds, "alpha"))
-    if plots:
-        from bioeval.views.plots.save import save_all
-
-        save_all(shown, (), folder)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS
-from bioeval.cli.groups import attributes, number_or_rule, rows_over, write_rows
+from bioeval.cli.arguments import NUMBERS, THRESHOLD
+from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
     Output,
@@ -23,9 +22,6 @@ from bioeval.cli.options import (
     terms_option,
 )
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 @click.command("error-discard", cls=Command)
 @click.argument("data")
@@ -38,6 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--threshold",
+    type=THRESHOLD,
     required=True,
     metavar="T|RULE",
     help="A number, or how to choose one on all attempts: eer, far=0.001, hter, cost=P,M,A.",
@@ -70,12 +67,13 @@ def command(
     reading = take_reading(data, options)
     if options["fractions"] is None:
         del options["fractions"]
-    options["threshold"] = number_or_rule(options["threshold"])
     from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
         stages("starting")
+        import xarray as xr
+
         from bioeval.evaluation.discard import error_discard
         from bioeval.views.tables.curve_points import ErrorDiscardTable
         from bioeval.views.terms import in_terms
@@ -90,41 +88,17 @@ def command(
         reword = partial(renamed, naming=naming())
         shown = {column: in_terms(ds, terms) for column, ds in found.items()}
         table = ErrorDiscardTable(shown, reword)
-        document = {
-            "file": data,
-            "qualities": {
-                column: {**attributes(ds, data, reword), "curve": rows_over(ds, "fraction")}
-                for column, ds in found.items()
-            },
+        curves = {column: rows_over(ds, "fraction") for column, ds in found.items()}
+        qualities = {
+            column: {**attributes(ds, data, reword), "curve": curves[column]}
+            for column, ds in found.items()
         }
-        files = output.write(
-            document, lambda folder: _write(found, shown, table, folder, output.plots), stages
-        )
+        rows = [{"quality": column, **row} for column, curve in curves.items() for row in curve]
+        # Names of columns may hold characters that paths in a tree may not.
+        nodes = {column.replace("/", "_") or "_": ds for column, ds in found.items()}
+        document = {"file": data, "qualities": qualities}
+        files = output.save(
+            document, xr.DataTree.from_dict(nodes), table, stages,
+            csv={"curves.csv": as_columns(rows)}, drawn=shown,
+        )  # fmt: skip
     output.show(table, document, files)
-
-
-def _write(
-    found: dict[str, xr.Dataset],
-    shown: dict[str, xr.Dataset],
-    table: Any,
-    folder: Path,
-    plots: bool,
-) -> None:
-    """Write the results of all measures into a folder; table and plot as they are shown."""
-    import xarray as xr
-
-    from bioeval.cli.outputs import write_results
-
-    # Names of columns may hold characters that paths in a tree may not.
-    nodes = {column.replace("/", "_") or "_": ds for column, ds in found.items()}
-    write_results(folder, xr.DataTree.from_dict(nodes), table)
-    rows = [
-        {"quality": column, **row}
-        for column, ds in found.items()
-        for row in rows_over(ds, "fraction")
-    ]
-    write_rows(folder / "curves.csv", rows)
-    if plots:
-        from bioeval.views.plots.save import save_all
-
-        save_all(shown, (), folder)

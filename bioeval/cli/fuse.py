@@ -17,6 +17,7 @@ from bioeval.cli.options import (
     system_name,
     take_reading,
     templates_option,
+    warnings_of,
 )
 
 if TYPE_CHECKING:
@@ -225,7 +226,6 @@ def _document(
     found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.errors import renamed
     from bioeval.base.version import __version__
     from bioeval.cli.run_outputs import task_document
     from bioeval.results.dataset import Scalars
@@ -237,7 +237,6 @@ def _document(
             numbers = Scalars.of_dataset(dataset[shown]).plain([])
         else:
             numbers = task_document(dataset)
-        lines = str(dataset.attrs["warnings"]).splitlines()
         about = {"file": file, "origin": dataset.attrs["origin"]}
-        rows[called] = {**about, **numbers, "warnings": [renamed(x, naming()) for x in lines]}
+        rows[called] = {**about, **numbers, "warnings": warnings_of(dataset)}
     return {"bioeval": __version__, **how, "protocol": protocol, "systems": rows}

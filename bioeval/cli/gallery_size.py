@@ -23,8 +23,6 @@ from bioeval.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
 RANKS = (1, 5, 10)
@@ -100,8 +98,9 @@ def command(data: str, sizes: list[int] | None, terms: str, **options: Any) -> N
         ds = gallery_size(scores, sizes, **options, progress=stages.counting)
         document = _document(ds, data)
         shown = in_terms(ds, terms)
-        files = output.write(document, lambda at: _fill(ds, shown, at, output.plots), stages)
-    output.show(_text(shown), document, files)
+        text = _text(shown)
+        files = output.save(document, ds, text, stages, csv=_csv(ds), drawn=shown)
+    output.show(text, document, files)
 
 
 def _shown_ranks(ds: xr.Dataset) -> list[int]:
@@ -207,17 +206,12 @@ def _lines(ds: xr.Dataset, rates: xr.DataArray, beyond: Iterable[int]) -> Iterat
         yield f"{size:>8,}{cells}{' modelled' if mark else ''}"
 
 
-def _fill(ds: xr.Dataset, shown: xr.Dataset, part: Path, plots: bool) -> None:
-    """Write the dataset and its curves into a folder; the table and the plots as they are shown."""
-    from bioeval.cli.outputs import write_csv, write_results
-
-    write_results(part, ds, _text(shown))
+def _csv(ds: xr.Dataset) -> dict[str, dict[str, list[float]]]:
+    """Return the columns of the curves: one for each gallery size."""
+    files = {}
     sizes = ds["gallery_size"].values.tolist()
     for name, over in (("cms", "rank"), ("far", "threshold"), ("frr", "threshold")):
         curves = ds[name].transpose("gallery_size", over).values.tolist()
         columns = {f"gallery_size_{size}": curve for size, curve in zip(sizes, curves, strict=True)}
-        write_csv(part / f"{name}.csv", {over: ds[over].values.tolist(), **columns})
-    if plots:
-        from bioeval.views.plots.save import save_all
-
-        save_all(shown, (), part)
+        files[f"{name}.csv"] = {over: ds[over].values.tolist(), **columns}
+    return files

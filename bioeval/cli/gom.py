@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import renamed
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
 from bioeval.cli.options import (
@@ -21,6 +19,7 @@ from bioeval.cli.options import (
     require_method,
     system_name,
     take_reading,
+    warnings_of,
 )
 
 if TYPE_CHECKING:
@@ -90,6 +89,8 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
 
     with Stages() as stages:
         stages("starting")
+        import xarray as xr
+
         from bioeval.evaluation.reid import gom
         from bioeval.scores.formats import load
         from bioeval.views.tables.gom import GomTable
@@ -103,9 +104,10 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
             found[called] = gom(scores, **options, progress=stages.counting)
         table = GomTable(found, naming())
         document = _document(found, systems)
-        files = output.write(
-            document, lambda folder: _write(found, table, folder, output.plots), stages
-        )
+        files = output.save(
+            document, xr.DataTree.from_dict(found), table, stages,
+            csv={"curves.csv": _curves(found)}, drawn=found, overlaid=True,
+        )  # fmt: skip
     output.show(table, document, files)
 
 
@@ -129,32 +131,23 @@ def _document(found: dict[str, xr.Dataset], files: tuple[str, ...]) -> dict[str,
 
     rows = {}
     for (called, dataset), file in zip(found.items(), files, strict=True):
-        lines = str(dataset.attrs["warnings"]).splitlines()
         rows[called] = {
             "file": file,
             "fingerprint": dataset.attrs["fingerprint"],
             **task_document(dataset),
-            "warnings": [renamed(line, naming()) for line in lines],
+            "warnings": warnings_of(dataset),
         }
     return {"bioeval": __version__, "systems": rows}
 
 
-def _write(found: dict[str, xr.Dataset], table: Any, folder: Path, plots: bool) -> None:
-    """Write the results, the table, the curves of all systems, and the figure."""
-    import xarray as xr
-
-    from bioeval.cli.outputs import write_csv, write_results
+def _curves(found: dict[str, xr.Dataset]) -> dict[str, list]:
+    """Return the columns of the curves of all systems."""
     from bioeval.cli.run_outputs import curve_columns
 
-    write_results(folder, xr.DataTree.from_dict(found), table)
     columns: dict[str, list] = {"system": []}
     for called, dataset in found.items():
         own = curve_columns(dataset, "threshold")
         columns["system"] += [called] * dataset.sizes["threshold"]
         for key, values in own.items():
             columns.setdefault(key, []).extend(values)
-    write_csv(folder / "curves.csv", columns)
-    if plots:
-        from bioeval.views.plots.save import save_all
-
-        save_all(found, (), folder, overlaid=True)
+    return columns

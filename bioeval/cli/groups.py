@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.cli.arguments import THRESHOLD
+from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
     Output,
     far_option,
+    fusion_option,
     interval_options,
     name_option,
     naming,
@@ -39,20 +41,23 @@ _METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-log
 )
 @click.option(
     "--threshold",
+    type=THRESHOLD,
     default="eer",
     metavar="T|RULE",
     help="A number, or how to choose one on all groups together: eer, far=0.001, hter, cost=P,M,A.",
 )
 @far_option
 @templates_option
-@click.option("--fusion", default="min", help="How a subject's templates are fused.")
+@fusion_option
 @click.option("--alpha", type=float, default=0.5, help="Weight of FAR in FDR and GARBE, 0 to 1.")
 @click.option(
     "--interval", type=click.Choice(_METHODS), help="Add confidence intervals by subject.  [none]"
 )
 @interval_options
 @name_option
-@output_options("results.nc, summary.json, table.txt, groups.csv and pairs.csv", "draw the groups")
+@output_options(
+    "results.nc, summary.json, table.txt, groups.csv and pairs.csv", "draw the groups", report=True
+)
 @terms_option
 @reading_options
 def command(data: str, name: str | None, terms: str, **options: Any) -> None:
@@ -71,10 +76,10 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
     """
     require_method(options["interval"])
     output = Output.take(options)
+    files_read = [data, options.get("second")]
     reading = take_reading(data, options)
     if options["far_targets"] is None:
         del options["far_targets"]
-    options["threshold"] = number_or_rule(options["threshold"])
     from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
@@ -91,48 +96,9 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
         reword = partial(renamed, naming=naming())
         document, shown = _document(ds, data, reword), in_terms(ds, terms)
         table = GroupsTable(shown, reword)
-        files = output.write(
-            document, lambda folder: _write(ds, shown, table, folder, output.plots), stages
-        )
+        files = output.save(document, ds, table, stages, csv=_csv(ds), drawn=shown)
+        output.write_page({scores.name: shown}, files_read, stages)
     output.show(table, document, files)
-
-
-def number_or_rule(text: str) -> float | str:
-    """Return a threshold as a number, or the text of a rule."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def attributes(ds: xr.Dataset, file: str, reword: Any) -> dict[str, Any]:
-    """Return the file, the attributes and the scalars of a result, warnings as a list."""
-    from bioeval.base.version import __version__
-
-    attrs = {str(k): v for k, v in ds.attrs.items() if k != "bioeval_version"}
-    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).splitlines()]
-    scalars = {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
-    return {"bioeval": __version__, "file": file, **attrs, **scalars}
-
-
-def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
-    """Return the variables over exactly these dimensions as rows of plain values."""
-    import itertools
-
-    names = [str(k) for k, v in ds.data_vars.items() if v.dims == dims]
-    labels = [ds[dim].values.tolist() for dim in dims]
-    values = {name: ds[name].values.reshape(-1).tolist() for name in names}
-    return [
-        {**dict(zip(dims, place, strict=True)), **{name: values[name][i] for name in names}}
-        for i, place in enumerate(itertools.product(*labels))
-    ]
-
-
-def write_rows(target: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows that have the same keys as CSV."""
-    from bioeval.cli.outputs import write_csv
-
-    write_csv(target, {key: [row[key] for row in rows] for key in rows[0]} if rows else {})
 
 
 def _document(ds: xr.Dataset, file: str, reword: Any) -> dict[str, Any]:
@@ -144,11 +110,8 @@ def _document(ds: xr.Dataset, file: str, reword: Any) -> dict[str, Any]:
     }
 
 
-def _write(ds: xr.Dataset, shown: xr.Dataset, table: Any, folder: Path, plots: bool) -> None:
-    """Write the results into a folder; the table and the plot as they are shown."""
-    from bioeval.cli.outputs import write_results
-
-    write_results(folder, ds, table)
+def _csv(ds: xr.Dataset) -> dict[str, dict[str, list[Any]]]:
+    """Return the columns of the groups, with those of their own thresholds, and of their pairs."""
     groups, own = rows_over(ds, "group"), rows_over(ds, "group", "far_target")
     for row in groups:
         for one in (x for x in own if x["group"] == row["group"]):
@@ -157,9 +120,5 @@ def _write(ds: xr.Dataset, shown: xr.Dataset, table: Any, folder: Path, plots: b
                 for key, value in one.items()
                 if key not in ("group", "far_target")
             }
-    write_rows(folder / "groups.csv", groups)
-    write_rows(folder / "pairs.csv", rows_over(ds, "group", "claimed_group"))
-    if plots:
-        from bioeval.views.plots.save import save_all
-
-        save_all(shown, (), folder)
+    pairs = rows_over(ds, "group", "claimed_group")
+    return {"groups.csv": as_columns(groups), "pairs.csv": as_columns(pairs)}

@@ -16,8 +16,11 @@ from bioeval.base.version import __version__
 #: The registry: each command, which is ``command`` in the file of its name, and what it does.
 COMMANDS = {
     "run": "Evaluate scores or embeddings: table, JSON, files.",
+    "check": "Check data before any evaluation: labels, copies, sentinels, kind.",
+    "explain": "Explain one row: which counter each comparison adds to.",
     "threshold": "Which threshold to install, and what to expect of it.",
     "compare": "Compare two systems over the same data.",
+    "report": "Write one HTML page: the answer, curves, a threshold to move.",
     "calibration": "Evaluate scores as log-likelihood ratios: Cllr, costs by prior.",
     "fuse": "Fuse systems, and evaluate them beside the fused one.",
     "gom": "Compare systems of open-world re-identification by GOM.",
@@ -26,15 +29,22 @@ COMMANDS = {
     "over-time": "Evaluate rates over time, and the ageing of templates.",
     "workload": "False alarms and rejected people a day.",
     "sample-size": "How many subjects and templates a test needs.",
+    "plan": "What a large evaluation will take: memory, hours, cost.",
     "groups": "Evaluate verification by demographic group.",
     "epc": "Errors on one set at thresholds chosen on another.",
     "error-discard": "Errors when samples of low quality are discarded.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
+    "tally": "Count at one site, for a result merged of several.",
+    "best-mates": "Find the nearest mates in one part of a gallery, before it is counted.",
+    "merge": "Merge the counts of several sites, and print the rates.",
     "protocols": "List, explain and check protocol cards.",
     "convert": "Write what a file holds in another format.",
     "simulate": "Make scores of a population with known truth.",
 }
 
+
+#: The arguments of the command line, in what the contexts of click share.
+COMMAND_LINE = "bioeval.command_line"
 
 #: Endings of files that ``bioeval run`` reads.
 DATA = (".npz", ".npy", ".csv", ".mat")
@@ -75,10 +85,15 @@ class LazyGroup(click.Group):
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
         return super().resolve_command(ctx, args)
 
-    def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Parse the command line; ``--help`` is printed here."""
+    def make_context(
+        self, info_name: str | None, args: list[str], *others: Any, **options: Any
+    ) -> click.Context:
+        """Parse the command line, and keep it; ``--help`` is printed here."""
+        given = list(args)
         with _closed_pipes():
-            return super().make_context(*args, **options)
+            context = super().make_context(info_name, args, *others, **options)
+        context.meta[COMMAND_LINE] = given
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
@@ -199,11 +199,17 @@ reading_options = _group(
         type=click.Choice(["pairs", "matrix"]),
         help="What a list of pairs is read as; a matrix has identification.  [pairs]",
     ),
+    click.option(
+        "--memory",
+        "memory_limit",
+        metavar="SIZE",
+        help="The most memory to take beyond that of the program itself, as 2GiB.",
+    ),
 )
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    *("trials", "impostor", "subject_from", "as_", "format_"),
+    *("trials", "impostor", "subject_from", "as_", "format_", "memory_limit"),
 )
 _KEYS = ("scores", "genuine", "embeddings", "indices")
 _KEYS_OR_FILES = (
@@ -266,14 +272,22 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 # ------------------------------------------------------------------------- numbers
 
-far_option = click.option(
-    "--far",
-    "far_targets",
-    type=NUMBERS,
-    multiple=True,
-    callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
-    help="FAR at which to report FRR and DIR, as 0.001; repeatable.",
-)
+
+def far_targets_option(help: str) -> Callable[[F], F]:
+    """Return the option of FAR targets."""
+    return click.option(
+        "--far",
+        "far_targets",
+        type=NUMBERS,
+        multiple=True,
+        callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
+        help=f"{help}, as 0.001; repeatable.",
+    )
+
+
+far_option = far_targets_option("FAR at which to report FRR and DIR")
+
+fusion_option = click.option("--fusion", default="min", help="How a subject's templates are fused.")
 
 templates_option = click.option(
     "--templates",
@@ -292,6 +306,13 @@ terms_option = click.option(
 
 ranks_option = click.option(
     "--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks."
+)
+
+images_option = click.option(
+    "--images",
+    metavar="NAME",
+    help="Metadata column of the image files of samples, beside DATA: the page shows the worst "
+    "pairs with small pictures.",
 )
 
 #: Options of a confidence interval.
@@ -339,6 +360,22 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
 # ------------------------------------------------------------------------- warnings
 
 
+def interval_by_default(scores: Scores, interval: str | None) -> str:
+    """Return the interval that was given, else the one that the scores allow, and say which."""
+    from bioeval.cli.console import note
+    from bioeval.tallies.by_subject import knows_people
+
+    if interval is not None:
+        return interval
+    if knows_people(scores):
+        return "subject-bootstrap"
+    note(
+        "the subjects of the pairs are not known, so the intervals are Wilson's, which take all "
+        "attempts as independent; where names hold the subjects: --subject-from 'id(\\d+)/'"
+    )
+    return "wilson"
+
+
 def warnings_of(ds: xr.Dataset) -> list[str]:
     """Return the warnings of a result, which name options of the command."""
     return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
@@ -358,15 +395,24 @@ def warning_lines(ds: xr.Dataset, width: int, say: Callable[[str], str]) -> list
 # ------------------------------------------------------------------------- output
 
 
-def output_options(files: str, plots: str = "", json: str = "") -> Callable[[F], F]:
+def output_options(
+    files: str, plots: str = "", json: str = "", report: bool = False
+) -> Callable[[F], F]:
     """Return the options of where results go: `files` and `plots` are what is written."""
+    paging = click.option(
+        "--report", metavar="HTML", help="Write one page with the answer and curves to explore."
+    )
     drawing = click.option("--plots", is_flag=True, help=f"With --out: also {plots}.")
     return _group(
         click.option("--out", metavar="DIR", help=f"Write {files}."),
         click.option(
-            "--force", is_flag=True, help="With --out: replace the results of an earlier run."
+            "--force",
+            is_flag=True,
+            help=f"With --out{' or --report' if report else ''}: replace the results of an earlier "
+            "run.",
         ),
         *([drawing] if plots else []),
+        *([paging] if report else []),
         json_option(f"Print one JSON document, not a table{json}."),
     )
 
@@ -384,18 +430,21 @@ class Output:
     force: bool  # whether files of the same names are replaced
     plots: bool  # whether plots are among the files
     as_json: bool  # whether a document is printed, in place of a table
+    page: Path | None = None  # the page to write; it can be written
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
         """Take the options of the output out of a command's, before anything is computed."""
         out, force = options.pop("out"), options.pop("force")
-        plots = options.pop("plots", False)
+        plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
         if plots and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
-        from bioeval.cli.outputs import check_folder
+        from bioeval.cli.outputs import check_folder, check_page
 
+        page = options.pop("report", None)
         folder = None if out is None else check_folder(out, force)
-        return cls(folder, force, plots, options.pop("as_json"))
+        page = None if page is None else check_page(page, force)
+        return cls(folder, force, plots is not False, options.pop("as_json"), page)
 
     @property
     def documented(self) -> bool:
@@ -416,6 +465,50 @@ class Output:
 
         return write_folder(self.folder, document, fill, self.force)
 
+    def write_page(
+        self,
+        results: Any,
+        files: Iterable[str | None],
+        stages: Callable[[str], None],
+        **options: Any,
+    ) -> None:
+        """Write the page of results that `files` were read for, where --report names it."""
+        if self.page is None:
+            return
+        stages(f"writing {self.page}")
+        from bioeval.cli.outputs import write_page
+
+        write_page(self.page, results, [file for file in files if file], **options)
+
+    def save(
+        self,
+        document: dict[str, Any],
+        results: xr.Dataset | xr.DataTree,
+        table: Any,
+        stages: Callable[[str], None],
+        *,
+        csv: Mapping[str, Mapping[str, Iterable[Any]]] | None = None,
+        drawn: Any = None,
+        overlaid: bool = False,
+    ) -> list[str]:
+        """Write results, table, the columns of CSV files by name, and the plots of `drawn`.
+
+        Return the names of the files.
+        """
+
+        def fill(folder: Path) -> None:
+            from bioeval.cli.outputs import write_csv, write_results
+
+            write_results(folder, results, table)
+            for name, columns in (csv or {}).items():
+                write_csv(folder / name, columns)
+            if drawn is not None and self.plots:
+                from bioeval.views.plots.save import save_all
+
+                save_all(drawn, (), folder, overlaid=overlaid)
+
+        return self.write(document, fill, stages)
+
     def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
         """Print the document or the table (text is printed as it is), then the number of files."""
         from bioeval.cli.console import note, put, show, show_json
@@ -428,6 +521,8 @@ class Output:
             show(table)
         if self.folder is not None:
             note(f"wrote {len(files)} files to {self.folder}")
+        if self.page is not None:
+            note(f"wrote {self.page}")
 
 
 def read_scores(file: str, reading: dict[str, Any], stages: Callable[[str], None]) -> Scores:

@@ -6,14 +6,17 @@ import contextlib
 import csv
 import errno
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from bioeval.base.errors import DataError, escaped
 from bioeval.cli.console import WIDTH, as_json
-from bioeval.scores.formats.files import naming_writes, no_folder, part_of
+from bioeval.scores.formats.files import check_target, naming_writes, no_folder, part_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,6 +43,26 @@ def check_folder(out: str, force: bool) -> Path:
     if not force:
         _refuse(folder, [name for name in _RESULTS if (folder / name).exists()])
     return folder
+
+
+def check_page(path: str, force: bool) -> Path:
+    """Return `path` if a page can be written there, before anything is computed."""
+    page = check_target(path)
+    if page.exists() and not force:
+        raise DataError(
+            f"{page}: exists, and would be replaced; name another file, or give --force"
+        )
+    return page
+
+
+def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -> None:
+    """Write results as one HTML page, with the files and the command that it was made from."""
+    from bioeval.cli.lazy_group import COMMAND_LINE
+    from bioeval.views.page.write import report
+
+    given = click.get_current_context().meta.get(COMMAND_LINE, [])
+    command = shlex.join(["bioeval", *given]) if given else ""
+    report(results, page, files=list(files), command=command, **options)
 
 
 def _refuse(folder: Path, names: list[str]) -> None:

@@ -9,6 +9,7 @@ import click
 from bioeval.base.errors import counted
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS
+from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
     Output,
@@ -124,8 +125,7 @@ def _document(ds: xr.Dataset) -> dict[str, Any]:
     columns = _columns(ds)
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     found = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
-    found |= {str(k): v.item() for k, v in ds.data_vars.items() if not v.dims}
-    return {**found, "bins": rows, "warnings": warnings_of(ds)}
+    return {**found, **scalars(ds), "bins": rows, "warnings": warnings_of(ds)}
 
 
 def _percent(rate: float) -> str:

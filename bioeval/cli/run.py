@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.experiment_options import experiment_options, resolve, take_experiment
 from bioeval.cli.options import (
     Command,
     Output,
     far_option,
+    images_option,
     interval_options,
     name_option,
     naming,
@@ -42,6 +45,7 @@ from bioeval.cli.options import (
     "draw the plots",
     ": rates are fractions, null is what is not defined, and infinite thresholds are the words "
     '"inf" and "-inf"',
+    report=True,
 )
 @click.option(
     "--plot-format",
@@ -88,6 +92,8 @@ from bioeval.cli.options import (
     help="List the N nearest impostor pairs and the N farthest genuine pairs, with what looks like "
     "errors of labels; with --out write worst_pairs.csv.",
 )
+@images_option
+@cluster_options()
 @click.option(
     "--no-auc", is_flag=True, help="Leave out AUC, d' and the like: several times faster."
 )
@@ -98,6 +104,7 @@ def command(
     terms: str,
     plot_formats: tuple[str, ...],
     worst: int | None,
+    images: str | None,
     **options: Any,
 ) -> None:
     """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
@@ -120,6 +127,9 @@ def command(
       bioeval run scores.npz --fta 0.02 --fte 0.01
       bioeval run visits.npz --attempts visit
       bioeval run scores.npz --worst 20 --out results
+      bioeval run scores.npz --interval subject-bootstrap --report report.html
+      bioeval run scores.npz --worst 20 --images file --report report.html
+      bioeval run scores.npz --workers 2 --checkpoint counted
 
     KEY names an array in a .npz or .mat file whose arrays have names of their own.
     """
@@ -129,6 +139,9 @@ def command(
     experiment = take_experiment(options)
     require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
+    if images and (worst is None or output.page is None):
+        raise click.UsageError("--images needs --worst N and --report HTML")
+    read = [data, options.get("second")]
     reading = take_reading(data, options)
     protocol = card(protocol)
     from bioeval.cli.progress import Stages
@@ -142,7 +155,8 @@ def command(
         resolved = resolve(protocol, scores, experiment, options["random_state"])
         scores.name = system_name(data, name, reading)
         stages("counting")
-        tree = evaluate(scores, resolved, **options, progress=stages.counting)
+        with placed(options, stages) as place:
+            tree = evaluate(scores, resolved, **options, **place, progress=stages.counting)
         if any(failures.values()):
             from bioeval.results.failures import with_failures
 
@@ -158,6 +172,8 @@ def command(
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = found.document() if output.documented else {}
         files = output.write(document, lambda folder: found.write(folder, formats), stages)
+        shown = {"images": images or "", "image_folder": Path(data).parent}
+        output.write_page(found.shown_by_name(), read, stages, **shown)
     if found.queries and document:
         document["tasks"]["reid"]["worst_first"] = found.queries
     output.show(found.table(), document, files)

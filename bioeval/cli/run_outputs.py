@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
+from rich.text import Text
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
+from bioeval.evaluation.data_check import check_data
 from bioeval.evaluation.reid import apply_convention
 from bioeval.views.tables import (
     CHOSEN,
@@ -81,6 +83,9 @@ class Evaluation:
         self.in_folds = has_folds(tree)
         self.queries = worst_first(self.datasets["reid"], scores) if per_query else []
         self._naming = naming
+        self.check = None
+        if scores.layout != "top-k":
+            self.check = check_data(scores, protocol, read_scores=False)
 
     def _renamed(self, warning: str) -> str:
         return renamed(warning, self._of_card if self.in_folds else self._naming)
@@ -94,7 +99,24 @@ class Evaluation:
     def table(self) -> Any:
         """Return what is shown."""
         table = (FoldTable if self.in_folds else ResultTable)(self.shown, self._renamed)
-        return table if self.worst is None else Group(table, WorstPairsTable(self.worst))
+        parts = [table] if self.worst is None else [table, WorstPairsTable(self.worst)]
+        return Group(*parts, *self._check_line())
+
+    def _check_line(self) -> list[Any]:
+        """Say in a line what a check of labels and metadata has found."""
+        if self.check is None:
+            return []
+        named = ", ".join(x.check for x in self.check.of("error", "warning", "note"))
+        of = f" ({named})" if named else ""
+        said = f"Labels and metadata: {self.check.in_words()}{of}; bioeval check says more"
+        return [Text(""), Text(said, "bold red" if self.check.misleads else "dim")]
+
+    def shown_by_name(self) -> dict[str, xr.DataTree]:
+        """Return what a page shows, by the name of the system."""
+        tree = self.shown
+        if self.worst is not None:
+            tree = tree.assign({"worst_pairs": type(tree)(self.worst)})
+        return {str(self.scores.name): tree}
 
     def document(self) -> dict[str, Any]:
         """Return all results but the curves, and the worst pairs where they are listed.
@@ -122,6 +144,7 @@ class Evaluation:
             tasks = {path: _fold_task(ds, self._renamed) for path, ds in found.items()}
             return {**head, "tasks": tasks}
         chosen = any(has_chosen(dataset) for dataset in found.values())
+        checked = [] if self.check is None else self.check.of("error", "warning", "note")
         return {
             **head,
             **({"chosen_on": CHOSEN} if chosen else {}),
@@ -130,6 +153,10 @@ class Evaluation:
             "warnings": [
                 {"message": self._renamed(message), "tasks": paths}
                 for message, paths in {**alarms(found), **warnings(found)}.items()
+            ],
+            "check": [
+                {"check": x.check, "severity": x.severity, "message": self._renamed(x.message)}
+                for x in checked
             ],
         }
 

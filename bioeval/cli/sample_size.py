@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import WHOLE_NUMBERS
+from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
     Output,
-    naming,
     output_options,
     read_scores,
     reading_options,
     take_reading,
+    warnings_of,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
 
@@ -101,32 +100,19 @@ def command(pilot: str | None, **options: Any) -> None:
         stages("counting")
         ds = sample_size(scores, **options)
         document, text = _document(ds, pilot), _text(ds)
-
-        def write(folder: Path) -> None:
-            from bioeval.cli.outputs import write_results
-
-            write_results(folder, ds, text)
-
-        files = output.write(document, write, stages)
+        files = output.save(document, ds, text, stages)
     output.show(text, document, files)
-
-
-def _warnings(ds: xr.Dataset) -> list[str]:
-    from bioeval.base.errors import renamed
-
-    return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
 def _document(ds: xr.Dataset, file: str | None) -> dict[str, Any]:
     """Return the plan as plain values."""
     attrs = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
-    single = {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
     over = [str(k) for k, v in ds.data_vars.items() if v.ndim]
     plans = [
         {"templates": int(size), **{name: ds[name].values[i].item() for name in over}}
         for i, size in enumerate(ds["templates"].values)
     ]
-    return {"file": file, **attrs, **single, "plans": plans, "warnings": _warnings(ds)}
+    return {"file": file, **attrs, **scalars(ds), "plans": plans, "warnings": warnings_of(ds)}
 
 
 def _text(ds: xr.Dataset) -> str:
@@ -169,6 +155,6 @@ def _text(ds: xr.Dataset) -> str:
     )
     lines += ["", *textwrap.wrap(notes, 80)]
     wrapper = textwrap.TextWrapper(80, initial_indent="  - ", subsequent_indent="    ")
-    if found := _warnings(ds):
+    if found := warnings_of(ds):
         lines += ["", "Warnings", *(line for text in found for line in wrapper.wrap(text))]
     return "\n".join(lines) + "\n"

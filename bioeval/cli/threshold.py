@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
     Output,
+    fusion_option,
     interval_options,
     name_option,
     naming,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from bioeval.views.tables.threshold_study import StudyTable
+    from bioeval.scores.matrix import Scores
 
 
 @click.command("threshold", cls=Command)
@@ -45,10 +46,10 @@ if TYPE_CHECKING:
     "--repeats", type=click.IntRange(1), metavar="N", help="How often to draw the folds.  [20]"
 )
 @templates_option
-@click.option("--fusion", default="min", help="How a subject's templates are fused.")
+@fusion_option
 @interval_options
 @name_option
-@output_options("results.nc, summary.json, table.txt and a plot")
+@output_options("results.nc, summary.json, table.txt and a plot", report=True)
 @terms_option
 @reading_options
 def command(data: str, target: str, name: str | None, terms: str, **options: Any) -> None:
@@ -71,12 +72,14 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
       bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
     """
     output = Output.take(options)
+    files_read = [data, options.get("second")]
     reading = take_reading(data, options)
     from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
         stages("starting")
+        from bioeval.cli.outputs import fold_rows
         from bioeval.evaluation.cross import study_threshold
         from bioeval.views.tables.threshold_study import StudyTable
         from bioeval.views.terms import in_terms
@@ -86,28 +89,23 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         stages("counting")
         study = study_threshold(scores, target, **options, progress=stages.counting)
         reword = partial(renamed, naming=naming())
-        document, shown = _document(study, data, reword), in_terms(study, terms)
+        document = {**attributes(study, data, reword), "folds": fold_rows(study)}
+        shown = in_terms(study, terms)
         table = StudyTable(shown, reword)
-        files = output.write(document, lambda folder: _write(study, shown, table, folder), stages)
+        files = output.save(document, study, table, stages, drawn=shown)
+        if output.page is not None:
+            results = _with_curves(study, scores, options["templates"], stages.counting)
+            output.write_page({scores.name: in_terms(results, terms)}, files_read, stages)
     output.show(table, document, files)
 
 
-def _document(study: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
-    """Return a threshold study as one document."""
-    from bioeval.base.version import __version__
-    from bioeval.cli.outputs import fold_rows
+def _with_curves(
+    study: xr.Dataset, scores: Scores, templates: str, progress: Callable[..., None]
+) -> xr.DataTree:
+    """Return a study beside the verification that it is of, whose curves a page shows."""
+    import xarray as xr
 
-    attrs = {k: v for k, v in study.attrs.items() if k != "bioeval_version"}
-    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
-    scalars = {str(k): v.item() for k, v in study.data_vars.items() if not v.ndim}
-    folds = fold_rows(study)
-    return {"bioeval": __version__, "file": file, **attrs, **scalars, "folds": folds}
+    from bioeval.evaluation.tasks import verification
 
-
-def _write(study: xr.Dataset, shown: xr.Dataset, table: StudyTable, folder: Path) -> None:
-    """Write the study into a folder; its table and its plot as they are shown."""
-    from bioeval.cli.outputs import write_results
-    from bioeval.views.plots.save import save_all
-
-    write_results(folder, study, table)
-    save_all(shown, (), folder)
+    attempts = verification(scores, templates=templates, progress=progress)
+    return xr.DataTree.from_dict({f"verification/{templates}": attempts, "threshold_study": study})

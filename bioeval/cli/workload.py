@@ -10,9 +10,11 @@ from click.core import ParameterSource
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import WHOLE_NUMBERS, Typed
+from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
     Output,
+    interval_by_default,
     interval_options,
     output_options,
     read_scores,
@@ -21,8 +23,6 @@ from bioeval.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import xarray as xr
 
 TASKS = ("verification/single", "verification/multi", "open_set")
@@ -71,8 +71,8 @@ def _by_name(text: str) -> dict[str, float]:
 @click.option(
     "--interval",
     type=click.Choice(INTERVALS),
-    default="subject-bootstrap",
-    help="Interval of the rates of scores.",
+    help="Interval of the rates of scores.  [subject-bootstrap; wilson where the subjects of pairs "
+    "are not known]",
 )
 @interval_options
 @output_options("results.nc, summary.json and table.txt")
@@ -115,6 +115,7 @@ def command(data: str | None, **options: Any) -> None:
         elif data is not None:
             scores = read_scores(data, reading, stages)
             stages("counting")
+            of_scores["interval"] = interval_by_default(scores, of_scores["interval"])
             found, options["threshold"] = _evaluated(scores, task, options, of_scores)
             options["far_target"] = None
         if said:
@@ -125,17 +126,8 @@ def command(data: str | None, **options: Any) -> None:
             ds.attrs["operating_point"] += chosen
         document = _document(ds, data)
         text = _text(ds)
-        files = output.write(document, _writer(ds, text), stages)
+        files = output.save(document, ds, text, stages)
     output.show(text, document, files)
-
-
-def _writer(ds: xr.Dataset, text: str) -> Callable[[Path], None]:
-    def write(folder: Path) -> None:
-        from bioeval.cli.outputs import write_results
-
-        write_results(folder, ds, text)
-
-    return write
 
 
 def _is_results(data: str) -> bool:
@@ -193,12 +185,11 @@ def _document(ds: xr.Dataset, file: str | None) -> dict[str, Any]:
     for i, event in enumerate(ds["event"].values.tolist()):
         one = ds.isel(event=i)
         over = [name for name in one.data_vars if one[name].dims == ("days",)]
-        single = {str(k): v.item() for k, v in one.data_vars.items() if not v.ndim}
         periods = [
             {"days": int(days), **{str(x): one[x].values[j].item() for x in over}}
             for j, days in enumerate(one["days"].values)
         ]
-        events.append({"event": event, **single, "periods": periods})
+        events.append({"event": event, **scalars(one), "periods": periods})
     return {"file": file, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
 
 

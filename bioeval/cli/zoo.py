@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import Typed
+from bioeval.cli.arguments import THRESHOLD
+from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
     Output,
+    fusion_option,
     name_option,
     naming,
     output_options,
@@ -29,16 +30,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def _number_or_rule(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-THRESHOLD = Typed("t", _number_or_rule, "a number or a rule")
-
-
 @click.command("zoo", cls=Command)
 @click.argument("data")
 @click.option(
@@ -50,7 +41,7 @@ THRESHOLD = Typed("t", _number_or_rule, "a number or a rule")
     "these data.",
 )
 @templates_option
-@click.option("--fusion", default="min", help="How a subject's templates are fused.")
+@fusion_option
 @click.option(
     "--quantile",
     type=float,
@@ -70,7 +61,9 @@ THRESHOLD = Typed("t", _number_or_rule, "a number or a rule")
     help="Seed of the halves and the permutations.",
 )  # fmt: skip
 @name_option
-@output_options("results.nc, summary.json, table.txt and subjects.csv", "draw the plots")
+@output_options(
+    "results.nc, summary.json, table.txt and subjects.csv", "draw the plots", report=True
+)
 @terms_option
 @reading_options
 def command(data: str, name: str | None, terms: str, **options: Any) -> None:
@@ -87,6 +80,7 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
       bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
     """
     output = Output.take(options)
+    files_read = [data, options.get("second")]
     reading = take_reading(data, options)
     from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
@@ -94,7 +88,7 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
     with Stages() as stages:
         stages("starting")
         from bioeval.evaluation.zoo import zoo
-        from bioeval.views.tables.zoo import ZooTable
+        from bioeval.views.tables.zoo import ZooTable, columns_of
         from bioeval.views.terms import in_terms
 
         scores = read_scores(data, reading, stages)
@@ -105,20 +99,16 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
         shown = in_terms(found, terms)
         table = ZooTable(shown, reword)
         document = _document(found, data, reword)
-        files = output.write(
-            document, lambda folder: _write(found, shown, table, folder, output.plots), stages
-        )
+        csv = {"subjects.csv": columns_of(found)}
+        files = output.save(document, found, table, stages, csv=csv, drawn=shown)
+        output.write_page({scores.name: shown}, files_read, stages)
     output.show(table, document, files)
 
 
 def _document(zoo: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
     """Return the whole result as plain values; rates are fractions."""
-    from bioeval.base.version import __version__
     from bioeval.views.tables.zoo import records
 
-    attrs = {k: v for k, v in zoo.attrs.items() if k != "bioeval_version"}
-    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
-    scalars = {str(k): v.item() for k, v in zoo.data_vars.items() if not v.ndim}
     animals = {
         animal: {
             str(k).removeprefix("animal_"): v.sel(animal=animal).item()
@@ -127,20 +117,5 @@ def _document(zoo: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[
         }
         for animal in zoo["animal"].values.tolist()
     }
-    return {
-        "bioeval": __version__, "file": file, **attrs, **scalars, "animals": animals,
-        "subjects": list(records(zoo)),
-    }  # fmt: skip
-
-
-def _write(zoo: xr.Dataset, shown: xr.Dataset, table: Any, folder: Path, plots: bool) -> None:
-    """Write the result into a folder; its table and its plots as they are shown."""
-    from bioeval.cli.outputs import write_csv, write_results
-    from bioeval.views.tables.zoo import columns_of
-
-    write_results(folder, zoo, table)
-    write_csv(folder / "subjects.csv", columns_of(zoo))
-    if plots:
-        from bioeval.views.plots.save import save_all
-
-        save_all(shown, (), folder)
+    subjects = list(records(zoo))
+    return {**attributes(zoo, file, reword), "animals": animals, "subjects": subjects}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.variables import TOP_K
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.intervals import with_intervals
 from bioeval.evaluation.plan import (
     MEAN,
@@ -19,8 +22,8 @@ from bioeval.evaluation.plan import (
     refuse_unused,
     resolve_card,
 )
+from bioeval.evaluation.protocol_tally import Tally
 from bioeval.evaluation.reid import refuse_thresholds
-from bioeval.evaluation.tally import Tally
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
@@ -37,8 +40,10 @@ from bioeval.tallies.by_subject import require_people
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 
+@distributable
 def evaluate(
     scores: Scores | Mapping[str, Scores],
     protocol: str | Protocol = "auto",
@@ -53,6 +58,8 @@ def evaluate(
     random_state: RandomState = 0,
     per_query: bool = False,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol, in one sweep over the scores.
 
@@ -68,6 +75,8 @@ def evaluate(
         As for :func:`verification`; all tasks and systems share the same resamples.
     per_query : bool
         As for :func:`reid`: also the values of each query, of a card with re-identification.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -246,6 +255,8 @@ def _count(
     automatic: bool,
 ) -> tuple[Plan, dict[str, TaskCounts]]:
     """Return the counts of every task of a card with their operating points, and their plan."""
+    if options.interval is not None and options.interval.by_subject and card.verification:
+        refuse_engine()  # before anything is counted
     plan = Plan(scores, card, options, automatic=automatic)
     if options.interval is not None and options.interval.by_subject:
         require_people(scores, options.interval.method)
@@ -259,6 +270,8 @@ def _evaluate_folds(
     scores: Scores, card: Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
     from bioeval.evaluation.cross.card_folds import evaluate_folds
+
+    refuse_engine()
 
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:

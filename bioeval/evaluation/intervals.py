@@ -14,7 +14,7 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.stats.verification import verification_intervals
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
-from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.random_galleries.counts import GalleryTally
 from bioeval.tallies.reid_counts import GomTally, ReidTally
 
@@ -43,5 +43,6 @@ def with_intervals(
     if isinstance(tally, GomTally):
         measures = gom_measures(tally, GomOptions(**counts.options))
         return query_mean_intervals(dataset, measures, subjects, GOM, options)
+    assert isinstance(tally, IdentificationTally)  # folded ones have no subjects
     add = closed_set_intervals if "cms" in dataset else open_set_intervals
     return add(dataset, tally, subjects, options)

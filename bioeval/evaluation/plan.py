@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.engine import computed_by
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.evaluation.reid import plan_gom, require_scores, retrieval_thresholds
@@ -27,11 +28,13 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_points import holds_points
 from bioeval.tallies.kept_windows import at_most_kept, kept_of, look_near_points
 from bioeval.tallies.look import Look, PointsWanted
+from bioeval.tallies.look_work import look_at_all
 from bioeval.tallies.point_search import PointFinder, points_of_few
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import kept_scores
+from bioeval.tallies.shared_mates import SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
@@ -179,9 +182,10 @@ class Plan:
         Up to `keep` scores around them are kept for a merged tally.
         """
         distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
-        # The one-sweep kernel does not know drawn galleries; apart, they do not slow the rest.
-        drawn = [job for job in distinct if isinstance(job, GalleryJob)]
-        counted = [job for job in distinct if not isinstance(job, GalleryJob)]
+        # The one-sweep kernel knows no drawn galleries, nor mates of elsewhere; apart, they do not
+        # slow the rest.
+        drawn = [job for job in distinct if isinstance(job, GalleryJob | SharedRanksJob)]
+        counted = [job for job in distinct if job not in drawn]
         for job in counted:
             if isinstance(job, VerificationJob):
                 job.wanted = self._wanted(keep) if points else None
@@ -213,8 +217,9 @@ class Plan:
             symmetric = both_ways and found.templates == "single"
             wanted = PointsWanted(self._targets(found, symmetric), self.costs, self.options.auc)
             if is_small(reader.scores):  # nothing to share: its only block is read once
-                sweep = job.sweep(reader)
-                found.points = points_of_few(found, sweep, wanted, symmetric=symmetric)
+                with computed_by(None):
+                    sweep = job.sweep(reader)
+                    found.points = points_of_few(found, sweep, wanted, symmetric=symmetric)
                 continue
             finders.append(
                 (found, job, PointFinder(found, wanted, symmetric=symmetric, look=job.look))
@@ -262,15 +267,7 @@ class Plan:
 
     def _look(self, looks: Sequence[tuple[VerificationJob, Look]]) -> None:
         """Look at all impostor scores again."""
-        if isinstance(self.scores, PairScores):
-            for job, look in looks:
-                for impostors in job.sweep(self.attempts_reader):
-                    look.add(*impostors)
-            return
-        for block in self.attempts_reader:
-            for job, look in looks:
-                for impostors in job.impostors(block):
-                    look.add(*impostors)
+        look_at_all(looks, self.attempts_reader)
 
     @property
     def _rare(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.evaluation.tally import Tally
+from bioeval.evaluation.protocol_tally import Tally
 from bioeval.results.histogram import ScoreHistograms, score_histograms
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import PairScores, Scores

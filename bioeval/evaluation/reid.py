@@ -13,6 +13,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import GOM, REID, TOP_K
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
@@ -41,6 +42,7 @@ from bioeval.tallies.tie_policies import check_max_rank
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 Named = str | os.PathLike[str] | Protocol
 
@@ -48,6 +50,7 @@ Named = str | os.PathLike[str] | Protocol
 TAUS = 101
 
 
+@distributable
 def reid(
     scores: Scores,
     convention: Named = "market1501",
@@ -74,6 +77,8 @@ def reid(
     random_state: int = 0,
     per_query: bool = False,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate re-identification: CMC, mAP and mINP, as a convention has them.
 
@@ -129,6 +134,8 @@ def reid(
         ``removed_entries`` of each query, over ``probe``.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -259,6 +266,7 @@ def _with_limits(
     return query_mean_intervals(result, measures, scores.codes.probe, names, options)
 
 
+@distributable
 def gom(
     scores: Scores,
     *,
@@ -275,6 +283,8 @@ def gom(
     random_state: RandomState = 0,
     per_query: bool = False,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate open-world re-identification by GOM: retrieval and verification at a threshold.
 
@@ -312,6 +322,8 @@ def gom(
         Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------

@@ -7,41 +7,31 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.special
 import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import SAMPLE_SIZE
 from bioeval.base.version import __version__
-from bioeval.evaluation.tasks import verification
+from bioeval.evaluation.pilot import PlanBasis, of_pilot, stated
 from bioeval.results.dataset import Variables, build
-from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.stats.binomial import rule_of_30
 from bioeval.stats.options import CONFIDENCE
 from bioeval.stats.planning import (
     MOST,
-    Components,
-    assumed,
-    components_of,
     kurtosis,
     subjects_for_width,
     subjects_of_pairs,
     trials_without_error,
 )
-from bioeval.tallies.counters import gather
-from bioeval.tallies.thresholds import to_internal
 
 TEMPLATES = (2, 3, 5, 10)
 
 #: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
 #: 97 % of them: see docs/planning.md.
 ASSURANCE = 0.92
-
-# Fewer subjects of a pilot with an error say little about the spread between people.
-_FEW = 20
 
 
 def sample_size(
@@ -139,63 +129,81 @@ def sample_size(
         "templates_per_session": each,
         "bioeval_version": __version__,
     }
-    warnings: list[str] = []
-    fixed: float | None = None  # a subject's variance, where templates are those of the pilot
-    found = math.inf
     if pilot is None:
         if measure == "eer" or threshold is not None:
             what = Argument("measure", "eer") if measure == "eer" else Argument("threshold")
             raise DataError(f"{what} needs a pilot; without one, state frr and icc")
-        components = _stated(frr, icc, template_icc)
+        basis = stated(frr, icc, template_icc)
     else:
         if frr is not None or icc is not None or template_icc:
             raise DataError(
                 f"{Argument('frr')}, {Argument('icc')} and {Argument('template_icc')} are assumed "
                 "in place of a pilot; give either"
             )
-        require_subjects(pilot, "a pilot")
-        point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
-        attrs["threshold"] = point["threshold"]
-        warnings += point["warnings"]
-        tables, shared = _errors(pilot, point["threshold"])
-        components = components_of(tables, symmetric=shared)
-        found = len(tables)
-        warnings += _doubts(tables, components)
+        basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
+        attrs["threshold"] = basis.threshold
         if measure == "eer":
             if templates is not None:
                 raise DataError(
                     f"{Argument('templates')} cannot be varied with {Argument('measure', 'eer')}: "
                     "the plan is for as many as in the pilot"
                 )
-            z = float(scipy.special.ndtri(0.5 + confidence / 2))
-            fixed = found * (point["width"] / (2 * z)) ** 2
             templates = max(2, round(pilot.shape[1] / len(np.unique(pilot.codes.gallery))))
-    sizes = _sizes(templates)
-    value = components.rate if fixed is None else point["value"]
-    variables: Variables = {"value": ((), value)}
+    sizes = np.array(_sizes(templates))
+    variables: Variables = {"value": ((), basis.value)}
+    variables |= _subjects(basis, sizes, each, width, confidence, assurance)
+    variables |= {
+        "icc": ((), basis.components.between / basis.components.total),
+        "template_icc": ((), basis.components.template / basis.components.total),
+    }
+    variables |= _rules(far, confidence)
+    if pilot is not None:
+        variables["pilot_subjects"] = (), np.int64(basis.subjects)
+    warnings = list(basis.warnings)
+    if width > basis.value:
+        warnings.append(
+            f"the interval may be wider than the rate itself ({basis.value:.3g}): it is then far "
+            "from normal, and the plan is a rough one"
+        )
+    attrs["warnings"] = "\n".join(dict.fromkeys(warnings))
+    return build(variables, SAMPLE_SIZE, {"templates": sizes}, attrs)
+
+
+def _subjects(
+    basis: PlanBasis,
+    sizes: np.ndarray,
+    per_session: int,
+    width: float,
+    confidence: float,
+    assurance: float,
+) -> Variables:
+    """Return the subjects that an interval of this width needs, for each number of templates."""
     rows = []
-    for size in sizes:
-        variance = components.subject_variance(size) if fixed is None else fixed
-        tails = kurtosis(value, variance)
-        subjects = subjects_for_width(variance, tails, width, confidence, assurance, found)
+    for size in sizes.tolist():
+        variance = basis.variance_of(size)
+        tails = kurtosis(basis.value, variance)
+        subjects = subjects_for_width(variance, tails, width, confidence, assurance, basis.subjects)
         if subjects >= MOST:
             raise DataError(
                 f"{Argument('frr_width')} is {width:g}, which takes more than {MOST:,} subjects; "
                 "expected a wider one"
             )
-        independent = value * (1 - value) / (size * (size - 1) / 2)
+        independent = basis.value * (1 - basis.value) / (size * (size - 1) / 2)
         rows.append((subjects, math.sqrt(variance), variance / independent))
-    subjects_, sd, effect = (np.array(x) for x in zip(*rows, strict=True))
-    over, many = ("templates",), np.array(sizes)
-    variables |= {
-        "subjects": (over, subjects_.astype(np.int64)),
-        "sessions": (over, np.maximum(2, -(-many // each))),
-        "all_templates": (over, subjects_.astype(np.int64) * many),
-        "subject_sd": (over, sd),
-        "design_effect": (over, effect),
-        "icc": ((), components.between / components.total),
-        "template_icc": ((), components.template / components.total),
+    number, sd, effect = (np.array(x) for x in zip(*rows, strict=True))
+    number = number.astype(np.int64)
+    return {
+        "subjects": (("templates",), number),
+        "sessions": (("templates",), np.maximum(2, -(-sizes // per_session))),
+        "all_templates": (("templates",), number * sizes),
+        "subject_sd": (("templates",), sd),
+        "design_effect": (("templates",), effect),
     }
+
+
+def _rules(far: float, confidence: float) -> Variables:
+    """Return the trials of the rules of 3 and 30, and the subjects who make them."""
+    variables: Variables = {}
     rules = trials_without_error(far, confidence), math.ceil(float(rule_of_30(far)) - 1e-9)
     for rule, trials in zip(("3", "30"), rules, strict=True):
         variables |= {
@@ -203,34 +211,7 @@ def sample_size(
             f"subjects_rule_of_{rule}": ((), np.int64(2 * trials)),
             f"subjects_rule_of_{rule}_all_pairs": ((), np.int64(subjects_of_pairs(trials))),
         }
-    if pilot is not None:
-        variables["pilot_subjects"] = (), np.int64(found)
-    if width > value:
-        warnings.append(
-            f"the interval may be wider than the rate itself ({value:.3g}): it is then far from "
-            "normal, and the plan is a rough one"
-        )
-    attrs["warnings"] = "\n".join(dict.fromkeys(warnings))
-    return build(variables, SAMPLE_SIZE, {"templates": many}, attrs)
-
-
-def _stated(frr: float | None, icc: float | None, template_icc: float) -> Components:
-    """Return the components of what is assumed in place of a pilot."""
-    if frr is None or icc is None:
-        missing = Argument("frr") if frr is None else Argument("icc")
-        raise DataError(
-            f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
-            "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
-        )
-    rate = require_number("frr", frr, above=0.0, high=0.5)
-    between = require_number("icc", icc, low=0.0, high=1.0)
-    template = require_number("template_icc", template_icc, low=0.0, high=0.5)
-    if between + 2 * template > 1:
-        raise DataError(
-            f"{Argument('icc')} + 2 {Argument('template_icc')} is {between + 2 * template:g}; "
-            "expected at most 1, the whole variance"
-        )
-    return assumed(rate, between, template)
+    return variables
 
 
 def _sizes(templates: int | Sequence[int] | None) -> list[int]:
@@ -242,92 +223,3 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     if not sizes or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
         raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
     return sizes
-
-
-def _operating_point(
-    pilot: Scores,
-    measure: str,
-    far: float,
-    threshold: float | None,
-    confidence: float,
-    random_state: RandomState,
-) -> dict[str, Any]:
-    """Return the pilot's threshold; of an EER its value and the width of its interval."""
-    if measure == "eer":
-        ds = verification(
-            pilot, auc=False, interval="subject-bootstrap", confidence=confidence,
-            random_state=random_state,
-        )  # fmt: skip
-        chosen = float(ds["eer_threshold"])
-    else:
-        ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
-        chosen = float(ds["threshold_at_far"][0])
-    remarks = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
-    if threshold is not None:
-        chosen = require_number("threshold", threshold)
-    if math.isnan(chosen):
-        raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
-    point = {"threshold": chosen, "warnings": remarks if threshold is None else []}
-    if measure == "eer":
-        width = float(ds["eer_interval_high"] - ds["eer_interval_low"])
-        point |= {"value": float(ds["eer"]), "width": width}
-    return point
-
-
-def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
-    """Return the genuine errors of each subject, and whether the same templates are on both sides.
-
-    An error of (i, j) and of (j, i) is that of one pair, their mean.
-    """
-    reader = BlockReader(pilot)
-    limit = to_internal(np.array([threshold]), pilot.kind)[0]
-    shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
-    found = []
-    for block in reader:
-        value, row, position = gather(
-            block.values, block.own_start, block.own_stop, block.self_position
-        )
-        row, column = row + block.low, reader.gallery.columns[0, position]
-        ids = pilot.probe_ids[row], pilot.gallery_ids[column]
-        found.append(np.stack([pilot.codes.probe[row], *ids, value > limit]))
-    subject, left, right, wrong = np.concatenate(found, axis=1)
-    tables = []
-    for who in np.unique(subject):
-        mine = subject == who
-        sides = [left[mine], right[mine]]
-        if shared:
-            both = np.unique(np.concatenate(sides))
-            places, shape = [np.searchsorted(both, x) for x in sides], (len(both), len(both))
-        else:
-            indexed = [np.unique(x, return_inverse=True) for x in sides]
-            places, shape = [x[1] for x in indexed], tuple(len(x[0]) for x in indexed)  # type: ignore[assignment]
-        total, number = np.zeros(shape), np.zeros(shape)
-        np.add.at(total, tuple(places), wrong[mine])
-        np.add.at(number, tuple(places), 1)
-        if shared:
-            total, number = total + total.T, number + number.T
-        tables.append(np.divide(total, number, out=np.full(shape, np.nan), where=number > 0))
-    if len(tables) < 2:
-        raise DataError(
-            f"the pilot has {counted(len(tables), 'subjects')} with a genuine attempt; the spread "
-            "between people needs two or more"
-        )
-    return tables, shared
-
-
-def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
-    """Return warnings about a pilot; raise where nothing can be planned from it."""
-    wrong = sum(bool(np.nansum(table)) for table in tables)
-    if not wrong or components.rate >= 1 or not components.total:
-        which = "no genuine error" if not wrong else "nothing but genuine errors"
-        raise DataError(
-            f"the pilot has {which} at the threshold, which says nothing about their spread; give "
-            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} in place "
-            "of the pilot"
-        )
-    if wrong < _FEW:
-        return [
-            f"only {counted(wrong, 'subjects')} of the pilot have a genuine error: the plan is "
-            "uncertain, and larger for it"
-        ]
-    return []

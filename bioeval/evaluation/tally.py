@@ -1,4 +1,4 @@
-"""The counts of all tasks of a protocol: made in one sweep, merged, saved, refined and shown."""
+"""Counting of all tasks of a protocol in one sweep, and the later search for operating points."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, bad_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.gallery_parts import (
+    BestMates,
+    of_whole_gallery,
+    part_and_card,
+    share_mates,
+    union_digest,
+)
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.tally_file import read_tally, write_tally
-from bioeval.evaluation.task_counts import Counts, TaskCounts
+from bioeval.evaluation.protocol_tally import Tally
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import tree_of
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.kept_scores import KEPT, KEPT_MERGED
-from bioeval.tallies.kept_windows import at_most_kept
+from bioeval.tallies.kept_scores import KEPT
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
@@ -30,126 +36,10 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from distributed import Client
 
 
-class Tally:
-    """Counts of every task of a protocol, made in one sweep.
-
-    Attributes
-    ----------
-    protocol : str
-        The name of the protocol card.
-    parts : dict of str to TaskCounts
-        The counts of each node, such as ``"verification/single"``.
-    counted : CountedProbes or None
-        Digests of the probes that were counted; None where a file of an older layout has none.
-    """
-
-    def __init__(
-        self,
-        protocol: str,
-        parts: dict[str, TaskCounts],
-        far_targets: Sequence[float] | np.ndarray,
-        ranks: Sequence[int],
-        counted: CountedProbes | None = None,
-    ):
-        self.protocol = protocol
-        self.parts = parts
-        self.far_targets = np.asarray(far_targets, dtype=np.float64)
-        self.ranks = tuple(int(k) for k in ranks)
-        self.counted = counted
-
-    def __repr__(self) -> str:
-        about = next(iter(self.parts.values())).tally.about
-        return f"<Tally {self.protocol}, {about.probes} probes, {', '.join(self.parts)}>"
-
-    def merge(self, other: Tally) -> Tally:
-        """Return the tally of both sets of probes, which must be disjoint.
-
-        Raises
-        ------
-        MergeError
-            If protocols, options, kinds of score, thresholds, galleries or keys differ; if both
-            counted the same probe, by its label, metadata and position in the data; or if one
-            comes from a file of layout 1, which does not say which probes were counted.
-        """
-        if not isinstance(other, Tally):
-            raise MergeError(f"a Tally cannot be merged with {type(other).__name__}")
-        if other is self:
-            raise MergeError("a Tally cannot be merged with itself: its probes would count twice")
-        mine, theirs = self.parts, other.parts
-        differ = [k for k in mine if k in theirs and not mine[k].same_options(theirs[k])]
-        if self.protocol != other.protocol or set(mine) != set(theirs) or differ:
-            raise MergeError(self._difference(other, differ))
-        merged: dict[tuple[int, int], Counts] = {}
-        parts = {}
-        for node, part in mine.items():
-            key = (id(part.tally), id(theirs[node].tally))
-            if key not in merged:
-                joined: Counts = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
-                if isinstance(joined, VerificationTally):
-                    joined = at_most_kept(joined, KEPT_MERGED)
-                merged[key] = joined
-            parts[node] = TaskCounts(merged[key], part.options)
-        if self.counted is None or other.counted is None:
-            raise MergeError(
-                "a tally read from a file of layout 1 does not say which probes it counted, so "
-                "that some might count twice; count its scores again with be.tally"
-            )
-        counted = self.counted.merge(other.counted)
-        return Tally(self.protocol, parts, self.far_targets, self.ranks, counted)
-
-    def _difference(self, other: Tally, differ: list[str]) -> str:
-        """Return why two tallies do not merge."""
-        if self.protocol != other.protocol:
-            return f"tallies of different protocols: {self.protocol} and {other.protocol}"
-        if set(self.parts) != set(other.parts):
-            return f"tallies of different tasks: {list(self.parts)} and {list(other.parts)}"
-        node = differ[0]
-        mine, theirs = self.parts[node].plain_options(), other.parts[node].plain_options()
-        names = [k for k in {**mine, **theirs} if mine.get(k) != theirs.get(k)]
-        return f"tallies of {node} with different {', '.join(names)}; count both with the same"
-
-    def dataset(self, node: str | None = None) -> xr.Dataset:
-        """Return the result of one task; `node` may be left out where there is only one."""
-        if node is None:
-            if len(self.parts) > 1:
-                listed = ", ".join(self.parts)
-                raise DataError(f"the tally holds several tasks ({listed}); name one, or use tree")
-            (node,) = self.parts
-        if node not in self.parts:
-            raise DataError(bad_choice("node", node, self.parts))
-        result = self.parts[node].dataset(node)
-        result.attrs["protocol"] = self.protocol
-        result.attrs["report_ranks"] = " ".join(map(str, self.ranks))
-        return result
-
-    def tree(self) -> xr.DataTree:
-        """Return the results of all tasks as a DataTree."""
-        return tree_of({node: self.dataset(node) for node in self.parts})
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally as an ``.npz`` file of plain arrays and one JSON header.
-
-        The file appears whole or not at all.
-        """
-        write_tally(
-            path, self.protocol, self.parts, self.far_targets.tolist(), self.ranks, self.counted
-        )
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Tally:
-        """Read a tally that :meth:`save` wrote.
-
-        Raises
-        ------
-        DataError
-            If the file is missing, truncated, or no tally.
-        """
-        return Tally(**read_tally(path))
-
-
+@distributable
 def tally(
     scores: Scores,
     protocol: str | Protocol = "auto",
@@ -161,7 +51,10 @@ def tally(
     points: bool | int = False,
     site: str = "",
     key: str | bytes | None = None,
+    mates: BestMates | None = None,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Tally:
     """Count all tasks of a protocol in one sweep, as counts that merge.
 
@@ -188,8 +81,19 @@ def tally(
         A secret that all sites share. A tally keeps digests of its subjects and probes, by which
         merging finds probes that would count twice; names cannot be guessed from them without the
         key. By default the key is public.
+    mates : BestMates, optional
+        The nearest mates of the probes in all parts of a gallery, of which `scores` has one
+        (:func:`best_mates`, merged). Then `site` is where the part of the gallery is, and tallies
+        merge with ``union_of_galleries=True``.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client : distributed.Client, optional
+        The cluster that counts, by blocks of probes; by default this process. The result is the
+        same to the last bit.
+    checkpoint : path, optional
+        A folder that keeps the counts of finished blocks of probes: after an interruption, the same
+        call goes on from there. It may be left there; calling again then takes moments. A folder of
+        other data, options or version is refused.
 
     Returns
     -------
@@ -229,7 +133,10 @@ def tally(
     options = EvaluationOptions.parse(
         thresholds=thresholds, max_rank=max_rank, far_targets=far_targets, normalize=normalize
     )
-    card = resolve_card(scores, protocol)
+    if mates is None:
+        card = resolve_card(scores, protocol)
+    else:
+        scores, card = part_and_card(scores, protocol)
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, whose counts do not merge; use be.evaluate"
@@ -249,18 +156,27 @@ def tally(
             "operating points of its tasks are exact in any tally; leave them out"
         )
     plan = Plan(scores, card, options, automatic=protocol == "auto")
+    part = None
+    if mates is not None:
+        part = share_mates(plan, mates, scores, secret, site, card)
     parts = plan.count(progress, points=bool(keep), keep=keep)
     if keep:
         with threads_for(scores):
             plan.refine(parts)
             plan.keep(parts, keep)
-    for part in parts.values():
-        if not part.tally.about.sites:  # several tasks may share a tally
-            part.tally.about = _of_site(part.tally.about, secret, site)
-        if isinstance(part.tally, VerificationTally):
-            part.tally.people = None  # of pairs; merged, it would not say who is in both
-    counted = CountedProbes.of(scores, secret, site)
-    return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted)
+    for task in parts.values():
+        if not task.tally.about.sites:  # several tasks may share a tally
+            task.tally.about = about_of_site(task.tally.about, secret, site)
+            if mates is not None:
+                task.tally.about = of_whole_gallery(task.tally.about, mates)
+        if isinstance(task.tally, VerificationTally):
+            task.tally.people = None  # of pairs; merged, it would not say who is in both
+    if mates is None:
+        counted = CountedProbes.of(scores, secret, site)
+    else:
+        counted = CountedProbes.of(scores, secret, rows=True)
+        counted = replace(counted, gallery=union_digest(mates))
+    return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted, part)
 
 
 def _kept_at_most(points: Any) -> int:
@@ -275,7 +191,7 @@ def _kept_at_most(points: Any) -> int:
     return int(points)
 
 
-def _of_site(about: About, key: DigestKey, site: str) -> About:
+def about_of_site(about: About, key: DigestKey, site: str) -> About:
     """Return a provenance that names the site, with digests in place of names of subjects."""
     digests = {name: key.hexadecimal("label", name) for name in about.probe_subjects}
     return replace(
@@ -354,4 +270,4 @@ def refine_tally(
             symmetric = None  # a pair may be counted in two parts
         points = refine(old, sweep, PointsWanted(targets, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
-    return Tally(counted.protocol, refined, counted.far_targets, counted.ranks, counted.counted)
+    return counted._with(refined)

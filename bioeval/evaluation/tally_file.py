@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.evaluation.gallery_parts import GalleryPart
+from bioeval.evaluation.sharing import Sharing, disclosed
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
 from bioeval.scores.formats.archive import Archive
@@ -25,6 +27,7 @@ from bioeval.tallies.counts import (
     ThresholdCounts,
     VerificationTally,
 )
+from bioeval.tallies.folded import FoldedIdentification, FoldedVerification
 from bioeval.tallies.kept_scores import KeptScores
 from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
@@ -32,8 +35,10 @@ from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
 from bioeval.tallies.threshold_search import Attempts
 
 # Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
-# layout 3 the scores that were kept around operating points (`kept` of verification).
-SCHEMA = 3
+# layout 3 the scores that were kept around operating points (`kept` of verification); layout 4
+# the part of a gallery that was counted (`part`), counts on a fixed grid (`Folded...`), and how a
+# tally was made fit to be shared (`shared`, and in words `discloses`).
+SCHEMA = 4
 
 _CLASSES = {
     c.__name__: c
@@ -43,12 +48,16 @@ _CLASSES = {
         CountedProbes,
         EqualError,
         FixedSums,
+        FoldedIdentification,
+        FoldedVerification,
+        GalleryPart,
         GalleryTally,
         GomTally,
         IdentificationTally,
         KeptScores,
         MatchLists,
         ReidTally,
+        Sharing,
         ThresholdCounts,
         VerificationPoints,
         VerificationTally,
@@ -63,16 +72,18 @@ def write_tally(
     far_targets: Sequence[float],
     ranks: Sequence[int],
     counted: CountedProbes | None,
+    part: GalleryPart | None = None,
+    shared: Sharing | None = None,
 ) -> None:
     """Write a tally; the file appears whole or not at all."""
     arrays: dict[str, np.ndarray] = {}
     tallies: list[Counts] = []
     nodes = {}
-    for node, part in parts.items():
-        if not any(t is part.tally for t in tallies):
-            tallies.append(part.tally)
-        number = next(i for i, t in enumerate(tallies) if t is part.tally)
-        nodes[node] = {"tally": number, "options": part.plain_options()}
+    for node, task in parts.items():
+        if not any(t is task.tally for t in tallies):
+            tallies.append(task.tally)
+        number = next(i for i, t in enumerate(tallies) if t is task.tally)
+        nodes[node] = {"tally": number, "options": task.plain_options()}
     header = {
         "bioeval_tally": SCHEMA,
         "protocol": protocol,
@@ -81,6 +92,9 @@ def write_tally(
         "nodes": nodes,
         "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
         "counted": _pack(counted, "counted", arrays),
+        "part": _pack(part, "part", arrays),
+        "shared": _pack(shared, "shared", arrays),
+        "discloses": disclosed(parts, counted, shared),
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with replacing(path) as part_path, open(part_path, "wb") as file:
@@ -108,11 +122,29 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
         counted = _unpack(header["counted"], arrays) if version > 1 else None
+        part = _unpack(header["part"], arrays) if version > 3 else None
+        shared = _unpack(header["shared"], arrays) if version > 3 else None
         wrong = _wrong_tasks(found) or _wrong_header(**known) or _wrong_probes(counted, tallies)
+        wrong = wrong or _wrong_part(part) or _wrong_sharing(shared)
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
-    return {**known, "parts": parts, "counted": counted}
+    return {**known, "parts": parts, "counted": counted, "part": part, "shared": shared}
+
+
+def holds_mates(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file holds mates of a gallery in parts, and no tally.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, truncated, or neither.
+    """
+    what = "a saved tally, or mates of a gallery in parts"
+    path = existing_file(path, what)
+    with guarded(path, expected=what):
+        header = json.loads(Archive(path, what).read("header").tobytes())
+        return "bioeval_mates" in header
 
 
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
@@ -168,12 +200,30 @@ def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
     return "" if right else "the digests of its probes are damaged"
 
 
+def _wrong_part(part: Any) -> str:
+    if part is None:
+        return ""
+    right = type(part) is GalleryPart and isinstance(part.mates, str)
+    right = right and all(isinstance(x, tuple) for x in (part.covered, part.missing))
+    right = right and all(isinstance(x, str) for x in (*part.covered, *part.missing))
+    return "" if right and part.covered else "the part of the gallery is damaged"
+
+
+def _wrong_sharing(shared: Any) -> str:
+    if shared is None:
+        return ""
+    right = type(shared) is Sharing and isinstance(shared.salted, bool)
+    right = right and _whole(shared.min_count) and _whole(shared.attempts_per_person)
+    right = right and isinstance(shared.epsilon, float) and shared.epsilon > 0
+    return "" if right else "what is said of its sharing is damaged"
+
+
 # The tallies that each task may have.
 _NODES: dict[str, tuple[type, ...]] = {
-    "verification/single": (VerificationTally,),
-    "verification/multi": (VerificationTally,),
-    "open_set": (IdentificationTally, GalleryTally),
-    "closed_set": (IdentificationTally, GalleryTally),
+    "verification/single": (VerificationTally, FoldedVerification),
+    "verification/multi": (VerificationTally, FoldedVerification),
+    "open_set": (IdentificationTally, GalleryTally, FoldedIdentification),
+    "closed_set": (IdentificationTally, GalleryTally, FoldedIdentification),
     "reid": (ReidTally,),
     "gom": (GomTally,),
 }
@@ -203,6 +253,8 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
             wrong = _verification(tally)
         if not wrong and isinstance(tally, IdentificationTally):
             wrong = _identification(tally)
+        if not wrong and isinstance(tally, FoldedVerification | FoldedIdentification):
+            wrong = _folded(tally)
         if not wrong and isinstance(tally, GalleryTally):
             wrong = _gallery(tally)
         if not wrong and isinstance(tally, ReidTally):
@@ -285,6 +337,38 @@ def _identification(tally: IdentificationTally) -> str:
         return "its lists differ in length"
     if not isinstance(tally.rank_unit, str) or not isinstance(tally.fusion, str):
         return "the options it was counted with are damaged"
+    return ""
+
+
+def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
+    """Check counts on a fixed grid; noisy ones may be negative."""
+    limits, noise = tally.thresholds, tally.noise
+    if not _array(limits, "f") or np.isnan(limits).any() or not _rises(limits, strictly=True):
+        return "the thresholds are not an increasing list of numbers"
+    right = isinstance(noise, float) and 0 <= noise < np.inf
+    if not right or not isinstance(tally.merged, bool):
+        return "the options it was folded with are damaged"
+    bins = len(limits) + 1
+    shapes: dict[str, tuple[int, ...]] = {"genuine": (bins,), "impostor": (bins,)}
+    words: tuple[Any, ...] = (tally.fusion,)
+    if isinstance(tally, FoldedIdentification):
+        ranks, words = tally.ranks, (*words, tally.rank_unit, tally.ties)
+        right = _array(ranks, "i") and len(ranks) > 0
+        if not right or ranks[0] < 1 or not _rises(ranks, strictly=True):
+            return "the ranks are not an increasing list of numbers"
+        shapes = {"di": (bins, len(ranks) + 1), "within": (5, bins)}
+        names = ("genuine", "unmated", "unmated_targets", "targets", "non_targets")
+        numbers = [*(getattr(tally, x) for x in names), tally.tied + 1]
+    else:
+        words = (*words, tally.templates, tally.claims)
+        numbers = [tally.skipped_claims]
+    if not all(isinstance(x, str) for x in words) or not all(map(_whole, numbers)):
+        return "the options and numbers it was folded with are damaged"
+    for name, shape in shapes.items():
+        table = getattr(tally, name)
+        right = isinstance(table, np.ndarray) and table.dtype == np.int64 and table.shape == shape
+        if not right or (not noise and (table < 0).any()):
+            return f"{name} is not a table of counts"
     return ""
 
 

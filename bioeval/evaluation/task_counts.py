@@ -10,19 +10,21 @@ import numpy as np
 
 from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
 from bioeval.results.dataset import Scalars
+from bioeval.results.folded import folded_closed_set, folded_open_set, folded_verification
 from bioeval.results.gom import GomOptions, gom_dataset
 from bioeval.results.open_set import open_set_dataset, open_set_scalars
 from bioeval.results.random_galleries import closed_set_expected, open_set_expected
 from bioeval.results.reid import ReidOptions, reid_dataset
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.tallies.counts import IdentificationTally, TaskTally, VerificationTally
+from bioeval.tallies.folded import Folded, FoldedIdentification, FoldedVerification
 from bioeval.tallies.random_galleries.counts import GalleryTally
 from bioeval.tallies.reid_counts import GomTally, ReidTally
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Counts = TaskTally | GalleryTally | ReidTally | GomTally
+Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,12 @@ class TaskCounts:
             return reid_dataset(tally, ReidOptions(**self.options))
         if isinstance(tally, GomTally):
             return gom_dataset(tally, GomOptions(**self.options))
+        if isinstance(tally, FoldedVerification):
+            return folded_verification(tally, **self.options)
+        if isinstance(tally, FoldedIdentification):
+            return (folded_open_set if node == "open_set" else folded_closed_set)(
+                tally, **self.options
+            )
         expected = isinstance(tally, GalleryTally)
         if node == "open_set":
             return (open_set_expected if expected else open_set_dataset)(tally, **self.options)

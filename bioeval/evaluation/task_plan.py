@@ -21,6 +21,7 @@ from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, require_drawable
 from bioeval.tallies.random_galleries.sampled import SampledJob
 from bioeval.tallies.random_galleries.thresholds import grid_over
+from bioeval.tallies.shared_mates import SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 class TaskPlan(NamedTuple):
     """The job that counts one task, and the options of its result."""
 
-    job: VerificationJob | IdentificationJob | GalleryJob
+    job: VerificationJob | IdentificationJob | SharedRanksJob | GalleryJob
     options: dict[str, Any]
 
 

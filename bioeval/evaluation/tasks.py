@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.engine import refuse_engine
 from bioeval.base.random import RandomState
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.intervals import with_intervals
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
@@ -18,6 +21,7 @@ from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.look_work import ImpostorSweep
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
@@ -28,8 +32,10 @@ from bioeval.tallies.thresholds import check_thresholds
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 
+@distributable
 def verification(
     scores: Scores,
     *,
@@ -47,6 +53,8 @@ def verification(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification: is the probe of the subject that it claims?
 
@@ -95,6 +103,8 @@ def verification(
         The same integer gives the same intervals on every platform.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -150,6 +160,8 @@ def verification(
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
     refuse_claims(attempts, claims)
+    if limits is not None and limits.by_subject:
+        refuse_engine()  # before anything is counted
     reader = reader_of(scores, attempts, fusion if templates == "multi" else "min")
     scores = reader.scores
     options = Verification(fusion=fusion, unenrolled_claims=unenrolled_claims, attempts=attempts)
@@ -160,7 +172,7 @@ def verification(
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = refine(
-            result, lambda: job.sweep(reader), job.wanted, symmetric=symmetric, look=job.look
+            result, ImpostorSweep(job, reader), job.wanted, symmetric=symmetric, look=job.look
         )
         found = verification_dataset(result)
         if limits is not None:
@@ -168,6 +180,7 @@ def verification(
     return found
 
 
+@distributable
 def open_set(
     scores: Scores,
     *,
@@ -185,6 +198,8 @@ def open_set(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
 
@@ -224,6 +239,8 @@ def open_set(
         is also that of `sampling`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -278,6 +295,7 @@ def open_set(
     return _identify(planner, options, drawn, limits, progress)
 
 
+@distributable
 def closed_set(
     scores: Scores,
     *,
@@ -293,6 +311,8 @@ def closed_set(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate closed-set identification: at which rank is the subject of each probe?
 
@@ -310,6 +330,8 @@ def closed_set(
         As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
 from bioeval.partition.samples import SplitInput
 
@@ -85,6 +86,12 @@ class Parameters:
             text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
             shown.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        short = reprlib.Repr()
+        short.maxother = short.maxstring = 200
+        rows = [(name, short.repr(x)) for name, x in self.get_params(deep=False).items()]
+        return panel(type(self).__name__, rows)
 
 
 class Division(Parameters, ABC, Generic[Parts]):

@@ -132,8 +132,8 @@ class SubjectKFold(_SubjectFolds):
 
     References
     ----------
-    .. [1] Kohavi, R. (1995). A study of cross-validation and bootstrap for accuracy estimation
-       and model selection. IJCAI 14, 1137-1143.
+    Kohavi, R. (1995). A study of cross-validation and bootstrap for accuracy estimation
+    and model selection. IJCAI 14, 1137-1143.
 
     Examples
     --------

@@ -147,9 +147,9 @@ class PredefinedPairFolds(_Given):
 
     References
     ----------
-    .. [1] Huang, G. B., Ramesh, M., Berg, T., Learned-Miller, E. (2007). Labeled Faces in the
-       Wild: a database for studying face recognition in unconstrained environments. University
-       of Massachusetts Amherst, Technical Report 07-49.
+    Huang, G. B., Ramesh, M., Berg, T., Learned-Miller, E. (2007). Labeled Faces in the
+    Wild: a database for studying face recognition in unconstrained environments. University
+    of Massachusetts Amherst, Technical Report 07-49.
 
     Examples
     --------

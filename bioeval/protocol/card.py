@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from bioeval.base.panels import panel
 from bioeval.protocol import toml as toml_text
 from bioeval.protocol.fields import (
     PAIRS,
@@ -461,6 +462,16 @@ class Protocol:
             "not_expressed": self.not_expressed,
             "path": self.path,
         }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("title", self.title),
+            ("layout", self.layout),
+            ("tasks", ", ".join(self.tasks)),
+            ("source", self.source.text),
+            ("summary", self.summary),
+        ]
+        return panel(f"Protocol {self.name}", rows)
 
     def to_toml(self) -> str:
         """Return the card as text, with every default written out; it reads back as equal."""

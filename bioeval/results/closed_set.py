@@ -30,6 +30,7 @@ class ClosedSetCounts:
     attempts: int
     skipped: int  # probes without a usable mate
     tied: Any  # attempts with a non-mate tied with the best mate
+    ranks: np.ndarray | None = None  # by default 1 ... r
 
     def scalars(self, about: About) -> Scalars:
         """Return CMS over the ranks, and the attempts."""
@@ -44,7 +45,8 @@ class ClosedSetCounts:
         }
         if about.people:
             variables["subjects"] = (), np.int64(len(about.enrolled_subjects))
-        return Scalars(variables, {"rank": np.arange(1, len(cms) + 1)})
+        ranks = np.arange(1, len(cms) + 1) if self.ranks is None else self.ranks
+        return Scalars(variables, {"rank": ranks})
 
     def dataset(
         self, about: About, options: Mapping[str, str | int | float], note: str = ""

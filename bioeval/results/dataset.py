@@ -71,6 +71,18 @@ def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
     return np.true_divide(count, attempts) if attempts else np.full(np.shape(count), np.nan)
 
 
+def decisions(ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int) -> Variables:
+    """Return rates and counts over the threshold, each rate over the attempts of its own class."""
+    counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
+    attempts = {"ga": genuine, "fr": genuine, "fa": impostor, "gr": impostor}
+    rates = {
+        name: rate(counts[of], attempts[of])
+        for name, of in {"gar": "ga", "frr": "fr", "far": "fa", "grr": "gr"}.items()
+    }
+    over = ("threshold",)
+    return {name: (over, values) for name, values in (rates | counts).items()}
+
+
 def build(
     variables: Mapping[str, tuple[tuple[str, ...], Any]],
     names: Mapping[str, Name],

@@ -146,6 +146,8 @@ class OpenSetCounts:
     targets_within, own_within, non_targets_within : arrays, shape (t,)
         Enrolled probes with any template within the threshold, those with a mate within it, and
         probes never enrolled with any template within it.
+    ranks : int array, shape (r,), optional
+        By default 1 ... r.
     """
 
     attempts: OpenSetAttempts
@@ -156,6 +158,12 @@ class OpenSetCounts:
     targets_within: np.ndarray
     own_within: np.ndarray
     non_targets_within: np.ndarray
+    ranks: np.ndarray | None = None
+
+    @property
+    def rank_numbers(self) -> np.ndarray:
+        """The rank of each column."""
+        return np.arange(1, self.detected.shape[1] + 1) if self.ranks is None else self.ranks
 
     def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
         """Return counts and rates as variables, and the thresholds in the user's units."""
@@ -211,7 +219,7 @@ def open_set_result(
     }
     coordinates = {
         "threshold": grid,
-        "rank": np.arange(1, counts.detected.shape[1] + 1),
+        "rank": counts.rank_numbers,
         **scalars.labels,
     }
     return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
@@ -261,6 +269,13 @@ def open_set_dataset(
     return open_set_result(
         counts, variables, targets, tally.about, options, filter(None, [note]), remarks
     )
+
+
+def open_set_grid(tally: IdentificationTally, thresholds: Any, impostors: str) -> np.ndarray:
+    """Return the thresholds of the result of a tally, as increasing distances."""
+    found = _Searches(tally, "pessimistic", impostors)
+    given, kind = check_thresholds(thresholds), tally.about.kind
+    return _grid(tally.mate[found.mated], found.points.other, given, kind)
 
 
 def open_set_scalars(

@@ -72,7 +72,8 @@ def open_set_expected(
     )
     targets = check_far_targets(far_targets)
     far, dir_ = rate(counts.accepted, impostor), rate(identified, tally.genuine)
-    eer_low, eer_high, dir_low, dir_high = _bounds(far, dir_, rate(every, tally.genuine), targets)
+    whole = rate(every, tally.genuine)
+    eer_low, eer_high, dir_low, dir_high = bounds_between(far, dir_, whole, targets)
     per_target = ("far_target", "rank")
     points: Variables = {
         "eer_at_least": ((), eer_low),
@@ -103,7 +104,7 @@ def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
     }
 
 
-def _bounds(
+def bounds_between(
     far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
 ) -> tuple[float, float, np.ndarray, np.ndarray]:
     """Return what the rates at the thresholds say of EER and DIR at FAR targets, between them.

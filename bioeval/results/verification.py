@@ -9,7 +9,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
-from bioeval.results.dataset import Scalars, Variables, about_attrs, build, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.support import (
     equal_error_variables,
     kind_warnings,
@@ -118,16 +118,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         if strangers is not None:
             accepted = accepted[::-1]
     over = ("threshold",)
-    gar, far = rate(ga, genuine), rate(fa, impostor)
     variables = {
-        "gar": (over, gar),
-        "frr": (over, rate(genuine - ga, genuine)),
-        "far": (over, far),
-        "grr": (over, rate(impostor - fa, impostor)),
-        "ga": (over, ga),
-        "fr": (over, genuine - ga),
-        "fa": (over, fa),
-        "gr": (over, impostor - fa),
+        **decisions(ga, genuine, fa, impostor),
         **_scalars(tally, points, bounds).variables,
     }
     if strangers is not None:

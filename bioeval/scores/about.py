@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bioeval.base.errors import MergeError
+from bioeval.base.errors import MergeError, short_name
 from bioeval.kernels.count import count_disjoint
+from bioeval.scores.growing_column import PIECE
 from bioeval.scores.labels import digest
 from bioeval.scores.matrix import PairScores, Scores
+
+# How the note begins that a part of a gallery has no mate of any probe.
+_NO_MATE = "no probe's subject is in the gallery"
 
 
 def describe(scores: Scores) -> About:
@@ -58,7 +62,7 @@ def _notes(scores: Scores) -> list[str]:
     if scores.layout == "probe-against-gallery":
         if not np.isin(probe, gallery).any():
             notes.append(
-                "no probe's subject is in the gallery; check that both sides use the same labels "
+                f"{_NO_MATE}; check that both sides use the same labels "
                 f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
                 f"{scores.gallery_labels.dtype})"
             )
@@ -128,6 +132,7 @@ class About:
         notes = (*self.notes, "probes of different galleries are pooled") if pooled else self.notes
         return replace(
             self,
+            name=_both_names(self.name, other.name),
             probes=self.probes + other.probes,
             probe_subjects=self.probe_subjects | other.probe_subjects,
             enrolled_subjects=self.enrolled_subjects | other.enrolled_subjects,
@@ -135,6 +140,27 @@ class About:
             notes=_joined(notes, other.notes),
             sites=_joined(self.sites, other.sites),
         )
+
+
+def about_of_union(mine: About, theirs: About) -> About:
+    """Return the provenance of counts of the same probes in two parts of a gallery."""
+    alone = [x for x in (*mine.notes, *theirs.notes) if x.startswith(_NO_MATE)]
+    both = mine.enrolled_subjects | theirs.enrolled_subjects
+    notes = tuple(x for x in _joined(mine.notes, theirs.notes) if not both or x not in alone)
+    return replace(
+        mine,
+        name=_both_names(mine.name, theirs.name),
+        enrolled_subjects=both,
+        fingerprints=_joined(mine.fingerprints, theirs.fingerprints),
+        notes=notes,
+        sites=_joined(mine.sites, theirs.sites),
+    )
+
+
+def _both_names(mine: str, theirs: str) -> str:
+    """Return the name of a system of which two parts have names."""
+    names = dict.fromkeys([*mine.split(" + "), *theirs.split(" + ")])
+    return short_name(" + ".join(filter(None, names)))
 
 
 def disjoint_pairs(left: int, right: int, people: int) -> int:
@@ -151,8 +177,13 @@ def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
     A lower bound, at least half of the largest number: pairs are taken one by one, those of a
     subject with few others first. Pairs of a subject with itself are left out.
     """
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    key = np.unique((low.astype(np.int64) * people + high)[low != high])
+    key = np.empty(0, dtype=np.int64)
+    for start in range(0, len(left), PIECE):
+        a, b = left[start : start + PIECE], right[start : start + PIECE]
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
+        key.sort()  # several times faster than numpy's search for distinct values
+        key = key[np.diff(key, prepend=-1) > 0]
     pairs = np.stack([key // max(people, 1), key % max(people, 1)])
     degree = np.bincount(pairs.ravel(), minlength=people)
     first, second = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people), kind="stable")]

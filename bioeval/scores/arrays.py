@@ -10,6 +10,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.spooled import SpooledRows
+from bioeval.scores.stored import StoredRows, is_stored
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
@@ -32,9 +33,9 @@ def as_array(values: Any, what: str) -> np.ndarray:
 
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
-    stored = isinstance(values, (EmbeddingSource, SpooledRows))
-    stored = stored or type(values).__module__.partition(".")[0] in ("zarr", "h5py", "dask")
-    base = values if stored else as_array(values, "the scores")
+    stored = is_stored(values)
+    known = stored or isinstance(values, (EmbeddingSource, SpooledRows))
+    base = values if known else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
         raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")
     if len(base.shape) != 2:
@@ -45,7 +46,7 @@ def as_values(values: Any) -> Any:
     if 0 in base.shape:
         empty = "there are no probes" if base.shape[1] else "the gallery is empty"
         raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
-    return base
+    return StoredRows(base) if stored and not isinstance(base, StoredRows) else base
 
 
 def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -123,10 +124,9 @@ def read_block(
             return base[np.ix_(rows[low:high], columns)]
         block = base[rows[low:high]]
     else:
-        # Stored arrays want increasing indices; each stored row is read once.
+        # Computed and spooled rows are made once each.
         wanted, back = np.unique(rows[low:high], return_inverse=True)
-        source = getattr(base, "oindex", base)
-        block = np.asarray(source[wanted])[back.reshape(-1)]
+        block = np.asarray(base[wanted])[back.reshape(-1)]
     return block if columns is None else np.take(block, columns, axis=1)
 
 
@@ -134,9 +134,10 @@ def writable_alias(array: np.ndarray) -> np.ndarray:
     """Return an array over the same memory that numba takes for writable.
 
     Read-only arrays (memory maps) would make it compile every kernel once more. The kernels write
-    to none of them, and the original must be kept for as long as the alias is used.
+    to none of them.
     """
     if array.flags.writeable:
         return array.view(np.ndarray)
     memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    memory.owner = array  # type: ignore[attr-defined]  # which is kept with the alias
     return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)

@@ -10,15 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numba
 import numpy as np
 
+from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.memory import memory_limited
 from bioeval.base.progress import report
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
@@ -28,6 +31,7 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.sentinels import SentinelWatch, notes_of_pairs
 from bioeval.scores.template_fusion import parse_fusion
+from bioeval.scores.working_memory import give_back, rows_within
 
 Progress = Callable[[int, int], None]
 
@@ -57,7 +61,8 @@ def threads_for(scores: Scores) -> Iterator[None]:
     small = math.prod(scores.shape) < SERIAL_CELLS
     numba.set_num_threads(1 if small else before)
     try:
-        yield
+        with memory_limited(scores.memory_limit if scores.limited else None):
+            yield
         scores.verify()
     finally:
         numba.set_num_threads(before)
@@ -214,21 +219,47 @@ class BlockReader:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
             most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
-            return int(max(1, min(1024, max(64, STREAM_VALUES // n), most)))
+            return int(max(1, min(1024, max(64, STREAM_VALUES // n), most, self.most_rows)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores.row_chunk
-        return max(chunk, rows // chunk * chunk)
+        return min(max(chunk, rows // chunk * chunk), self.most_rows)
+
+    @cached_property
+    def most_rows(self) -> int:
+        """The most rows that are read together under the limit of the scores."""
+        return rows_within(self.scores, self.scores.row_chunk)
 
     def __iter__(self) -> Iterator[Block]:
         return self.blocks(None)
 
     def blocks(self, progress: Progress | None) -> Iterator[Block]:
-        """Yield the blocks in order, calling `progress` with the rows done and their number."""
+        """Yield the blocks in order, calling `progress` with the rows done and their number.
+
+        Raises
+        ------
+        EngineError
+            If another engine than this process is to compute what is counted here.
+        """
+        refuse_engine()
         m = self.scores.shape[0]
+        for block in self.blocks_of(0, m):
+            yield block
+            high = block.low + len(block.values)
+            (progress or report)(high, m)
+
+    def blocks_of(self, low: int, high: int) -> Iterator[Block]:
+        """Yield the blocks of rows ``low:high``, of which `low` starts a block."""
         step = self.rows_per_block()
-        for low in range(0, m, step):
-            yield self.block(low, min(low + step, m))
-            (progress or report)(min(low + step, m), m)
+        for first in range(low, high, step):
+            yield self.block(first, min(first + step, high))
+            give_back(self.scores)
+
+    def for_rows(self, low: int, high: int) -> Self:
+        """Return a reader of rows ``low:high`` that has seen none of them."""
+        reader = copy(self)
+        if not self.scores.streams:
+            reader.__dict__["watch"] = self.watch.of_rows(low, high)
+        return reader
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""
@@ -259,7 +290,8 @@ class BlockReader:
         if mask is not None and (ignored := mask == IGNORE).any():
             values = _own_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
-        self.look(low, writable_alias(values))
+        values = writable_alias(values)
+        self.look(low, values)
         return Block(
             low=low,
             values=values,

@@ -65,6 +65,8 @@ class EmbeddingSource:
                 f"{gallery.shape[1]}; expected the same number"
             )
         self.metric, self.dtype = metric, np.dtype(dtype)
+        #: Both sides as they were given.
+        self.given = probe, gallery
         sides = [_prepare(probe, metric, "probe embeddings", self.dtype)]
         if probe is not gallery:
             sides.append(_prepare(gallery, metric, "gallery embeddings", self.dtype))
@@ -75,6 +77,11 @@ class EmbeddingSource:
         self._left, self._right = sides[0], sides[-1]
         if metric in ("cosine", "l2"):
             self._lengths = np.einsum("ij,ij->i", self._right, self._right)
+
+    @property
+    def features(self) -> int:
+        """The number of features of an embedding."""
+        return self._right.shape[1]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the distances of some probes (a slice or indices) to the whole gallery."""

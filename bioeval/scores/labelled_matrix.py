@@ -16,11 +16,13 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name, require_choice, short_name
 from bioeval.base.kinds import KINDS, larger_is_closer
+from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
 from bioeval.scores.checksum import Verification
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.enrolment_times import NOT_ENROLLED, EnrolmentTimes
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
+from bioeval.scores.stored import StoredRows
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
@@ -34,10 +36,14 @@ class LabelledMatrix:
     verification: Verification | None = None
     origin = ""
     memory_limit = MEMORY_LIMIT
+    keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them
+    limited = False  # whether the limit was stated, and holds for all that is counted
     labelled = True
     exclude: tuple[str, ...] = ()
     #: What was found when a file was read or the scores were made, for every result: sentences.
     remarks: tuple[str, ...] = ()
+    #: The layout of the matrix of which these are some columns; empty: their own.
+    part_of: str = ""
     _mask: Any = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
@@ -170,6 +176,8 @@ class LabelledMatrix:
 
         A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
+        if self.part_of:
+            return self.part_of
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         inside = np.isin(self.probe_ids, self.gallery_ids).all()
@@ -279,6 +287,17 @@ class LabelledMatrix:
         alone = np.bincount(row, minlength=len(known)) == 0
         return known & (alone | (np.bincount(then, minlength=len(known)) > 0))
 
+    @property
+    def from_square(self) -> bool:
+        """Whether the probes were templates on both sides, before any selection."""
+        return bool(self.labelled and (self.probe_ids < self._base.shape[1]).all())
+
+    def as_part_of(self, layout: str) -> Self:
+        """Return a view of some columns of a matrix of a layout, which is its layout, too."""
+        view = self.select()
+        view.part_of = layout
+        return view
+
     def select(self, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.
 
@@ -326,6 +345,35 @@ class LabelledMatrix:
             view.codes.gallery = self.codes.gallery[index]
         return view
 
+    def within(self, memory_limit: int | str | None) -> Self:
+        """Return the same scores, evaluated in at most so much memory.
+
+        Parameters
+        ----------
+        memory_limit : int or str, optional
+            Bytes, or text such as ``"2 GiB"``: what the process may take beyond the interpreter
+            with its libraries and compiled kernels, scores in memory not counted. Blocks of rows
+            are chosen from it; the results are the same. None changes nothing.
+
+        Returns
+        -------
+        Scores
+            A view. Whatever evaluates it raises :class:`DataError` where the limit is too small,
+            and says how much would do.
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> scores = be.simulate(60, 4)
+        >>> be.verification(scores.within("100 MiB")).equals(be.verification(scores))
+        True
+        """
+        if memory_limit is None:
+            return self
+        view = copy(self)
+        view.memory_limit, view.limited = require_bytes("memory_limit", memory_limit), True
+        return view
+
     def with_mask(self, mask: Any) -> Self:
         """Return a view with another mask, an array or an object read by rows like one.
 
@@ -353,9 +401,19 @@ class LabelledMatrix:
         return self._base
 
     @property
+    def keeps_embeddings(self) -> bool:
+        """Whether the embeddings are saved, and not their distances."""
+        return self.keep_embeddings and self.streams
+
+    @property
     def streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
         return isinstance(self._base, EmbeddingSource)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the values are in a container, whose chunks are inflated as they are read."""
+        return isinstance(self._base, StoredRows)
 
     @property
     def in_memory(self) -> bool:
@@ -416,11 +474,9 @@ class LabelledMatrix:
     @property
     def row_chunk(self) -> int:
         """The number of rows that a chunked source stores together; 1 for arrays."""
-        chunks = getattr(self._base, "chunks", None)
-        if not chunks or self._rows is not None:
+        if not isinstance(self._base, StoredRows) or self._rows is not None:
             return 1
-        first = chunks[0]
-        return int(first[0] if isinstance(first, tuple) else first)
+        return self._base.chunk_rows
 
     @property
     def derives_subjects(self) -> bool:

@@ -8,6 +8,7 @@ or sorted order; no result depends on which.
 from __future__ import annotations
 
 import hashlib
+import importlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,8 @@ from bioeval.base.errors import DataError, nearest_name
 
 # Python types of labels that numpy holds as they are, and its kinds of dtype for them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
+
+_PIECE = 1 << 20  # numbers of a digest
 
 
 def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
@@ -104,6 +107,13 @@ class Codes:
         self.gallery = codes[: len(gallery)]
         self.probe = self.gallery if same else codes[len(gallery) :]
 
+    @classmethod
+    def known(cls, values: np.ndarray, probe: np.ndarray, gallery: np.ndarray) -> Codes:
+        """Return codes that are known already; each of `values` occurs."""
+        codes = cls.__new__(cls)
+        codes.values, codes.probe, codes.gallery = values, probe, gallery
+        return codes
+
     def code(self, label: Any) -> int:
         """Return the code of a label, or -1 if no template bears it."""
         return self.lookup.get(plain(label), -1)
@@ -175,10 +185,23 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
         return table
     names = getattr(table, "column_names", getattr(table, "columns", None))
     if names is None or not hasattr(table, "__getitem__") or not len(names):
-        return None
+        return _arrow_columns(table) if hasattr(table, "__arrow_c_stream__") else None
     if not all(isinstance(name, str) for name in names):
         return None
     return {name: np.asarray(table[name]) for name in names}
+
+
+def _arrow_columns(table: Any) -> Mapping[str, Any]:
+    """Return the columns of a table that is only known to give itself as a stream of Arrow."""
+    try:
+        pyarrow: Any = importlib.import_module("pyarrow")
+    except ImportError:
+        raise DataError(
+            f"{type(table).__name__} is a table of Arrow, for which pyarrow is not installed: "
+            "python -m pip install 'bioeval[formats]'"
+        ) from None
+    read = pyarrow.table(table)
+    return {name: np.asarray(read[name]) for name in read.column_names}
 
 
 def digest(*arrays: np.ndarray) -> str:
@@ -187,7 +210,9 @@ def digest(*arrays: np.ndarray) -> str:
     for array in arrays:
         sha.update(f"{len(array)}\n".encode())
         if array.dtype.kind in "iu":
-            sha.update(b"i" + array.astype("<i8").tobytes())
+            sha.update(b"i")
+            for low in range(0, len(array), _PIECE):
+                sha.update(array[low : low + _PIECE].astype("<i8").tobytes())
         else:
             sha.update("\0".join(map(repr, array.tolist())).encode("utf-8", "backslashreplace"))
     return sha.hexdigest()[:16]

@@ -7,7 +7,7 @@ of rows. :class:`PairScores` is in the same file, since each of the two makes th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -15,10 +15,15 @@ import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.kinds import KINDS
+from bioeval.base.memory import require_bytes
+from bioeval.base.panels import panel
 from bioeval.scores.arrays import IGNORE, as_array, as_index
+from bioeval.scores.coded_subjects import CodedSubjects
+from bioeval.scores.description import lines_of_matrix, lines_of_pairs
 from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
+from bioeval.scores.growing_column import PIECE, release
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
-from bioeval.scores.labels import as_labels, as_meta, digest
+from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 from bioeval.scores.template_averages import average_embeddings
 
 
@@ -88,7 +93,7 @@ class Scores(LabelledMatrix):
         *,
         metric: Metric = "cosine",
         dtype: str = "float64",
-        memory_limit: int = MEMORY_LIMIT,
+        memory_limit: int | str = MEMORY_LIMIT,
         nan: str = "raise",
         mask: Any = None,
         probe_meta: Mapping[str, Any] | None = None,
@@ -113,10 +118,10 @@ class Scores(LabelledMatrix):
             blocks of rows and returns their distances.
         dtype : {"float64", "float32"}
             In which distances are computed; float32 is about twice as fast.
-        memory_limit : int
-            Bytes. A matrix that would take more is never made: its rows are computed whenever
-            they are read (the attribute ``streams`` is then true), in blocks that stay well
-            below the limit.
+        memory_limit : int or str
+            Bytes, or text such as ``"2 GiB"``. A matrix that would take more is never made: its
+            rows are computed whenever they are read (the attribute ``streams`` is then true), in
+            blocks that stay well below the limit.
         nan, mask, probe_meta, gallery_meta, name, exclude
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
@@ -157,8 +162,7 @@ class Scores(LabelledMatrix):
                     right, gallery_labels, gallery_meta, names, "gallery"
                 )
         source = EmbeddingSource(left, right, metric, dtype)
-        if not isinstance(memory_limit, (int, np.integer)) or memory_limit < 1:
-            raise DataError(f"memory_limit is {memory_limit!r}; expected a number of bytes >= 1")
+        memory_limit = require_bytes("memory_limit", memory_limit)
         small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
         values = source.whole() if small else source
         made = cls(
@@ -175,8 +179,11 @@ class Scores(LabelledMatrix):
         made.origin = describe_metric(metric, left)
         if names:
             made.origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
-        made.memory_limit = int(memory_limit)
+        made.memory_limit = memory_limit
         return made
+
+    def _repr_html_(self) -> str:
+        return panel(type(self).__name__, lines_of_matrix(self))
 
     @staticmethod
     def from_pairs(
@@ -329,20 +336,20 @@ class PairScores(Scores):
             raise DataError(
                 f"genuine has shape {flags.shape}; expected {array.shape}, one value a pair"
             )
-        if flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all():
+        known = flags.dtype == bool
+        if not known and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
         self._base = array
         self.layout = "pairs"
-        self.pair_ids = np.arange(len(array), dtype=np.int64)[:, None]
         self.genuine = flags.astype(bool)
-        self.pair_subjects = None
-        if subjects is not None:
-            columns = np.asarray(subjects)
-            if columns.shape != (len(array), 2):
+        self._subjects = subjects
+        if subjects is not None and not isinstance(subjects, CodedSubjects):
+            self._subjects = np.asarray(subjects)
+            if self._subjects.shape != (len(array), 2):
                 raise DataError(
-                    f"subjects has shape {columns.shape}; expected ({len(array)}, 2), both sides"
+                    f"subjects has shape {self._subjects.shape}; expected ({len(array)}, 2), both "
+                    "sides"
                 )
-            self.pair_subjects = columns
         self.pair_folds = None if folds is None else as_labels(folds, "folds")
         if self.pair_folds is not None and len(self.pair_folds) != len(array):
             raise DataError(
@@ -353,6 +360,36 @@ class PairScores(Scores):
     def shape(self) -> tuple[int, ...]:
         """Number of pairs."""
         return self._base.shape
+
+    @property
+    def knows_subjects(self) -> bool:
+        """Whether the subjects of the pairs are known."""
+        return self._subjects is not None
+
+    @cached_property
+    def pair_subjects(self) -> np.ndarray | None:
+        """The subjects of both sides of each pair."""
+        coded = isinstance(self._subjects, CodedSubjects)
+        return self._subjects.objects() if coded else self._subjects
+
+    @cached_property
+    def pair_codes(self) -> Codes:
+        """The subjects as codes: side a as probes, side b as the gallery."""
+        if isinstance(self._subjects, CodedSubjects):
+            return self._subjects.codes()
+        a, b = (as_labels(side, "subjects") for side in self._subjects.T.tolist())
+        return Codes(a, b)
+
+    @cached_property
+    def pair_ids(self) -> np.ndarray:
+        """The position of each pair in the list."""
+        return np.arange(len(self._base), dtype=np.int64)[:, None]
+
+    def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the scores of some pairs, and which are genuine, until the end of the list."""
+        for low in range(0, len(self._base), PIECE):
+            yield self._base[low : low + PIECE], self.genuine[low : low + PIECE]
+            release(self._base)
 
     @property
     def subjects(self) -> np.ndarray:
@@ -367,7 +404,7 @@ class PairScores(Scores):
     @cached_property
     def fingerprint(self) -> str:
         """Number of pairs, dtype, kind and a digest of the genuine flags."""
-        flags = digest(self.genuine.astype(np.int64))
+        flags = digest(self.genuine.view(np.uint8))
         return f"{len(self._base)} pairs {self.dtype.name} {self.kind} genuine:{flags}"
 
     def __repr__(self) -> str:
@@ -375,6 +412,9 @@ class PairScores(Scores):
             f"<PairScores {len(self._base)} pairs, {int(self.genuine.sum())} genuine, "
             f"{self.dtype} {self.kind}, nan={self.nan!r}>"
         )
+
+    def _repr_html_(self) -> str:
+        return panel(type(self).__name__, lines_of_pairs(self))
 
     def excluding(self, *columns: str) -> NoReturn:
         """Refuse: pairs have no metadata."""
@@ -387,7 +427,9 @@ class PairScores(Scores):
         if probes is None:
             return self
         index = as_index(probes, len(self._base), "probes")
-        who = None if self.pair_subjects is None else self.pair_subjects[index]
+        who = self._subjects
+        if who is not None:
+            who = who.take(index) if isinstance(who, CodedSubjects) else who[index]
         view = type(self)(
             self._base[index],
             self.genuine[index],

@@ -7,6 +7,8 @@ from a sample of these rows, so that no score is read twice but those of a suspe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import IGNORE
+from bioeval.scores.growing_column import release
 from bioeval.scores.matrix import PairScores, Scores
 
 # Sampled values, about, and the least and the largest number of sampled rows.
@@ -31,10 +34,22 @@ FAR, LEAST_SHARED, LEAST_OTHERS = 1 / 3, 10, 16
 _BLOCK_ROWS = 4096
 
 _SHOWN = 3
-_REMEDY = (
+REMEDY = (
     'if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt) or '
     '`nan="reject"`, or mask them'
 )
+
+
+class Sentinels(NamedTuple):
+    """Constant rows and columns with their values, and a value far from all others."""
+
+    rows: np.ndarray
+    row_values: np.ndarray
+    columns: np.ndarray
+    column_values: np.ndarray
+    value: float | None
+    hits: np.ndarray  # row and column of the sampled comparisons that have the value
+    compared: int  # sampled comparisons
 
 
 class SentinelWatch:
@@ -74,8 +89,16 @@ class SentinelWatch:
         sample[itself >= 0, itself[itself >= 0]] = np.nan
         self.sample[first:last] = sample
 
-    def notes(self) -> list[str]:
-        """Return warnings about what was found."""
+    def of_rows(self, low: int, high: int) -> Self:
+        """Return a watch of rows ``low:high`` alone, which has seen none."""
+        watch = copy(self)
+        watch.sampled = self.sampled[(self.sampled >= low) & (self.sampled < high)]
+        watch.sample = np.full((len(watch.sampled), self.sample.shape[1]), np.nan)
+        watch.value, watch.count = np.full_like(self.value, np.nan), np.zeros_like(self.count)
+        return watch
+
+    def found(self) -> Sentinels:
+        """Return the constant rows and columns, and the value far from all others."""
         known = ~np.isnan(self.sample)
         seen = known.sum(axis=0)
         low, high = np.fmin.reduce(self.sample), np.fmax.reduce(self.sample)
@@ -90,14 +113,24 @@ class SentinelWatch:
         rows = rows[_rare(self.value[rows], self.count[rows], others, len(self.value))]
         columns = columns[_rare(low[columns], seen[columns], others, len(low))]
         columns = columns[self._constant(columns, low[columns])]
-        found = _constant_note(rows, self.value[rows], columns, low[columns])
         value = far_value(others, self.scores.kind)
+        hits = np.empty((0, 2), dtype=np.int64)
         if value is not None:
             hits = np.argwhere(self.sample == value)
-            first = [f"({self.sampled[i]}, {j})" for i, j in hits[:_SHOWN]]
-            compared = counted(int(seen.sum()), "sampled comparisons")
-            found.append(_far_note(value, len(hits), compared, "row, column", first))
-        return found
+            hits[:, 0] = self.sampled[hits[:, 0]]
+        return Sentinels(
+            rows, self.value[rows], columns, low[columns], value, hits, int(seen.sum())
+        )
+
+    def notes(self) -> list[str]:
+        """Return warnings about what was found."""
+        found = self.found()
+        notes = _constant_note(found.rows, found.row_values, found.columns, found.column_values)
+        if found.value is not None:
+            first = [f"({i}, {j})" for i, j in found.hits[:_SHOWN]]
+            compared = counted(found.compared, "sampled comparisons")
+            notes.append(_far_note(found.value, len(found.hits), compared, "row, column", first))
+        return notes
 
     def _constant(self, columns: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Say of suspected columns whether all their finite scores are the value."""
@@ -135,7 +168,7 @@ def _constant_note(
     values = np.unique(np.concatenate([of_rows, of_columns]))
     some = ", ".join(f"{x:.6g}" for x in values[:_SHOWN]) + ", ..." * (len(values) > _SHOWN)
     hold = "holds" if len(rows) + len(columns) == 1 else "hold"
-    return [f"{' and '.join(places)} {hold} one value in every comparison: {some}; {_REMEDY}"]
+    return [f"{' and '.join(places)} {hold} one value in every comparison: {some}; {REMEDY}"]
 
 
 def _listed(what: str, places: np.ndarray) -> str:
@@ -161,6 +194,7 @@ def notes_of_pairs(scores: PairScores) -> list[str]:
     """Return warnings about pairs."""
     step = -(-scores.shape[0] // SAMPLE_VALUES)
     sample = scores.values[::step].astype(np.float64)
+    release(scores.values)
     finite = sample[np.isfinite(sample)]
     value = far_value(finite, scores.kind)
     if value is None:
@@ -173,5 +207,5 @@ def notes_of_pairs(scores: PairScores) -> list[str]:
 def _far_note(value: float, shared: int, of: str, what: str, first: Iterable[str]) -> str:
     places = f"first {what}: {', '.join(first)}"
     return (
-        f"{shared:,} of {of} have the score {value:.6g}, far from all others ({places}); {_REMEDY}"
+        f"{shared:,} of {of} have the score {value:.6g}, far from all others ({places}); {REMEDY}"
     )

@@ -64,8 +64,20 @@ class CountedProbes:
     key: str  # of the key, by which two keys are distinguished
 
     @classmethod
-    def of(cls, scores: Scores, key: DigestKey, site: str = "") -> CountedProbes:
-        """Return the digests of the probes of some scores, at a site."""
+    def of(
+        cls,
+        scores: Scores,
+        key: DigestKey,
+        site: str = "",
+        *,
+        rows: bool = False,
+        first: int | None = None,
+    ) -> CountedProbes:
+        """Return the digests of the probes of some scores, at a site.
+
+        With `rows`, the position of a probe is its row, whatever the size of the gallery; with
+        `first`, it is its row after that position.
+        """
         where = key.digest("site", site)
         check = key.hexadecimal("key", "")
         if isinstance(scores, PairScores):
@@ -73,10 +85,19 @@ class CountedProbes:
         codes, labels = scores.codes, scores.codes.values
         gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
         probes = gallery
-        if scores.probe_ids is not scores.gallery_ids:
-            probes = _templates(codes.probe, labels, scores.probe_meta, scores.probe_ids, key)
+        rows = rows or first is not None
+        if rows or scores.probe_ids is not scores.gallery_ids:
+            ids = scores.probe_ids
+            if rows:
+                ids = scores.base_rows(np.arange(scores.shape[0])) + (first or 0)
+            probes = _templates(codes.probe, labels, scores.probe_meta, ids, key)
         whole = hashlib.blake2b(gallery.astype("<u8").tobytes(), digest_size=8).hexdigest()
         return cls(_mixed(probes, where), whole, check)
+
+    def same(self, other: CountedProbes) -> bool:
+        """Return whether both are of the same probes, in one order, and of one gallery."""
+        alike = (self.gallery, self.key) == (other.gallery, other.key)
+        return alike and np.array_equal(self.probes, other.probes)
 
     def merge(self, other: CountedProbes) -> CountedProbes:
         """Return the probes of both; the gallery and the key must be one, the probes others."""
@@ -100,6 +121,16 @@ class CountedProbes:
                 'several sites, name the site of each: be.tally(..., site="A")'
             )
         return CountedProbes(np.concatenate([self.probes, other.probes]), self.gallery, self.key)
+
+
+def template_digests(
+    scores: Scores, key: DigestKey, site: str = ""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return digests of the gallery's templates, at a site, and of its subjects, increasing."""
+    codes, labels = scores.codes, scores.codes.values
+    found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
+    subjects = _of_codes(np.unique(codes.gallery), labels, "label", key)
+    return _mixed(found, key.digest("site", site)), np.unique(subjects)
 
 
 def _templates(

@@ -13,7 +13,9 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.kinds import VALUED, larger_is_closer
+from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
+from bioeval.scores.description import lines_of_lists
 from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores
 
@@ -150,6 +152,9 @@ class TopKScores(Scores):
             f"<TopKScores {q} queries, the nearest {self.depth} of {n} gallery entries, "
             f"{len(self.subjects)} subjects>"
         )
+
+    def _repr_html_(self) -> str:
+        return panel(type(self).__name__, lines_of_lists(self))
 
     def select(self, probes: Any = None, gallery: Any = None) -> Self:
         """Take some queries; a part of the gallery would need entries that are not listed."""

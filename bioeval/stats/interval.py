@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bioeval.base.panels import panel
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -41,3 +43,7 @@ class Interval:
             f"<{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}], "
             f"{100 * self.confidence:g} %, {self.method}>"
         )
+
+    def _repr_html_(self) -> str:
+        limits = f"{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}]"
+        return panel(limits, [(f"{100 * self.confidence:g} %", self.method)])

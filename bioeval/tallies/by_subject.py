@@ -13,7 +13,7 @@ from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import Block, BlockReader, as_row
-from bioeval.scores.labels import Codes, as_labels
+from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.counters import ImpostorBlock, gather, gather_claims
 from bioeval.tallies.counts import VerificationTally
@@ -73,23 +73,22 @@ def require_people(scores: Scores, method: str | None = None) -> None:
 
 def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> None:
     """Raise :class:`ProtocolError` unless the subjects of listed pairs are known."""
-    if scores.pair_subjects is None:
+    if not scores.knows_subjects:
         raise ProtocolError(
             f"{what} needs the subjects of both sides of each pair: in a file, the columns "
-            "subject_a and subject_b (.csv) or the array subjects (.npz); in Python, "
+            "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
+            "'id(\\d+)/' where the names of templates hold them; in Python, "
             f"subjects= to Scores.from_pairs{instead}"
         )
 
 
 def codes_of_pairs(scores: PairScores) -> Codes:
     """Return the subjects of listed pairs as codes: side a as probes, side b as the gallery."""
-    assert scores.pair_subjects is not None
-    left, right = (as_labels(scores.pair_subjects[:, k].tolist(), "subjects") for k in (0, 1))
-    codes = Codes(left, right)
+    codes = scores.pair_codes
     wrong = (codes.probe == codes.gallery) != scores.genuine
     if wrong.any():
         i = int(np.argmax(wrong))
-        a, b = left.tolist()[i], right.tolist()[i]
+        a, b = (plain(codes.values[side[i]]) for side in (codes.probe, codes.gallery))
         raise DataError(
             f"{int(wrong.sum())} pairs contradict their subjects, the first is pair {i}: "
             f"subjects {a!r} and {b!r}, genuine {bool(scores.genuine[i])}"
@@ -100,7 +99,7 @@ def codes_of_pairs(scores: PairScores) -> Codes:
 def knows_people(scores: Scores) -> bool:
     """Return whether the subjects of all attempts are known."""
     if isinstance(scores, PairScores):
-        return scores.pair_subjects is not None
+        return scores.knows_subjects
     return scores.labelled
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Any, Self
+
 import numpy as np
 
 from bioeval.base.errors import ProtocolError, require_choice
@@ -11,6 +14,7 @@ from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.parts import Joined
 
 RANK_UNITS = ("template", "subject")
 
@@ -63,6 +67,30 @@ class IdentificationJob:
             if rank_unit == "subject" and fusion != "min"
             else self.facts
         )
+
+    def fresh(self) -> Self:
+        """Return the same job before it has ranked anything."""
+        job, apart = copy(self), self.template_facts is not self.facts
+        job.facts = empty_facts(self.scores.shape[0])
+        job.template_facts = empty_facts(self.scores.shape[0]) if apart else job.facts
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        return {
+            name: {x: Joined.of(values[low:high]) for x, values in facts._asdict().items()}
+            for name, facts in self._facts().items()
+        }
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in the facts of all rows."""
+        for name, facts in self._facts().items():
+            for x, values in facts._asdict().items():
+                values[:] = found[name][x].array()
+
+    def _facts(self) -> dict[str, RankFacts]:
+        apart = self.template_facts is not self.facts
+        return {"facts": self.facts, **({"template_facts": self.template_facts} if apart else {})}
 
     def add(self, block: Block) -> None:
         """Rank the best mates of a block of rows."""

@@ -6,8 +6,11 @@ alone, where the counts say that the points are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numba
 import numpy as np
@@ -16,8 +19,9 @@ from bioeval.kernels import count as kernel_count
 from bioeval.kernels.argument_groups import CellWindow
 from bioeval.kernels.sweep import look_at_rows
 from bioeval.kernels.sweep_arguments import PointTables, RankTable, Scratch
-from bioeval.tallies.cells import CellGrid, rounded_down
+from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.parts import Joined, KeptRows, NarrowCells
 from bioeval.tallies.points import Moments, moment_scale, moments_of_rows
 from bioeval.tallies.rank_table import rank_table
 
@@ -78,7 +82,7 @@ class Look:
         self.windows, self.genuine, self.ends = windows, genuine, ends
         self.grid: CellGrid | None = None
         self.flags = np.empty(0, dtype=np.uint8)
-        self.cells = CellCounts()
+        self.cells, self.most_cells = CellCounts(), CELLS
         self.kept: list[np.ndarray] = []
         self.with_places, self.places = places, list[np.ndarray]()
         self.digits, self.later = digits, list[np.ndarray]()
@@ -154,7 +158,8 @@ class Look:
 
     def include_cells(self, cells: CellCounts) -> None:
         """Take in counts in narrower cells than those of the tally."""
-        self.cells = self.cells.merge(cells, most=2 * len(cells.counts))
+        self.most_cells = 2 * len(cells.counts)
+        self.cells = self.cells.merge(cells, most=self.most_cells)
 
     def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
         """Look at the impostor scores of a block."""
@@ -198,6 +203,55 @@ class Look:
             rest.add(scores[None], none, none)
         return self.pairs + rest.pairs
 
+    @property
+    def starts_with_any(self) -> bool:
+        """Whether the look takes from a first block what it needs for all others."""
+        return False
+
+    def fresh(self) -> Self:
+        """Return the same look before it has found anything."""
+        look = copy(self)
+        look.cells, look.pairs = CellCounts(), 0
+        look.kept, look.places, look.later, look.rows = [], [], [], []
+        return look
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was found, as counts of some rows that merge with those of others."""
+        number, origin, mean, spread = (
+            (Joined(tuple(rows)) for rows in zip(*(row[1:] for row in self.rows), strict=True))
+            if self.rows
+            else (Joined() for _ in range(4))
+        )
+        scales = Joined(tuple(np.full(len(row[1]), row[0]) for row in self.rows))
+        return {
+            "moments": self.with_moments,
+            "number": number,
+            "origin": origin,
+            "mean": mean,
+            "spread": spread,
+            "scale": scales,
+            "pairs": self.pairs,
+            "paired": self.genuine is not None,
+            "later": Joined(tuple(self.later)),
+            "kept": KeptRows.of(self.windows, self.kept),
+            "cells": NarrowCells(self.cells, self.most_cells),
+        }
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in what looks at all rows have found."""
+        self.with_moments = found["moments"]
+        if self.with_moments:
+            names = ("number", "origin", "mean", "spread", "scale")
+            *rows, scale = (found[name].array() for name in names)
+            self.rows = [
+                (float(scale[low]), *(x[low:high] for x in rows)) for low, high in runs(scale)
+            ]
+        self.pairs, self.later = found["pairs"], list(found["later"].arrays)
+        if not found["paired"] or sum(map(len, self.later)) > MOST_LATER:
+            self.genuine, self.digits, self.later = None, 0, []
+        self.windows, self.kept = found["kept"].windows, list(found["kept"].scores.arrays)
+        self.cells = found["cells"].cells
+
     def moments(self) -> Moments | None:
         """Return the moments of the finite scores; None where some sum has lost its digits."""
         if not self.with_moments:
@@ -218,6 +272,12 @@ class Look:
         found = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])
         found.sort()
         return found
+
+
+def runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield where runs of equal values start and stop."""
+    ends = np.flatnonzero(values[1:] != values[:-1]) + 1
+    yield from itertools.pairwise([0, *ends.tolist(), len(values)])
 
 
 def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from bioeval.base.engine import computed_by
 from bioeval.base.errors import MergeError
+from bioeval.base.memory import at_most
 from bioeval.base.progress import stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.sweep_arguments import PointTables
@@ -22,6 +24,7 @@ from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import CellCounts, VerificationTally
 from bioeval.tallies.look import Look, PointsWanted, Windows
+from bioeval.tallies.look_work import ImpostorSweep, look_at_all
 from bioeval.tallies.optimal_bins import optimal_bins
 from bioeval.tallies.points import (
     Curve,
@@ -59,12 +62,21 @@ def refine(
 ) -> VerificationPoints:
     """Return the exact operating points of a tally, by further sweeps over its impostor scores."""
     if tally.impostor.total <= FEW:
-        return points_of_few(tally, sweep(), wanted, symmetric=symmetric)
+        with computed_by(None):  # few are put in order at once
+            return points_of_few(tally, sweep(), wanted, symmetric=symmetric)
     finder = PointFinder(tally, wanted, symmetric=symmetric, look=look)
     while (another := finder.next_look()) is not None:
-        for block in sweep():
-            another.add(*block)
+        look_again(sweep, another)
     return finder.points()
+
+
+def look_again(sweep: Sweep, look: Look) -> None:
+    """Look at all impostor scores of a sweep."""
+    if isinstance(sweep, ImpostorSweep):
+        look_at_all([(sweep.job, look)], sweep.reader)
+        return
+    for block in sweep():
+        look.add(*block)
 
 
 class PointFinder:
@@ -112,7 +124,8 @@ class PointFinder:
         for known in self._known:
             bins = bins[~self._held(known, bins)]
         counts = attempts.counts[bins]
-        divided = bins[counts > COLLECT] if counts.sum() <= COLLECT_ALL else bins
+        divided = bins[counts > at_most(COLLECT, 32)]
+        divided = divided if counts.sum() <= at_most(COLLECT_ALL, 32) else bins
         windows = self._windows(divided if len(divided) else bins)
         every = self._wanted.every_score
         genuine = self._genuine if every and self._pairs is None else None
@@ -363,6 +376,26 @@ class _Division(Look):
         self._counts += np.diff(
             np.searchsorted(scores, self._edges, side="right"), prepend=0, append=len(scores)
         )
+
+    @property
+    def starts_with_any(self) -> bool:
+        """Whether scores that divide are still to be taken from a first block."""
+        return not len(self._edges)
+
+    def fresh(self) -> Self:
+        """Return the same look before it has found anything, with the scores that divide."""
+        look = super().fresh()
+        look._counts = np.zeros_like(self._counts)
+        return look
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was found, as counts of some rows that merge with those of others."""
+        return {**super().counts(), "divided": self._counts}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in what looks at all rows have found."""
+        super().include_counts(found)
+        self._counts = found["divided"]
 
     def parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the upper edges, and the counts, of what each of the bins is divided into."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
 import numpy as np
 
+from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
 from bioeval.kernels import identity_ranks, within_threshold
 from bioeval.kernels.argument_groups import Mates
@@ -12,8 +17,11 @@ from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
+from bioeval.tallies.parts import Extent, Joined
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
-from bioeval.tallies.reid_lists import Lists, RowReader, match_lists
+from bioeval.tallies.reid_lists import Lists, RowReader, match_lists, places_used
+from bioeval.tallies.shared_mates import MateLists, SharedMates
+from bioeval.tallies.sweep import watch_found, watched
 from bioeval.tallies.thresholds import require_values, to_internal
 from bioeval.tallies.tie_policies import check_max_rank
 
@@ -47,36 +55,57 @@ class RetrievalJob:
             self.thresholds = to_internal(thresholds, scores.kind)
         self.scores, self.convention = scores, convention
         self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
-        self.lists = Lists(scores, convention)
+        self.lists, self.reader = Lists(scores, convention), RowReader(scores)
+        #: Of a part of a gallery: the matches at all sites, by rule of removal.
+        self.shared: dict[str, SharedMates] = {}
         check_max_rank(convention.max_rank, scores.shape[1])
+
+    what = "queries"
+
+    @property
+    def step(self) -> int:
+        """Rows that are read together."""
+        return self.reader.rows_per_block()
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        over, own = self.convention.removed, self.convention.ap_removed
+        parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
+        removed, extra, within = [], list[np.ndarray](), []
+        taus, limits = self.thresholds, None
+        reader = self.reader.for_rows(low, high)
+        for first, rows, checked in self.lists.rows(reader, low, high):
+            for rule in self.lists.rules:
+                rows, found = self.lists.rank_checked(rule, first, rows, checked)
+                parts[rule].append(matches_of_rows(self, rule, first, rows, found))
+                if rule == over:
+                    removed.append(found.removed)
+                    extra += self._extra(first, rows, found)
+                if rule == own and taus is not None:
+                    limits = limits or _with_guide(taus, rows.dtype)
+                    counts = np.empty((len(rows), len(taus) + 1), dtype=np.int64)
+                    groups = self.lists.groups(rule, first, rows)
+                    within_threshold.count_retrieved(*groups, limits, counts)
+                    within.append(counts)
+            if progress is not None:
+                progress(first + len(rows), self.scores.shape[0])
+        return {
+            "matches": {rule: _counts_of(found) for rule, found in parts.items()},
+            "removed": Joined(tuple(removed)),
+            "extra": Joined(tuple(extra)),
+            "retrieved": Joined(tuple(within)),
+            "watch": watched(reader, low, high),
+        }
 
     def run(self, progress: Progress | None = None) -> ReidTally:
         """Count all queries in one sweep."""
-        scores, convention = self.scores, self.convention
-        reader = RowReader(scores)
-        m = scores.shape[0]
+        convention, reader, taus = self.convention, self.reader, self.thresholds
         over, own = convention.removed, convention.ap_removed
-        parts: dict[str, list[MatchLists]] = {rule: [] for rule in self.lists.rules}
-        removed = np.zeros(m, dtype=np.int64)
-        extra: list[np.ndarray] = []
-        taus, limits = self.thresholds, None
-        retrieved = None if taus is None else np.empty((m, len(taus) + 1), dtype=np.int64)
-        with threads_for(scores):
-            for low, rows, checked in self.lists.rows(reader):
-                for rule in self.lists.rules:
-                    rows, found = self.lists.rank_checked(rule, low, rows, checked)
-                    parts[rule].append(match_lists(found))
-                    if rule == over:
-                        removed[low : low + len(rows)] = found.removed
-                        extra += self._extra(low, rows, found)
-                    if rule == own and taus is not None and retrieved is not None:
-                        limits = limits or _with_guide(taus, rows.dtype)
-                        counts = retrieved[low : low + len(rows)]
-                        groups = self.lists.groups(rule, low, rows)
-                        within_threshold.count_retrieved(*groups, limits, counts)
-                if progress is not None:
-                    progress(low + len(rows), m)
+        found = _count_all(self, progress)
+        parts = {rule: _matches_of(counts) for rule, counts in found["matches"].items()}
+        removed = found["removed"].array()
         removed += self.lists.rules[over].off_list(self.lists.self_column)
+        extra = found["extra"].arrays
         single = convention.cmc == "single-gallery-shot"
         sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
         return ReidTally(
@@ -89,12 +118,12 @@ class RetrievalJob:
             shots_of=f"{convention.ties} ties, {sampled}" if single else "",
             enrolled=self.lists.enrolled,
             removed_entries=removed,
-            matches=MatchLists.joined(parts[own]),
-            cmc_matches=MatchLists.joined(parts[over]) if over != own else None,
+            matches=parts[own],
+            cmc_matches=parts[over] if over != own else None,
             shots=np.concatenate(extra) if single else None,
             identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
             thresholds=taus,
-            retrieved=None if retrieved is None else np.cumsum(retrieved, axis=1)[:, :-1],
+            retrieved=None if taus is None else _accumulated(found["retrieved"]),
         )
 
     def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:
@@ -143,36 +172,53 @@ class GomJob:
     ):
         self.scores, self.convention, self.thresholds = scores, convention, thresholds
         self.normalize, self.variant = normalize, variant
-        self.lists = Lists(scores, convention)
+        self.lists, self.reader = Lists(scores, convention), RowReader(scores)
+        self.shared: dict[str, SharedMates] = {}
         self.rule = convention.removed
+        self.raw = thresholds  # in distances that are not normalised
+
+    what = "queries"
+
+    @property
+    def step(self) -> int:
+        """Rows that are read together."""
+        return self.reader.rows_per_block()
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        lists, reader = self.lists, self.reader.for_rows(low, high)
+        parts, removed, within, thresholds = [], [], [], None
+        for first, rows, checked in lists.rows(reader, low, high):
+            rows, found = lists.rank_checked(self.rule, first, rows, checked)
+            if thresholds is None:
+                thresholds = _with_guide(self.raw, rows.dtype)
+            counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
+            groups = lists.groups(self.rule, first, rows)
+            within_threshold.count_retrieved(*groups, thresholds, counts)
+            within.append(counts)
+            removed.append(found.removed)
+            parts.append(matches_of_rows(self, self.rule, first, rows, found))
+            if progress is not None:
+                progress(first + len(rows), self.scores.shape[0])
+        return {
+            "matches": _counts_of(parts),
+            "removed": Joined(tuple(removed)),
+            "retrieved": Joined(tuple(within)),
+            "watch": watched(reader, low, high),
+        }
 
     def run(self, progress: Progress | None = None) -> GomTally:
         """Count all queries."""
-        lists, m = self.lists, self.scores.shape[0]
-        reader = RowReader(self.scores)
-        retrieved = np.empty((m, len(self.thresholds) + 1), dtype=np.int64)
-        removed = np.zeros(m, dtype=np.int64)
-        parts = []
-        with threads_for(self.scores):
-            low_end, high_end = self._scale(reader) if self.normalize else (0.0, 1.0)
-            span = high_end - low_end
-            raw = unscaled(self.thresholds, low_end, span)
-            thresholds = None
-            for low, rows, checked in lists.rows(reader):
-                rows, found = lists.rank_checked(self.rule, low, rows, checked)
-                high = low + len(rows)
-                if thresholds is None:
-                    thresholds = _with_guide(raw, rows.dtype)
-                within_threshold.count_retrieved(
-                    *lists.groups(self.rule, low, rows), thresholds, retrieved[low:high]
-                )
-                removed[low:high] = found.removed
-                parts.append(match_lists(found))
-                if progress is not None:
-                    progress(high, m)
+        lists, reader = self.lists, self.reader
+        low_end, high_end = self._scale() if self.normalize else (0.0, 1.0)
+        span = high_end - low_end
+        self.raw = unscaled(self.thresholds, low_end, span)
+        counted = _count_all(self, progress)
+        removed = counted["removed"].array()
         removed += lists.rules[self.rule].off_list(lists.self_column)
-        matches = MatchLists.joined(parts)
+        matches = _matches_of(counted["matches"])
         matches.distance = (matches.distance - low_end) / span
+        retrieved = counted["retrieved"].array()
         if self.variant == "reference":
             retrieved[:, np.searchsorted(self.thresholds, 1.0)] += removed
         return GomTally(
@@ -190,13 +236,14 @@ class GomJob:
             matches=matches,
         )
 
-    def _scale(self, reader: RowReader) -> tuple[float, float]:
+    def ends(self) -> tuple[float, float]:
+        """Return the smallest and the largest finite distance."""
+        found = _count_all(_Extent(self.lists, self.reader), None)
+        return found["extent"].low, found["extent"].high
+
+    def _scale(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance, or those that were given."""
-        least, most = np.inf, -np.inf
-        for low, rows, _ in self.lists.rows(reader):
-            itself = self.lists.self_column[low : low + len(rows)]
-            low_end, high_end = finite_range(rows, np.maximum(itself, 0), itself + 1)
-            least, most = min(least, float(low_end)), max(most, float(high_end))
+        least, most = self.ends()
         if isinstance(self.normalize, tuple):
             first, last = self.normalize
             if least < first or most > last:
@@ -215,6 +262,99 @@ class GomJob:
                 f"distances cannot be normalised: they reach from {least:g} to {most:g}; scale them"
             )
         return least, most
+
+
+def matches_of_rows(
+    job: RetrievalJob | GomJob, rule: str, low: int, rows: np.ndarray, found: Mates
+) -> MatchLists:
+    """Return the ranks of the matches of a block of rows; those at all sites, where shared."""
+    if rule not in job.shared:
+        return match_lists(found)
+    lists, part = job.lists, slice(low, low + len(rows))
+    rules = lists.rules[rule]
+    candidates = {
+        "identity": lists.identity,
+        "own": lists.own[part],
+        "kept": rules.kept,
+        "which": rules.which[part],
+        "place": job.scores.gallery_ids[None],
+    }
+    return job.shared[rule].around(low, rows, candidates)
+
+
+def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[str, MateLists]:
+    """Return all matches of each query, of site 0, by rule of removal."""
+    scores, lists = job.scores, job.lists
+    parts: dict[str, list[tuple[np.ndarray, ...]]] = {rule: [] for rule in lists.rules}
+    with threads_for(scores):
+        for low, rows, checked in lists.rows(RowReader(scores), 0, scores.shape[0]):
+            for rule in lists.rules:
+                rows, found = lists.rank_checked(rule, low, rows, checked)
+                matches = match_lists(found)
+                used = places_used(found)
+                column = scores.gallery_ids[found.column[used]]
+                parts[rule].append((low + matches.query, matches.distance, column))
+            if progress is not None:
+                progress(low + len(rows), scores.shape[0])
+    found_by_rule = {}
+    for rule, some in parts.items():
+        probe, distance, place = (np.concatenate(x) for x in zip(*some, strict=True))
+        site = np.zeros(len(place), dtype=np.int64)
+        found_by_rule[rule] = MateLists.of(scores.shape[0], probe, distance, site, place, False)
+    return found_by_rule
+
+
+class _Extent:
+    """The smallest and the largest finite distance of some queries."""
+
+    what = "extent"
+
+    def __init__(self, lists: Lists, reader: RowReader):
+        self.lists, self.reader, self.scores = lists, reader, lists.scores
+
+    @property
+    def step(self) -> int:
+        """Rows that are read together."""
+        return self.reader.rows_per_block()
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Find the extent of the distances of queries ``low:high``."""
+        found, reader = Extent(), self.reader.for_rows(low, high)
+        for first, rows, _ in self.lists.rows(reader, low, high):
+            itself = self.lists.self_column[first : first + len(rows)]
+            found = found.merge(Extent(*finite_range(rows, np.maximum(itself, 0), itself + 1)))
+        return {"extent": found, "watch": watched(reader, low, high)}
+
+
+def _count_all(work: RetrievalJob | GomJob | _Extent, progress: Progress | None) -> dict[str, Any]:
+    """Return the counts of all queries."""
+    chosen = engine()
+    with threads_for(work.scores):
+        if chosen is None:
+            found = work.part(0, work.scores.shape[0], progress)
+        else:
+            found = chosen.count(work, progress)
+    watch_found(work.reader, found["watch"])
+    return found
+
+
+def _counts_of(parts: Sequence[MatchLists]) -> dict[str, Joined]:
+    """Return matches as arrays that those of other queries follow."""
+    found = MatchLists.joined(parts)
+    values = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "starts"}
+    return {name: Joined.of(x) for name, x in {"counts": found.counts, **values}.items()}
+
+
+def _matches_of(counts: dict[str, Joined]) -> MatchLists:
+    """Return the matches of all queries."""
+    arrays = {name: joined.array() for name, joined in counts.items()}
+    starts = np.concatenate([[0], np.cumsum(arrays.pop("counts"))])
+    return MatchLists(starts, **arrays)
+
+
+def _accumulated(counts: Joined) -> np.ndarray:
+    """Return how many entries are within each threshold."""
+    return np.cumsum(counts.array(), axis=1)[:, :-1]
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:

@@ -188,25 +188,27 @@ class Lists:
         about = reader.about
         return replace(about, notes=(*about.notes, *self.notes()))
 
-    def rows(self, reader: RowReader) -> Iterator[tuple[int, np.ndarray, Callable]]:
-        """Yield blocks of raw distances: first row, values, and a function for checked values.
+    def rows(
+        self, reader: RowReader, first: int, last: int
+    ) -> Iterator[tuple[int, np.ndarray, Callable]]:
+        """Yield blocks of raw distances of rows ``first:last``, with the number of their first row.
 
-        Checked values have the policy for failed comparisons applied; the others hold NaN for
-        each failed comparison.
+        The third of each is a function for checked values: these have the policy for failed
+        comparisons applied; the others hold NaN for each failed comparison.
         """
         scores = self.scores
-        m, n = scores.shape
+        n = scores.shape[1]
         base = scores.base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
         direct = float_ and not scores.has_mask and not scores.exclude
         step = reader.rows_per_block()
         if isinstance(base, np.ndarray) and scores.reads_in_place:
             step = max(1, SWEEP_VALUES // n)
-        for low in range(0, m, step):
-            high = min(low + step, m)
+        for low in range(first, last, step):
+            high = min(low + step, last)
 
             def checked(low: int = low, high: int = high) -> np.ndarray:
-                return writable_alias(reader.block(low, high).values)
+                return reader.block(low, high).values
 
             if direct:
                 values = writable_alias(as_distances(scores.read_rows(low, high), scores.kind))
@@ -265,12 +267,18 @@ class Lists:
 def match_lists(mates: Mates) -> MatchLists:
     """Return the matches of a block of rows without the places that were not used."""
     starts = np.concatenate([[0], np.cumsum(mates.found)])
-    used = np.repeat(mates.offsets[:-1] - starts[:-1], mates.found) + np.arange(starts[-1])
+    used = places_used(mates)
     return MatchLists(
         starts,
         mates.distance[used].astype(np.float64),
         *(x[used] for x in (mates.closer, mates.tied, mates.before)),
     )
+
+
+def places_used(mates: Mates) -> np.ndarray:
+    """Return the places of the matches of a block of rows among those that there was room for."""
+    starts = np.concatenate([[0], np.cumsum(mates.found)])
+    return np.repeat(mates.offsets[:-1] - starts[:-1], mates.found) + np.arange(starts[-1])
 
 
 def _has_id(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:

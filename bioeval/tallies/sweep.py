@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
 
+from bioeval.base.engine import engine, refuse_engine
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.memory import at_most
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.kernels.sweep import sweep_rows
 from bioeval.kernels.sweep_arguments import (
@@ -37,12 +40,14 @@ from bioeval.scores.blocks import (
     threads_for,
 )
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.working_memory import give_back, is_mapped, rows_within
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
 from bioeval.tallies.kept_windows import closest_windows
 from bioeval.tallies.look import Look, PointsWanted, Windows, scratch_of
 from bioeval.tallies.marked_cells import MarkedCells
+from bioeval.tallies.parts import Joined
 from bioeval.tallies.pilot import expected_windows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.verification_job import VerificationJob
@@ -84,8 +89,14 @@ def run_jobs(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
-    run = run_sweep if reader.of_rows and sweepable(scores, jobs) else run_blocks
+    swept = reader.of_rows and sweepable(scores, jobs)
+    run = run_sweep if swept else run_blocks
     with threads_for(scores):
+        chosen = engine()
+        if chosen is not None and _has_parts(scores, reader, jobs):
+            work = SweepWork(scores, reader, jobs, swept)
+            work.include(chosen.count(work, progress))
+            return _results(reader, jobs)
         return run(scores, reader, jobs, progress)
 
 
@@ -138,39 +149,122 @@ def run_sweep(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None
 ) -> list[Any]:
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
-    sweep = _Sweep(scores, reader, jobs)
-    complete = True
-    m, n = scores.shape
-    # Streamed rows are always computed in the same blocks, so that they are the same each time.
-    step = reader.rows_per_block()
-    if not (scores.streams or sweep.by_blocks):
-        values = SWEEP_VALUES if scores.in_memory else READ_VALUES
-        step = max(step, values // n // step * step)
-    for low in range(0, m, step):
-        high = min(low + step, m)
-        block = reader.block(low, high) if sweep.by_blocks else None
-        if not sweep.count(low, high, block):
-            complete = False
-            for start in range(low, high, reader.rows_per_block()):
-                rest = block or reader.block(start, min(start + reader.rows_per_block(), high))
-                for job in jobs:
-                    job.add(rest)
-        elif not (scores.streams or sweep.by_blocks):
-            reader.watch.look(low, *sweep.counted, sweep.columns, 1.0)
-        if progress is not None:
-            progress(high, m)
-    if complete:
-        for alike, look in zip(sweep.verification, sweep.looks, strict=True):
-            for job in alike:
-                job.look = look
+    sweep = RowSweep(scores, reader, jobs)
+    if sweep.rows_counted(0, scores.shape[0], progress):
+        _hand_on(sweep.verification, sweep.looks)
     return _results(reader, jobs)
 
 
-class _Sweep:
+def _hand_on(verification: Sequence[Sequence[VerificationJob]], looks: Sequence[Any]) -> None:
+    """Give the jobs of each kind the look that was taken for them."""
+    for alike, look in zip(verification, looks, strict=True):
+        for job in alike:
+            job.look = look
+
+
+class SweepWork:
+    """A sweep for some jobs, in blocks of rows that may be counted anywhere and in any order."""
+
+    what = "counts"
+
+    def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any], swept: bool):
+        self.scores, self.reader, self.jobs, self.swept = scores, reader, jobs, swept
+        self.outlook = RowSweep(scores, reader, jobs).outlook if swept else None
+
+    @property
+    def step(self) -> int:
+        """Rows that are read together."""
+        return self.reader.rows_per_block()
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Count rows ``low:high``."""
+        reader, jobs = self.reader.for_rows(low, high), [job.fresh() for job in self.jobs]
+        looks: list[Look | None] = [None, None]
+        complete = True
+        if self.outlook is not None:
+            sweep = RowSweep(self.scores, reader, jobs, self.outlook)
+            complete, looks = sweep.rows_counted(low, high), sweep.looks
+        else:
+            for block in reader.blocks_of(low, high):
+                for job in jobs:
+                    job.add(block)
+        return {
+            "jobs": {str(i): job.counts(low, high) for i, job in enumerate(jobs)},
+            "looks": {str(i): x.counts() for i, x in enumerate(looks) if x is not None},
+            "complete": complete,
+            "watch": watched(reader, low, high),
+        }
+
+    def include(self, found: dict[str, Any]) -> None:
+        """Take in what all rows counted."""
+        for i, job in enumerate(self.jobs):
+            job.include_counts(found["jobs"][str(i)])
+        watch_found(self.reader, found["watch"])
+        if self.outlook is None or not found["complete"]:
+            return
+        looks = [look and look.fresh() for look in self.outlook.looks]
+        for i, look in enumerate(looks):
+            if look is not None:
+                look.include_counts(found["looks"][str(i)])
+        _hand_on(by_templates(self.jobs), looks)
+
+
+def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool:
+    """Say whether counts of blocks of rows can be put together; raise if they would have to be."""
+    rows = reader.of_rows and not isinstance(scores, PairScores)
+    found = rows and all(hasattr(job, "include_counts") for job in jobs)
+    if not found:
+        refuse_engine()
+    return found
+
+
+def watched(reader: BlockReader, low: int, high: int) -> dict[str, Any]:
+    """Return what a reader saw of sentinels in rows ``low:high``."""
+    if reader.scores.streams:
+        return {}
+    watch, rows = reader.watch, slice(low, high)
+    found = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
+    return {name: Joined.of(array) for name, array in found.items()}
+
+
+def watch_found(reader: BlockReader, found: dict[str, Any]) -> None:
+    """Let a reader have seen what was seen in all rows."""
+    for name, joined in found.items():
+        setattr(reader.watch, name, joined.array())
+
+
+def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[VerificationJob]]:
+    """Return the jobs of verification with single templates, and those with multi templates."""
+    verification = [j for j in jobs if isinstance(j, VerificationJob)]
+    single, multi = ([j for j in verification if j.templates == x] for x in ("single", "multi"))
+    return single, multi
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What is known of all scores before they are swept: about where operating points fall.
+
+    The first of each two is of single, the second of multi templates.
+    """
+
+    pilot: list[CellCounts]
+    room: list[float]
+    expected: list[tuple[PointsWanted, np.ndarray] | None]
+    windows: list[Windows]
+    looks: list[Look | None]
+
+
+class RowSweep:
     """The arrays that the kernel needs, made once, and the jobs that its counts go to."""
 
-    def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any]):
-        self.scores, self.reader = scores, reader
+    def __init__(
+        self,
+        scores: Scores,
+        reader: BlockReader,
+        jobs: Sequence[Any],
+        outlook: Outlook | None = None,
+    ):
+        self.scores, self.reader, self.jobs = scores, reader, jobs
         gallery = reader.gallery
         self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
@@ -192,9 +286,8 @@ class _Sweep:
             starts=gallery.starts,
         )
         self.own_size = gallery.own_stop - gallery.own_start
-        verification = [j for j in jobs if isinstance(j, VerificationJob)]
-        single, multi = ([j for j in verification if j.templates == x] for x in ("single", "multi"))
-        self.verification = (single, multi)
+        self.verification = single, multi = by_templates(jobs)
+        verification = single + multi
         ranks = [j for j in jobs if isinstance(j, IdentificationJob)]
         self.by_template = [j for j in ranks if j.rank_unit == "template"]
         self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
@@ -212,11 +305,48 @@ class _Sweep:
         self.expected: list[tuple[PointsWanted, np.ndarray] | None] = [None, None]
         self.windows: list[Windows] = [(), ()]
         self.looks: list[Look | None] = [None, None]
+        if outlook is not None:
+            self.pilot, self.room, self.expected = outlook.pilot, outlook.room, outlook.expected
+            self.windows = outlook.windows
+            self.looks = [look and look.fresh() for look in outlook.looks]
+            return
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
         known = scores.streams or isinstance(scores.base, np.ndarray)
         known &= isinstance(scores._mask, np.ndarray | None)
         if known and any(job.wanted is not None for job in verification):
             self._look()
+
+    @property
+    def outlook(self) -> Outlook:
+        """What is known of all scores before they are swept."""
+        return Outlook(self.pilot, self.room, self.expected, self.windows, self.looks)
+
+    def rows_counted(self, first: int, last: int, progress: Progress | None = None) -> bool:
+        """Count rows ``first:last`` for all jobs; say whether the looks saw all of them."""
+        scores, reader, complete = self.scores, self.reader, True
+        n = scores.shape[1]
+        # Streamed rows are always computed in the same blocks, so that they are the same each time.
+        step = reader.rows_per_block()
+        if not (scores.streams or self.by_blocks):
+            values = SWEEP_VALUES if scores.in_memory else READ_VALUES
+            in_place = scores.in_memory
+            most = rows_within(scores, step, in_place=True) if in_place else reader.most_rows
+            step = max(step, min(values // n, most) // step * step)
+        for low in range(first, last, step):
+            high = min(low + step, last)
+            block = reader.block(low, high) if self.by_blocks else None
+            if not self.count(low, high, block):
+                complete = False
+                for start in range(low, high, reader.rows_per_block()):
+                    rest = block or reader.block(start, min(start + reader.rows_per_block(), high))
+                    for job in self.jobs:
+                        job.add(rest)
+            elif not (scores.streams or self.by_blocks):
+                reader.watch.look(low, *self.counted, self.columns, 1.0)
+            give_back(scores)
+            if progress is not None:
+                progress(high, scores.shape[0])
+        return complete
 
     def _look(self) -> None:
         """Gather the genuine scores, and find about where operating points fall, by a pilot."""
@@ -230,7 +360,8 @@ class _Sweep:
                     self.expected[i] = wanted, genuine
         m, n = self.scores.shape
         if m * n > KEEP_ALL and m >= 4 * PILOT_GROUPS:
-            self._pilot(min(PILOT_ROWS, m // (4 * PILOT_GROUPS) * PILOT_GROUPS))
+            most = min(PILOT_ROWS, m // 4, self.reader.most_rows)
+            self._pilot(max(most // PILOT_GROUPS, 1) * PILOT_GROUPS)
         for i, expected in enumerate(self.expected):
             if expected is not None:
                 wanted, genuine = expected
@@ -273,7 +404,7 @@ class _Sweep:
                 every = counts.total / number * self.scores.shape[0]
                 keep = expected[0].keep
                 anyway = max(keep, KEPT_ANYWAY) / every
-                most = min(max(MOST_KEPT, anyway), MOST_SCORES_KEPT / every)
+                most = min(max(MOST_KEPT, anyway), at_most(MOST_SCORES_KEPT, 32) / every)
                 if keep:  # wider windows, of which the closest are kept
                     self.windows[i], self.room[i] = closest_windows(
                         grid, by_group.sum(axis=0), *expected[::-1], most * counts.total
@@ -297,13 +428,22 @@ class _Sweep:
         if self.scores.streams:
             found = self._computed_mates(row, column)
         else:
-            found = self.scores.base[cells].astype(self.dtype)
+            found = self._gathered(*cells)
         found = -found if larger_is_closer(self.scores.kind) else found
         left_out = place == gallery.self_position[row]
         left_out |= self.scores.excluded(row, column)
         if self.scores._mask is not None:
             left_out |= self.scores._mask[cells] == IGNORE
         found[left_out] = np.nan
+        return found
+
+    def _gathered(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return scores of cells, those of a mapped file by and by."""
+        found = np.empty(len(rows), dtype=self.dtype)
+        for low in range(0, len(rows), MATES):
+            some = slice(low, low + MATES)
+            found[some] = self.scores.base[rows[some], columns[some]]
+            give_back(self.scores)
         return found
 
     def _computed_mates(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
@@ -411,7 +551,9 @@ class _Sweep:
     def _matrix(self, rows: np.ndarray, block: Block | None) -> Matrix:
         """Return the matrix, and which of its rows to count."""
         if block is not None:
-            values, numbers = writable_alias(block.values), np.arange(len(rows))
+            values, numbers = block.values, np.arange(len(rows))
+        elif self.scores.in_memory and (is_mapped(self.scores) and rows[-1] - rows[0] >= len(rows)):
+            values, numbers = self._copied(self.rows[rows]), np.arange(len(rows))
         elif self.scores.in_memory:
             values, numbers = self.base, self.rows[rows]
         else:
@@ -433,6 +575,14 @@ class _Sweep:
             key_mask=self.keys.dtype.type(self.keys.max),
             key_shift=self.keys.dtype.type(self.keys.bits - 1),
         )
+
+    def _copied(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows from all over a mapped file, which would map what is around them as well."""
+        found = np.empty((len(rows), self.base.shape[1]), dtype=self.dtype)
+        for low in range(0, len(rows), PILOT_GROUPS):
+            found[low : low + PILOT_GROUPS] = self.base[rows[low : low + PILOT_GROUPS]]
+            give_back(self.scores)
+        return found
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> RankFacts:
         """Return the arrays that the facts are written to: the first job's, or spare ones."""

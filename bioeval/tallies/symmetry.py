@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.working_memory import give_back, is_mapped
 
 # Templates whose comparisons with each other say whether a square matrix is symmetric: few, since
 # of a stored matrix their rows are read.
@@ -24,7 +25,8 @@ def is_symmetric(scores: Scores) -> bool:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
-    sample = _sample(n)
+    # Of a stored matrix, templates whose rows are in one chunk.
+    sample = _sample(min(n, max(scores.row_chunk, SYMMETRY_SAMPLE)) if scores.is_stored else n)
     some = scores.select(probes=sample, gallery=sample)
     times = some.enrolment_times
     if times is not None:
@@ -37,7 +39,12 @@ def is_symmetric(scores: Scores) -> bool:
             return False  # each pair once, or so
     if scores.streams:
         return not callable(scores.base.metric)  # the named metrics are symmetric
-    values = some.read_rows(0, len(sample))
+    step = 1 if is_mapped(scores) else len(sample)
+    parts = []
+    for low in range(0, len(sample), step):
+        parts.append(some.read_rows(low, low + step))
+        give_back(scores)
+    values = np.concatenate(parts)
     return bool(((values == values.T) | ((values != values) & (values.T != values.T))).all())
 
 

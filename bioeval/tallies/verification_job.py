@@ -6,28 +6,31 @@ The classes of attempts are defined in ``docs/definitions.md``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.progress import report
 from bioeval.partition import ClaimSampler, DrawnClaims
 from bioeval.scores.about import disjoint_among
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
-from bioeval.scores.labels import Codes, as_labels, plain
+from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
     CellCounter,
     ImpostorBlock,
     ThresholdCounter,
-    finite_range,
     gather,
     gather_claims,
 )
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.extent import extent_among, extent_of
 from bioeval.tallies.look import Look, PointsWanted
+from bioeval.tallies.parts import Joined
 from bioeval.tallies.thresholds import (
     check_thresholds,
     linear_grid,
@@ -96,38 +99,66 @@ class VerificationJob:
         elif thresholds is not None:
             self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
 
+    def fresh(self) -> Self:
+        """Return the same job before it has counted anything."""
+        job = copy(self)
+        job.genuine, job.unenrolled, job.cells, job.look = [], [], CellCounter(), None
+        if self.given is not None:
+            job.given = copy(self.given)
+            job.given.counts = np.zeros_like(self.given.counts)
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return what rows ``low:high`` counted; see :mod:`bioeval.tallies.parts`."""
+        return {
+            "genuine": Joined(tuple(self.genuine)),
+            "unenrolled": Joined(tuple(self.unenrolled)),
+            "cells": self.cells.cells,
+            "given": 0 if self.given is None else self.given.counts,
+        }
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in what all rows counted."""
+        self.genuine += found["genuine"].arrays
+        self.unenrolled += found["unenrolled"].arrays
+        self.cells.include(found["cells"])
+        if self.given is not None:
+            self.given.counts += found["given"]
+
     def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
         """Return evenly spaced thresholds over the range of all attempts, found in a sweep."""
-        low, high = np.inf, -np.inf
-        negative = positive = False
-        none = np.zeros(1, dtype=np.int64)
-        for genuine, impostors in self.attempts(reader):
-            for block in [*impostors, (genuine[None], none, none)]:
-                least, most = finite_range(*block)
-                low, high = min(low, least), max(high, most)
-                if not (negative and positive):
-                    counter = CellCounter()
-                    counter.add(*block)
-                    negative |= counter.cells.negative_infinite > 0
-                    positive |= counter.cells.positive_infinite > 0
-        return with_infinities(linear_grid(low, high, number), negative, positive)
+        if isinstance(self.scores, PairScores):
+            every = (row for attempts in self.of_pairs() for row in _rows_of(*attempts))
+            low, high, *infinite = extent_among(every)
+        else:
+            low, high, *infinite = extent_of(reader, self._rows_of_block)
+        return with_infinities(linear_grid(low, high, number), *infinite)
+
+    def _rows_of_block(self, block: Block) -> list[ImpostorBlock]:
+        return _rows_of(*self.of_block(block))
 
     # -- what is an attempt
 
     def attempts(self, blocks: Iterable[Block]) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
         """Yield the genuine and the impostor scores of blocks; those of pairs are at hand."""
         if isinstance(self.scores, PairScores):
-            yield self.of_pairs()
+            yield from self.of_pairs()
             return
         for block in blocks:
             yield self.of_block(block)
 
-    def of_pairs(self) -> tuple[np.ndarray, list[ImpostorBlock]]:
-        """Return the attempts of fixed trials."""
+    def of_pairs(self) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
+        """Yield the attempts of fixed trials, some at a time."""
         scores = self.scores
         assert isinstance(scores, PairScores)
-        row = as_row(scores.values, scores.kind, scores.nan)[0]
-        return _listed(row[scores.genuine], row[~scores.genuine])
+        done = 0
+        for values, genuine in scores.pieces():
+            if scores.nan == "raise" and np.isnan(values).any():
+                as_row(scores.values, scores.kind, scores.nan)  # raises, with their number
+            row = as_row(values, scores.kind, scores.nan)[0]
+            yield _listed(row[genuine], row[~genuine])
+            done += len(values)
+            report(done, scores.shape[0])
 
     def of_block(self, block: Block) -> tuple[np.ndarray, list[ImpostorBlock]]:
         """Return the attempts of a block of rows."""
@@ -164,7 +195,8 @@ class VerificationJob:
 
     def add_pairs(self) -> None:
         """Count fixed trials."""
-        self._count(*self.of_pairs())
+        for attempts in self.of_pairs():
+            self._count(*attempts)
 
     def _count(self, genuine: np.ndarray, impostors: list[ImpostorBlock]) -> None:
         self.genuine.append(genuine)
@@ -193,16 +225,15 @@ class VerificationJob:
     def _people(self) -> tuple[int, int] | None:
         """Return the subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
         if isinstance(self.scores, PairScores):
-            if self.scores.pair_subjects is None:
+            if not self.scores.knows_subjects:
                 return None
-            a, b = (as_labels(x, "subjects") for x in self.scores.pair_subjects.T.tolist())
-            codes = Codes(a, b)
-            left, right = codes.probe, codes.gallery
-        elif self.claims is not None:
-            probes, groups = self.claims
-            left, right = self.scores.codes.probe[probes], self.reader.gallery.subjects[groups]
-        else:
+            codes = self.scores.pair_codes
+            people = len(codes.values)
+            return people, disjoint_among(codes.probe, codes.gallery, people)
+        if self.claims is None:
             return None
+        probes, groups = self.claims
+        left, right = self.scores.codes.probe[probes], self.reader.gallery.subjects[groups]
         both = np.unique(np.concatenate([left, right]))
         return len(both), disjoint_among(left, right, int(both.max(initial=-1)) + 1)
 
@@ -217,10 +248,17 @@ class VerificationJob:
     def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
         """Yield the impostor scores again, in a sweep of their own."""
         if isinstance(self.scores, PairScores):
-            yield from self.of_pairs()[1]
+            for _, impostors in self.of_pairs():
+                yield from impostors
             return
         for block in reader:
             yield from self.impostors(block)
+
+
+def _rows_of(genuine: np.ndarray, impostors: list[ImpostorBlock]) -> list[ImpostorBlock]:
+    """Return attempts of both classes as rows."""
+    none = np.zeros(1, dtype=np.int64)
+    return [*impostors, (genuine[None], none, none)]
 
 
 def _increasing(found: list[np.ndarray]) -> np.ndarray:

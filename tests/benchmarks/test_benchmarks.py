@@ -66,7 +66,8 @@ def test_ratios_are_positive_and_finite(report):
         if row.ratio is None:
             assert row.note, row
             continue
-        for value in (row.low, row.ratio, row.high, row.seconds, row.ns_per_cell):
+        times = () if row.part == "lists" else (row.seconds, row.ns_per_cell)  # or memory
+        for value in (row.low, row.ratio, row.high, *times):
             assert value is not None, row
             assert math.isfinite(value), row
         if row.section not in (
@@ -106,7 +107,7 @@ def test_the_table_has_the_rows_and_the_machine(report):
     text = plain(BenchTable(report), 100)
     assert max(map(len, text.splitlines())) <= 100
     for row in report.rows:
-        assert row.name.split(",")[0][:30] in text
+        assert row.name.split(",")[0][:12] in text
     for section in {row.section for row in report.rows}:
         assert SECTIONS[section][1:60] in text
     assert "GB/s" in text

@@ -130,7 +130,7 @@ def test_help_imports_no_numpy():
         (["simulate", "--out", "x.npz", "--probes", "2"], "Expected --layout probe-against-gal"),
         (["simulate", "--out", "x.npz", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["simulate", "--out", "nowhere/x.npz"], "there is no folder nowhere"),
-        (["simulate", "--out", "x.mat", "--subjects", "2"], "suffix '.mat'"),
+        (["simulate", "--out", "x.doc", "--subjects", "2"], "suffix '.doc'"),
     ],
 )
 def test_wrong_usage_and_bad_input(scores, capsys, args, says):
@@ -761,6 +761,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "over-time": [be.load, be.over_time],
         "workload": [be.load, be.verification, be.workload],
         "sample-size": [be.load, be.sample_size],
+        "plan": [be.load, be.plan_run],
         "groups": [be.load, be.by_group],
         "epc": [be.load, be.epc],
         "error-discard": [be.load, be.error_discard],
@@ -779,6 +780,10 @@ def test_each_option_bears_the_name_of_an_argument():
         "targets",
         "ages",
         "worst",
+        "report",
+        "images",
+        "workers",
+        "scheduler",
     }
     own |= {"task", "listed", "dry_run"}
     for name, called in functions.items():

@@ -151,8 +151,8 @@ def test_what_is_there_stays_unless_forced(here, capsys):
     ("args", "message"),
     [
         (
-            ["a.npz", "b.mat"],
-            "suffix '.mat'; expected one of .npz, .npy, .h5, .zarr, .parquet, .jsonl, .mtx, .csv",
+            ["a.npz", "b.dta"],
+            "suffix '.dta'; expected one of .npz, .npy, .mat, .h5, .zarr, .safetensors, .parquet, ",
         ),
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
@@ -184,3 +184,15 @@ def test_all_files_that_saving_writes_are_looked_at(here):
         there = {path.name for path in here.iterdir() if path.name.startswith(stem)}
         path = Path(f"{stem}.npy")
         assert there <= {found.name for found in format_to_write(path).files(path)}
+
+
+def test_scores_without_subjects_have_intervals_of_wilson(tmp_path, capsys):
+    """The default of a page and of a workload, which says what it takes in its place."""
+    rows = [f"1 {x / 20}" for x in range(10, 30)] + [f"0 {x / 40}" for x in range(40)]
+    (tmp_path / "s.txt").write_text("\n".join(rows))
+    given = [str(tmp_path / "s.txt"), "--kind", "similarity"]
+    assert main(["workload", *given, "--people", "10", "--impostors", "0.1", "--far", "0.1"]) == 0
+    assert "the intervals are Wilson's" in capsys.readouterr().err
+    assert main(["report", *given, "--folds", "0", "--out", str(tmp_path / "r.html")]) == 0
+    assert "the intervals are Wilson's" in capsys.readouterr().err
+    assert (tmp_path / "r.html").exists()

@@ -15,7 +15,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.evaluation import plan as planning
-from bioeval.evaluation import tally as tallying
+from bioeval.evaluation import protocol_tally as tallying
 from bioeval.scores import blocks
 from bioeval.tallies import sweep as sweeping
 

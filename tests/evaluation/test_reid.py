@@ -906,6 +906,7 @@ def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
     assert tree["reid"].mean_ap == be.reid(scores).mean_ap
 
 
+@pytest.mark.slow  # a kernel of the benchmarks, which is compiled for this alone
 def test_the_sorting_of_the_benchmarks_gives_the_same():
     from benchmarks.sorted_rows_kernel import average_precision_by_sorting
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_worst_pairs import Pair
 from naive_worst_pairs import worst_pairs as naive_worst_pairs
-from strategies import arrange, matrices
+from strategies import arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -27,7 +27,7 @@ def listed(ds: xr.Dataset) -> list[Pair]:
 
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
-@settings(max_examples=18)
+@settings(max_examples=examples_of(18))
 @given(data=st.data())
 def test_against_the_definition(templates, data):
     case = data.draw(matrices(dtypes=("float32", "float64", "int8"), masks=("none", "labelled")))

@@ -155,6 +155,7 @@ def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
         assert read[key].dtype == ds[key].dtype, key
 
 
+@pytest.mark.slow  # the default run writes trees of them to zarr
 @pytest.mark.parametrize("name", RESULTS)
 def test_zarr_keeps_a_result_as_it_is(results, name, tmp_path):
     optional_import("zarr")

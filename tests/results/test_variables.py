@@ -66,6 +66,14 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         ),
         variables.VERIFICATION,
     ),
+    "at a threshold": (
+        lambda: be.at(be.verification(square()), [5.0]),
+        {**variables.VERIFICATION, **variables.AT},
+    ),
+    "open set, at a threshold": (
+        lambda: be.at(be.open_set(square()), [5.0]),
+        {**variables.OPEN_SET, **variables.AT},
+    ),
     "open set": (
         lambda: be.open_set(square(), interval="subject-bootstrap", replicates=100),
         variables.OPEN_SET,

@@ -266,7 +266,7 @@ def test_in_float32_distances_are_good_to_a_millionth(metric):
 
 
 def test_what_asks_for_streams_is_checked():
-    for wrong in (0, -1, 1.5, None, "1 GB"):
+    for wrong in (0, -1, 1.5, None, "much"):
         with pytest.raises(be.DataError, match="memory_limit is .*; expected a number of bytes"):
             be.Scores.from_embeddings(X, list("abc"), memory_limit=wrong)
     for wrong in ("float16", "f8", None, np.float32):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optional import optional_import
+from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -44,7 +45,7 @@ def assert_same_subjects(scores: be.Scores, probes: list, gallery: list) -> None
     assert [scores.codes.code(label) for label in probes] == scores.codes.probe.tolist()
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples_of(150))
 @given(st.data(), st.sampled_from([TRICKY, INTS, TEXTS, TUPLES, [True, False], [0.1, 1.0, 0.5]]))
 def test_subjects_are_equal_exactly_where_labels_are(data, pool):
     draw = st.lists(st.sampled_from(pool), min_size=1, max_size=8)

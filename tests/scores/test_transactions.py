@@ -10,6 +10,7 @@ import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 
 import bioeval as be
 from bioeval import protocol
@@ -18,7 +19,8 @@ from bioeval.cli import main
 from bioeval.scores import blocks
 
 RELAXED = settings(
-    max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples_of(15),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

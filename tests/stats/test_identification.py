@@ -10,6 +10,7 @@ import pytest
 import strategies
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -101,7 +102,7 @@ def quantiles(values):
     return out
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples_of(25))
 @example(  # the expected ranks of a tie sum up to a little less than 1
     case=strategies.Case(
         values=np.array([[0.0] * 9] * 3 + [[0.0] * 8 + [1.0]] + [[0.0] * 9], dtype=np.float16),

@@ -8,6 +8,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -85,7 +86,7 @@ def people_of(scores):
     ].tolist()
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples_of(25))
 @given(
     case=strategies.matrices(nans=("reject", "exclude"), masks=("none", "labelled")),
     multi=st.sampled_from([None, "min", "mean"]),
@@ -121,7 +122,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
             np.testing.assert_allclose(got, np.array(value, dtype=float), atol=1e-12, err_msg=name)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples_of(20))
 @given(data=st.data(), case=strategies.matrices(nans=("exclude",), kinds=("distance",)))
 def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
     scores = be.Scores(**case.scores())

@@ -11,6 +11,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -83,7 +84,7 @@ def assert_percentiles(found, name, drawn, counted):
         np.testing.assert_allclose(found[f"{name}_{end}"].values, expected, atol=1e-12)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples_of(15))
 @given(
     cases(),
     st.sampled_from(("first-match", "allshots", "identity-dedup")),

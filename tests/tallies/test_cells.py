@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 
 from bioeval.tallies.cells import (
     CELLS,
@@ -34,7 +35,7 @@ SCORE = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples_of(300))
 @given(SCORE, SCORE)
 @example(0.0, 0.0)
 @example(TINY, -TINY)
@@ -62,7 +63,7 @@ def test_cells_cover_a_range_in_no_more_than_are_allowed(a, b):
         np.testing.assert_array_equal(grid.places_of(np.array([low, high])), [0, last - first])
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples_of(200))
 @given(st.lists(SCORE, min_size=2, max_size=6))
 def test_a_joint_exponent_is_that_of_the_whole_range(values):
     parts = [sorted(values[:2]), *([x, x] for x in values[2:]), [INF, -INF]]
@@ -72,7 +73,7 @@ def test_a_joint_exponent_is_that_of_the_whole_range(values):
     assert joint_exponent(7, [(INF, -INF)]) == 7
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples_of(300))
 @given(SCORE, SCORE, SCORE, SCORE)
 def test_cells_never_grow_finer_as_the_range_grows(a, b, c, d):
     inner = (min(a, b), max(a, b))

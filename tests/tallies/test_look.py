@@ -70,7 +70,7 @@ def _small(monkeypatch, request):
 
 def without_looks(monkeypatch, scores, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping._Sweep, "_look", lambda self: None)
+        patch.setattr(sweeping.RowSweep, "_look", lambda self: None)
         return points(scores, **options)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -161,7 +162,7 @@ def check_grid(t: np.ndarray, low: float, high: float, count: int = 1000) -> Non
         assert Fraction(t[1]) - Fraction(low) < step and Fraction(high) - Fraction(t[-2]) >= 0
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples_of(150))
 @given(st.data())
 def test_the_default_grid_covers_the_range(data):
     number = st.one_of(

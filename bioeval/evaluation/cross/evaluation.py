@@ -214,7 +214,7 @@ def _evaluate_transformed(
         options = options.with_role(splitter, system.first)
     found, about = evaluate_transformed(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
-    unknown = isinstance(system.first, PairScores) and system.first.pair_subjects is None
+    unknown = isinstance(system.first, PairScores) and not system.first.knows_subjects
     made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
     return made
 
@@ -252,7 +252,7 @@ def evaluate_tasks(
             for options in tasks
         ]
     reader.note_sentinels()
-    unknown = isinstance(scores, PairScores) and scores.pair_subjects is None
+    unknown = isinstance(scores, PairScores) and not scores.knows_subjects
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
         resampled = None

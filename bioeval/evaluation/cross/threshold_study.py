@@ -224,7 +224,10 @@ def _by_subject(
     if not whole.chosen.defined:
         return {}, []
     if not knows_people(scores):
-        return {}, ["the subjects of the pairs are not given, so there is no interval by subject"]
+        return {}, [
+            "the subjects of the pairs are not given, so there is no interval by subject; where "
+            "the names of templates hold them, --subject-from says how"
+        ]
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
         pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)

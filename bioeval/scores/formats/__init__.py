@@ -12,7 +12,7 @@ from typing import Any
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats import registry
-from bioeval.scores.formats.options import ReadOptions
+from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.matrix import PairScores, Scores
 
 __all__ = ["load", "losses", "save"]
@@ -51,12 +51,15 @@ def load(
     exclude: Sequence[str] = (),
     format_: str | None = None,
     average: Sequence[str] | None = None,
+    memory_limit: int | str | None = None,
+    keep_embeddings: bool | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
 
     Parameters
     ----------
     path
+        Or an address, as ``https://...`` or ``s3://...``: ``docs/large-data.md``.
         ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata.
         ``.npy``: a matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``,
         or in ``x.probe.csv`` and ``x.gallery.csv``.
@@ -83,8 +86,9 @@ def load(
         are on both sides.
     labels, probe_labels, gallery_labels
         CSV files with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``,
-        ``id``) and any further columns as metadata; or one column without a header. Labels from
-        CSV are text: ``007`` stays ``007``. With `names_of`, lists of images.
+        ``id``, ``subject_id``) and any further columns as metadata; or one column without a
+        header. Labels from CSV are text: ``007`` stays ``007``. With `names_of`, lists of images.
+        With `trials`, `labels` is a list of templates, as of IJB: ``docs/formats.md``.
     names_of : str, optional
         The labels are names of images as this data set has them (``"market1501"``,
         ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
@@ -131,6 +135,13 @@ def load(
     average : sequence of str, optional
         Metadata columns by which several embeddings become one template, such as ``("template",
         "media")``; see :meth:`Scores.from_embeddings`.
+    memory_limit : int or str, optional
+        Bytes, or text such as ``"2 GiB"``, that an evaluation of the scores may take; see
+        :meth:`Scores.within`.
+    keep_embeddings : bool, optional
+        The file must hold embeddings, and :func:`save` to an array format (.npz, .mat, .h5, .zarr,
+        .safetensors) then writes these and not their distances, which are computed as they are
+        read. Averaged embeddings are written as the templates that they became.
 
     Returns
     -------
@@ -217,6 +228,8 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     ['the matrix becomes a list of pairs, which has no identification']
     """
     lost = []
-    if scores.origin and not isinstance(scores, PairScores):
+    form = registry.format_to_write(Path(path))
+    kept = scores.keeps_embeddings and form.options == ARRAYS
+    if scores.origin and not isinstance(scores, PairScores) and not kept:
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
-    return lost + registry.format_to_write(Path(path)).losses(scores)
+    return lost + form.losses(scores)

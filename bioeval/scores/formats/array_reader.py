@@ -16,6 +16,7 @@ from bioeval.scores.formats.named_arrays import NamedArrays, Sides, no_labels, n
 from bioeval.scores.formats.npz_layout import IMAGE_NUMBER, check_schema
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.top_k import from_zero
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
@@ -273,6 +274,13 @@ def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
 # ---------------------------------------------------------------- embeddings
 
 
+def _most_distances(options: ReadOptions) -> int:
+    """Return the bytes of distances that are made at once: none of embeddings that are kept."""
+    if options.keep_embeddings:
+        return 1
+    return min(MEMORY_LIMIT, (options.memory_limit or 4 * MEMORY_LIMIT) // 4)
+
+
 def _read_embeddings(named: NamedArrays) -> Scores:
     file = named.file
     named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings")
@@ -311,6 +319,7 @@ def _read_embeddings(named: NamedArrays) -> Scores:
             right,
             None if gallery is None else gallery.label,
             metric=metric,
+            memory_limit=_most_distances(named.options),
             nan=named.nan,
             mask=None if mask is None else file.read(mask),
             probe_meta=probe_meta,

@@ -25,7 +25,7 @@ from bioeval.scores.formats.files import (
 )
 
 #: Names under which the column of identities is recognised, the first that is there wins.
-LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id")
+LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
 MOST_COLUMNS = 1000

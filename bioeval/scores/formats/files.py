@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 #: What HDF5 files are called in messages.
 HDF5 = "an HDF5 file (also netCDF 4)"
+NETCDF = "a netCDF 3 file"
 
 #: What the first bytes of a file that bioeval does not read say it is.
 FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89HDF\r\n\x1a\n", HDF5),
-    (b"CDF\x01", "a netCDF 3 file"),
-    (b"CDF\x02", "a netCDF 3 file"),
+    (b"CDF\x01", NETCDF),
+    (b"CDF\x02", NETCDF),
     (b"\x1f\x8b", "a gzip file"),
     (b"BZh", "a bzip2 file"),
     (b"\xfd7zXZ\x00", "an xz file"),
@@ -49,14 +50,14 @@ MOST_SETTINGS = 1 << 20
 _LONGEST = 200  # characters of a library's message
 
 
-def optional(module: str, path: Path, what: str) -> Any:
+def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
     """Import a library that not every installation has; the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
         raise DataError(
             f"{path}: is {what}, for which {module} is not installed: "
-            "python -m pip install 'bioeval[formats]'"
+            f"python -m pip install 'bioeval[{extra}]'"
         ) from None
 
 

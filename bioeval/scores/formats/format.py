@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from bioeval.scores.formats.files import check_target
 from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.matrix import Scores
 
@@ -24,6 +25,15 @@ class Found:
     def suffix(self) -> str:
         """The suffix of the file in lower case."""
         return self.path.suffix.lower()
+
+
+@dataclass(frozen=True)
+class Written:
+    """Another way to write a format, for files whose names end in one of `endings`."""
+
+    endings: tuple[str, ...]
+    write: Callable[[Scores, Path], None]
+    losses: Callable[[Scores], list[str]]
 
 
 @dataclass(frozen=True)
@@ -53,9 +63,11 @@ class Format:
         What is written, as ``"everything in one"``; empty where the format is only read.
     written_as : tuple of str
         The suffixes of files to write; `suffixes` unless given.
-    write, losses, files : callable
-        Writes scores; what a file cannot hold of them, a sentence each; and all files that
-        writing one may replace.
+    otherwise : tuple of Written
+        Other ways to write it, by longer endings of the name.
+    write, losses, files, check : callable
+        Writes scores; what a file cannot hold of them, a sentence each; all files that writing
+        one may replace; and raises where none can be written.
     """
 
     name: str
@@ -69,14 +81,22 @@ class Format:
     needs: str = ""
     written: str = ""
     written_as: tuple[str, ...] = ()
+    otherwise: tuple[Written, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
     losses: Callable[[Scores], list[str]] = lambda scores: []
     files: Callable[[Path], list[Path]] = lambda path: [path]
+    check: Callable[[Path], Path] = check_target
 
     @property
     def word(self) -> str:
         """The name of the format as the value of an option."""
         return self.name.strip("`.").replace(" ", "-")
+
+    def written_to(self, path: Path) -> Format:
+        """Return the format with the way to write that the name of a file chooses."""
+        ways = (way for way in self.otherwise if path.name.endswith(way.endings))
+        way = next(ways, None)
+        return self if way is None else replace(self, write=way.write, losses=way.losses)
 
 
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:

@@ -42,7 +42,14 @@ def read_side(
     if path.is_file() and path.stat().st_size and path.suffix.lower() == ".xml":
         return _renamed(read_names(path, "label-xml"), meta)
     labels = read_labels(path, meta)
-    pattern = looks_like(str(labels.label[0]))
+    first = str(labels.label[0])
+    if not labels.has_header and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
+        raise DataError(
+            f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
+            f"subject; give the pairs of templates as {say('trials')}, or labels with the columns "
+            "label, template and media"
+        )
+    pattern = looks_like(first)
     if pattern is not None:
         raise DataError(
             f"{path}: its labels are names of images in the form of {pattern}, each a label of its "

@@ -18,14 +18,18 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats import mat5
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
-from bioeval.scores.formats.files import HDF5, guarded
+from bioeval.scores.formats.files import HDF5, guarded, replacing
 from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.npz import write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import Scores
 
 # Bytes up to which an array may be larger than what is stored, as one of fill values alone is.
 _SMALL = 1 << 20
+
+# Bytes that an array of MATLAB 5 stays below.
+_MOST_BYTES = 1 << 31
 
 
 class MatArchive(Arrays):
@@ -240,6 +244,61 @@ def _orient(archive: MatArchive, options: ReadOptions) -> None:
         archive.transpose(key)
 
 
+class _MatWriter:
+    """Collects the arrays of scores for a MATLAB file."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def add(self, key: str, array: Any) -> None:
+        """Add a whole array; text as rows of characters."""
+        array = np.asarray(array)
+        if array.dtype.kind not in "biufU" or array.dtype.itemsize > 8 and array.dtype.kind == "f":
+            raise DataError(f"{self._path}: {key!r} is {array.dtype}, which MATLAB has not")
+        if array.nbytes >= _MOST_BYTES:
+            raise DataError(
+                f"{self._path}: {key!r} takes {array.nbytes:,} bytes, and a MATLAB 5 file holds "
+                f"less than {_MOST_BYTES:,} an array; save it as .h5"
+            )
+        if array.dtype.kind == "U":
+            self._check_text(key, array)
+        if array.dtype == np.float16:
+            array = array.astype(np.float32)
+        column = array.ndim == 1 and array.dtype.kind != "U"
+        self.arrays[key] = array[:, None] if column else array
+
+    def _check_text(self, key: str, array: np.ndarray) -> None:
+        if array.ndim > 1:
+            raise DataError(
+                f"{self._path}: {key!r} is text in {array.ndim} dimensions, which MATLAB has not; "
+                "save it as .h5"
+            )
+        if any(word != word.rstrip(" \0") for word in array.reshape(-1).tolist()):
+            raise DataError(
+                f"{self._path}: {key!r} has text with a blank at its end, which MATLAB's rows of "
+                "characters do not keep"
+            )
+
+    def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
+        """Add an array whose rows are read at once."""
+        self.add(key, np.asarray(read(0, shape[0]), dtype=dtype))
+
+
+def _write(scores: Scores, path: Path) -> None:
+    """Write a MATLAB 5 file."""
+    from scipy.io import savemat
+
+    out = _MatWriter(path)
+    write_arrays(scores, out, path)
+    with replacing(path) as part, open(part, "wb") as file:
+        savemat(file, out.arrays)
+
+
+def _losses(scores: Scores) -> list[str]:
+    return ["float16 scores become float32"] if scores.dtype == np.float16 else []
+
+
 FORMAT = Format(
     name="`.mat`",
     suffixes=(".mat",),
@@ -249,4 +308,7 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     options=ARRAYS,
+    written="everything in one file, of MATLAB 5",
+    write=_write,
+    losses=_losses,
 )

@@ -33,6 +33,8 @@ from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.template_matrix import pairs_of_features, pairs_of_matrix
+from bioeval.scores.formats.trials import in_order, truth_in_order
 from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
@@ -42,14 +44,48 @@ _SCHEMA_KEY = "bioeval_schema"
 _MATRIX = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
 _ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan", "average")
 _TWO_SIDES = ("probe_labels", "gallery_labels", *_ALL_EMBEDDINGS[1:])
+_FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
 _BESIDE = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    """Read embeddings where a metric or the gallery's embeddings are given, else a matrix."""
-    if options.metric is not None or options.gallery_embeddings is not None:
+    """Read embeddings where a metric, an average or the gallery's are given, else a matrix."""
+    embeddings = options.metric is not None or options.average is not None
+    if options.trials is not None and embeddings:
+        options.allow("features of templates in pairs", _FEATURE_PAIRS)
+        return pairs_of_features(path, open_matrix(path), options)
+    if options.trials is not None:
+        return _read_in_order(path, options)
+    if embeddings or options.gallery_embeddings is not None:
         return _read_embeddings(path, options)
     return _read_matrix(path, options)
+
+
+def _read_in_order(path: Path, options: ReadOptions) -> Scores:
+    """Read scores in the order of a list of trials, or a matrix of the templates that it names."""
+    options.allow("scores of listed trials", ("trials", "genuine_key", "labels", "kind", "nan"))
+    values = _open(path)
+    if values.ndim == 2 and 1 in values.shape:
+        values = values.reshape(-1)
+    if values.ndim != 1 and not (values.ndim == 2 and options.labels):
+        raise DataError(
+            f"{path}: has shape {values.shape}; expected one score a trial, or a matrix of "
+            f"templates with a table of their subjects as {say('labels')}"
+        )
+    if options.kind is None:
+        raise DataError(
+            f"{path}: does not say whether its scores are distances or similarities; say "
+            f"{say('kind', 'distance')} or {say('kind', 'similarity')}"
+        )
+    assert options.trials is not None
+    if values.ndim == 2:
+        return pairs_of_matrix(path, values, options)
+    flags = truth_in_order(path, len(values), options)
+    scores = Scores.from_pairs(
+        values, flags, kind=options.kind, nan=options.nan or "raise", name=path.stem
+    )
+    scores.remarks = (in_order(options.trials),)
+    return scores
 
 
 # ---------------------------------------------------------------- a matrix
@@ -81,8 +117,8 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
     )
 
 
-def open_matrix(path: Path) -> np.ndarray:
-    """Memory-map a .npy matrix."""
+def _open(path: Path) -> np.ndarray:
+    """Memory-map a .npy array."""
     with guarded(path, expected="a .npy matrix"):
         with open(path, "rb") as file:
             header = read_header(file)
@@ -93,11 +129,16 @@ def open_matrix(path: Path) -> np.ndarray:
                 "as numbers (numpy.asarray(x, dtype=float))"
             )
         require_bytes(header, size)
-        values = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def open_matrix(path: Path) -> np.ndarray:
+    """Memory-map a .npy matrix."""
+    values = _open(path)
     if values.ndim != 2:
         hint = (
-            "; for a list of pairs write a .npz file with scores and genuine, or a CSV file with "
-            "the columns score and genuine"
+            f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
+            "and genuine, or a CSV file with the columns score and genuine"
         )
         raise DataError(
             f"{path}: has shape {values.shape}; expected a matrix (probes, gallery)"
@@ -198,6 +239,8 @@ def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
         "name": path.stem,
         "average": options.average or (),
     }
+    if options.keep_embeddings:
+        how["memory_limit"] = 1  # no distances are made
     left = as_embeddings(open_matrix(path), str(path))
     if other is None:
         labels = _embedding_labels(path, "labels", options, len(left))
@@ -301,7 +344,7 @@ FORMAT = Format(
     expected="a .npy file",
     recognise=lambda found: found.content == "npy",
     read=_read,
-    options=tuple(dict.fromkeys((*_MATRIX, *_ALL_EMBEDDINGS))),
+    options=tuple(dict.fromkeys((*_MATRIX, *_ALL_EMBEDDINGS, "trials", "genuine_key"))),
     written="the matrix, with CSV files of labels beside it",
     write=_write,
     losses=_losses,

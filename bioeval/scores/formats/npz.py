@@ -45,7 +45,11 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
             out.add("fold", _storable(scores.pair_folds, "fold", path))
         out.add("scores", scores.values)
         return
-    for key, array in _sides(scores).items():
+    sides = _sides(scores)
+    if scores.keeps_embeddings:
+        _write_embeddings(scores, sides, out, path)
+        return
+    for key, array in sides.items():
         out.add(key, _storable(array, key, path))
     if isinstance(scores, TopKScores):
         if scores.distances is not None:
@@ -56,6 +60,26 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     if scores.mask is not None:
         out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.read_mask)
     out.add_rows("scores", (m, n), scores.dtype, scores.read_rows)
+
+
+def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, path: Path) -> None:
+    """Write the embeddings that scores are computed of, and not the scores."""
+    if "probe_ids" in sides:
+        raise DataError(
+            f"{path}: some templates of this selection are on both sides, which a file of "
+            "embeddings does not say; save the distances"
+        )
+    for key, array in sides.items():
+        out.add(key, _storable(array, key, path))
+    source = scores.base
+    probe, gallery = source.given
+    m, n = scores.shape
+    out.add("metric", np.array(source.metric))
+    out.add("embeddings", probe[scores.base_rows(np.arange(m))])
+    if "gallery_labels" in sides:
+        out.add("gallery_embeddings", gallery[scores.base_columns(np.arange(n))])
+    if scores.mask is not None:
+        out.add_rows("mask", (m, n), np.dtype(np.uint8), scores.read_mask)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:

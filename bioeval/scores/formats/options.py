@@ -10,6 +10,7 @@ from typing import Any
 
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import KINDS
+from bioeval.base.memory import require_bytes
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES
@@ -60,6 +61,8 @@ class ReadOptions:
     exclude: tuple[str, ...] = ()
     format_: str | None = None
     average: tuple[str, ...] | None = None
+    memory_limit: int | None = None
+    keep_embeddings: bool | None = None
 
     @classmethod
     def parse(cls, **given: Any) -> ReadOptions:
@@ -73,6 +76,8 @@ class ReadOptions:
         if average is not None:
             given["average"] = (average,) if isinstance(average, str) else tuple(average)
         given["meta"] = dict(given["meta"] or {})
+        if given.get("memory_limit") is not None:
+            given["memory_limit"] = require_bytes("memory_limit", given["memory_limit"])
         options = cls(**given)
         for name, choices in _CHOICES.items():
             value = getattr(options, name)
@@ -147,10 +152,10 @@ class ReadOptions:
 FLAGS = {
     f.name: "--" + f.name.removesuffix("_key").strip("_").replace("_", "-")
     for f in fields(ReadOptions)
-}
+} | {"memory_limit": "--memory"}
 
 #: The options that hold for every format.
-EVERY_FORMAT = ("exclude", "format_")
+EVERY_FORMAT = ("exclude", "format_", "memory_limit", "keep_embeddings")
 
 #: The options of files with named arrays.
 ARRAYS = tuple(

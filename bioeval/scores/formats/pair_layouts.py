@@ -7,38 +7,8 @@ from dataclasses import dataclass, field
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.text_table import Shape
-
-#: The spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
-TRUTH = dict.fromkeys(
-    ("1", "1.0", "+1", "true", "genuine", "target", "match", "mated", "same", "client"), True
-) | dict.fromkeys(
-    (
-        *("0", "0.0", "-1", "-1.0", "false", "impostor", "imposter", "nontarget", "non-target"),
-        *("nonmatch", "non-match", "nonmated", "non-mated", "different"),
-    ),
-    False,
-)
-# Presentation attack detection: a bona fide presentation takes the place of a genuine attempt.
-TRUTH |= {"bonafide": True, "bona-fide": True, "spoof": False, "attack": False}
-
-#: Spellings of impostor that differ in meaning where one list has two of them.
-IMPOSTORS = (
-    ("0", "0.0"),
-    ("-1", "-1.0"),
-    ("spoof", "attack"),
-    ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
-)
-
-#: Names of a column of scores, and the kind that the name declares.
-SCORE_NAMES = {
-    "score": None,
-    "scores": None,
-    "distance": "distance",
-    "dissimilarity": "distance",
-    "similarity": "similarity",
-    "llr": "llr",
-}
+from bioeval.scores.formats.spellings import SCORE_NAMES, is_number, is_truth, like_number
+from bioeval.scores.formats.text_shape import Shape
 
 _TRUTH_NAMES = (
     *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
@@ -101,27 +71,8 @@ class PairLayout:
     claims: bool = False
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number, NaN and infinity among them."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
-
-
-def is_truth(cell: str) -> bool:
-    """Whether a cell says genuine or impostor."""
-    return cell.casefold().replace("_", "-") in TRUTH
-
-
-def _like_number(cell: str) -> bool:
-    """Whether a cell is a number, or one that is refused with advice: ``50%``, ``0,5``."""
-    return is_number(cell.removesuffix("%").replace(",", ".", 1))
-
-
 def _fraction(cell: str) -> bool:
-    return _like_number(cell) and not cell.lstrip("+-").isalnum()
+    return like_number(cell) and not cell.lstrip("+-").isalnum()
 
 
 def _folded(cell: str) -> str:
@@ -144,7 +95,7 @@ def _truths(shape: Shape) -> list[int]:
     return [
         i
         for i in _kept(shape, is_truth)
-        if not any(_like_number(row[i]) and not is_truth(row[i]) for row in rows)
+        if not any(like_number(row[i]) and not is_truth(row[i]) for row in rows)
     ]
 
 
@@ -237,7 +188,7 @@ def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of bob's 4 and 5 columns: claimed, (model,) real, probe, score."""
     columns = shape.columns
     last = columns - 1
-    numbers, truths = _kept(shape, _like_number), _truths(shape)
+    numbers, truths = _kept(shape, like_number), _truths(shape)
     if columns not in (4, 5) or last not in numbers or not set(truths) <= set(numbers):
         return None  # a word such as "target"
     real = columns - 3
@@ -261,7 +212,7 @@ def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of lines with a word for genuine or impostor, and names or a score."""
-    truths, numbers = _truths(shape), _kept(shape, _like_number)
+    truths, numbers = _truths(shape), _kept(shape, like_number)
     words = [i for i in truths if i not in numbers]
     if not truths or len(words) > 1 or shape.columns > _MOST_COLUMNS:
         return None
@@ -286,7 +237,7 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of one or two names and a score, whose truth is elsewhere."""
-    numbers = _kept(shape, _like_number)
+    numbers = _kept(shape, like_number)
     if shape.columns not in (2, 3) or not numbers:
         return None
     if shape.columns == len(numbers) == 2:
@@ -300,7 +251,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of one score a line, all genuine; the impostor scores are another file."""
-    if shape.columns != 1 or not _kept(shape, _like_number):
+    if shape.columns != 1 or not _kept(shape, like_number):
         return None
     return PairLayout(names=["score"], score=0)
 
@@ -328,7 +279,7 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if "%" in shape.cells[0] or "%" in shape.cells[-1]:
         raise DataError(f"{shape.path}: has per cent signs; write per cent as fractions")
     known = shape.columns == 1 and first.isalpha()
-    if below and not _like_number(first) and all(map(is_number, below)) and not known:
+    if below and not like_number(first) and all(map(is_number, below)) and not known:
         names = ", ".join(map(repr, shape.cells[0]))
         raise DataError(
             f"{shape.path}: line {shape.skipped + 1}: the columns {names} have no name that is "
@@ -345,7 +296,7 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
     """
     layout = with_header(shape, ReadOptions(genuine_key=options.genuine_key))
     if layout is None:
-        truths, numbers = _truths(shape), _kept(shape, _like_number)
+        truths, numbers = _truths(shape), _kept(shape, like_number)
         truths = [i for i in truths if i not in numbers] or truths
         if len(truths) > 1:
             so = "could say which pairs are genuine"

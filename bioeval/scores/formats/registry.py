@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
-from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, stores, tables, top_k
+from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, remote, stores, tables, top_k
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.options import ReadOptions
+from bioeval.scores.formats.text_shape import COMPRESSED
 from bioeval.scores.formats.trials import lists_templates
 from bioeval.scores.matrix import Scores
 
@@ -39,12 +40,21 @@ def read(path: Any, options: ReadOptions) -> Scores:
     """Read a file by the format that its content shows, or a table; every error names the file."""
     if not isinstance(path, str | os.PathLike):
         return tables.read_table_object(path, options)
+    if remote.is_address(path):
+        path = os.fspath(path)
+        if remote.is_store(path):
+            return stores.read_remote(path, options)
+        path = remote.copied(path)
     place = existing_file(path)
     form = _by_word(options.format_) if options.format_ else recognise(place, options)
     try:
         options.allow(form.expected, form.options)
         with guarded(place, expected=form.expected):
-            scores = form.read(place, options)
+            scores = form.read(place, options).within(options.memory_limit)
+        if options.keep_embeddings:
+            if not scores.streams:
+                raise DataError(f"{place}: holds no embeddings that could be kept")
+            scores.keep_embeddings = True
         return scores.excluding(*options.exclude) if options.exclude else scores
     except DataError as error:
         if printable(str(place)) in str(error):
@@ -86,6 +96,8 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "mask"
     if lists_templates(second):
         return "labels"
+    if content(path) != "text" and content(path) not in COMPRESSED:
+        return "trials"
     alone = all(pair_lists.holds_numbers_alone(file) for file in (path, second))
     return "impostor" if alone else "trials"
 
@@ -99,7 +111,7 @@ def format_to_write(path: Path) -> Format:
     """Return the format that the suffix of a file to write names."""
     for form in written_formats():
         if path.suffix in (form.written_as or form.suffixes):
-            return form
+            return form.written_to(path)
     suffixes = [form.suffixes[0] for form in written_formats()]
     raise DataError(
         f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(suffixes)}."

@@ -6,7 +6,10 @@ matrix stays in the store, and its rows are read as they are counted.
 
 from __future__ import annotations
 
+import io
+import json
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +22,11 @@ from bioeval.scores.formats.archive import Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import (
     HDF5,
+    NETCDF,
     check_target,
+    content,
     guarded,
+    is_zarr,
     naming_writes,
     optional,
     part_of,
@@ -32,10 +38,15 @@ from bioeval.scores.formats.mat import Mat73
 from bioeval.scores.formats.npz import write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
+from bioeval.scores.formats.remote import library, without_secrets
 from bioeval.scores.matrix import Scores
+from bioeval.scores.stored import StoredRows
 
 #: Words that may be attributes of the store.
 _WORDS = ("kind", "nan", "metric")
+
+#: The metadata of a safetensors file that holds arrays of text, as JSON.
+_TEXT = "bioeval_text"
 
 
 class _Store(Arrays):
@@ -64,6 +75,9 @@ class _Store(Arrays):
 
     def _read(self, key: str) -> np.ndarray:
         raise NotImplementedError
+
+    def _stored(self, key: str, array: Any) -> StoredRows:
+        return StoredRows(array, f"{self.path}: the array {key!r}")
 
 
 class Hdf5Arrays(_Store):
@@ -99,16 +113,16 @@ class Hdf5Arrays(_Store):
         """Return a dataset, left in the file."""
         if self.headers[key].is_pickled or key in self._words:
             return self.read(key), None
-        return self._file[key], None
+        return self._stored(key, self._file[key]), None
 
 
 class ZarrArrays(_Store):
     """The arrays of a zarr group."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, address: str | None = None):
         zarr = optional("zarr", path, "a zarr store")
         with guarded(path, expected="a zarr group"):
-            self._group = zarr.open_group(str(path), mode="r")
+            self._group = zarr.open_group(address or str(path), mode="r")
             super().__init__(path, dict(self._group.attrs))
             for name, array in self._group.arrays():
                 dtype = np.dtype(array.dtype)
@@ -125,7 +139,36 @@ class ZarrArrays(_Store):
 
     def mapped(self, key: str) -> tuple[Any, Verification | None]:
         """Return an array, left in the store."""
-        return self._group[key], None
+        return self._stored(key, self._group[key]), None
+
+
+class NetcdfArrays(_Store):
+    """The variables of a netCDF 3 file; characters are text."""
+
+    def __init__(self, path: Path):
+        from scipy.io import netcdf_file
+
+        with guarded(path, expected="a netCDF file"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of scipy, which maps the file as long as it is used
+            raw = io.BytesIO(path.read_bytes())  # which gives no more than it has
+            with netcdf_file(raw, "r", mmap=False) as file:
+                super().__init__(path, vars(file)["_attributes"])
+                self._variables = {name: found.data for name, found in file.variables.items()}
+            for name, data in self._variables.items():
+                if data.dtype.kind == "S":
+                    self._variables[name] = data = _joined_characters(data)
+                self.headers[name] = Header(data.shape, data.dtype)
+
+    def _read(self, key: str) -> np.ndarray:
+        array = self._variables[key]
+        return array.astype(array.dtype.newbyteorder("="))
+
+
+def _joined_characters(data: np.ndarray) -> np.ndarray:
+    """Return characters, whose last dimension is their place in a word, as text."""
+    rows = np.ascontiguousarray(data).reshape(-1, data.shape[-1] if data.ndim else 1)
+    words = [row.tobytes().rstrip(b"\0").decode("utf-8") for row in rows]
+    return text_array(words, "text").reshape(data.shape[:-1])
 
 
 class SafetensorsArrays(_Store):
@@ -135,12 +178,21 @@ class SafetensorsArrays(_Store):
         numpy = optional("safetensors", path, "a safetensors file")
         with guarded(path, expected="a safetensors file"):
             self._file = numpy.safe_open(str(path), framework="numpy")
-            super().__init__(path, self._file.metadata() or {})
+            words = self._file.metadata() or {}
+            super().__init__(path, words)
+            self._read_text(words.get(_TEXT, "{}"))
             names = self._file.keys()
             for name in names:
                 part = self._file.get_slice(name)
                 dtype = _SAFETENSORS.get(part.get_dtype())
                 self.headers[name] = Header(tuple(part.get_shape()), np.dtype(dtype or object))
+
+    def _read_text(self, written: str) -> None:
+        """Take arrays of text from the metadata, where safetensors has room for text."""
+        for name, values in dict(json.loads(written)).items():
+            array = np.array(values, dtype=str)
+            self._words[name] = text_array(array.reshape(-1).tolist(), name).reshape(array.shape)
+            self.headers[name] = Header(array.shape, array.dtype)
 
     def _read(self, key: str) -> np.ndarray:
         if self.headers[key].dtype.hasobject:
@@ -161,6 +213,18 @@ def _reader(arrays: Callable[[Path], _Store]) -> Callable[[Path, ReadOptions], S
         return read_arrays(found, reid_layout(found, options))
 
     return read
+
+
+def read_remote(address: str, options: ReadOptions) -> Scores:
+    """Return the scores of a zarr store at an address, which stay there."""
+    library(address)
+    optional("zarr", Path(without_secrets(address)), "a zarr store")
+    try:
+        found = ZarrArrays(Path(without_secrets(address)), address)
+    except ImportError as error:  # of the store, which fsspec names
+        raise DataError(f"{without_secrets(address)}: cannot be read ({error})") from None
+    scores = read_arrays(found, reid_layout(found, options)).within(options.memory_limit)
+    return scores.excluding(*options.exclude) if options.exclude else scores
 
 
 class _Hdf5Writer:
@@ -229,31 +293,87 @@ class _ZarrWriter:
             data[low:high] = read(low, high)
 
 
+def _check_zarr(path: Path) -> Path:
+    """Return `path` if a store can be written there; a store that is there may be replaced."""
+    # What is said of the folder holds for a store that is there as for a new one.
+    check_target(part_of(path) if is_zarr(path) else path)
+    return path
+
+
 def _write_zarr(scores: Scores, path: Path) -> None:
+    """Write a store, and put it in the place of one that is there."""
     zarr = optional("zarr", path, "a zarr store")
-    named = check_target(path)
-    part = part_of(named)
+    named = _check_zarr(path)
+    part, old = part_of(named), part_of(named)
     try:
         with naming_writes(named, part):
             write_arrays(scores, _ZarrWriter(zarr, part), named)
-            part.rename(named)
+            if not is_zarr(named):
+                part.rename(named)
+                return
+            named.rename(old)
+            try:
+                part.rename(named)
+            except BaseException:
+                old.rename(named)
+                raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+class _SafetensorsWriter:
+    """Collects the arrays of scores for a safetensors file; words and text are its metadata."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, np.ndarray] = {}
+        self.words: dict[str, str] = {}
+        self._text: dict[str, Any] = {}
+
+    def add(self, key: str, array: Any) -> None:
+        """Add a whole array."""
+        array = np.asarray(array)
+        if key in _WORDS:
+            self.words[key] = str(array)
+        elif array.dtype.kind == "U":
+            self._text[key] = array.tolist()
+            self.words[_TEXT] = json.dumps(self._text)
+        else:
+            self.tensors[key] = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+    def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
+        """Add an array whose rows are read at once."""
+        self.add(key, np.asarray(read(0, shape[0]), dtype=dtype))
+
+
+def _write_safetensors(scores: Scores, path: Path) -> None:
+    numpy = optional("safetensors.numpy", path, "a safetensors file")
+    out = _SafetensorsWriter()
+    write_arrays(scores, out, path)
+    for key, array in out.tensors.items():
+        if array.dtype.str[1:].replace("b1", "?") not in {*_SAFETENSORS.values(), "?"}:
+            raise DataError(f"{path}: {key!r} is {array.dtype}, which a safetensors file has not")
+    with replacing(path) as part:
+        numpy.save_file(out.tensors, part, metadata=out.words)
 
 
 def _is_hdf5(found: Found) -> bool:
-    return found.content == HDF5 and found.suffix != ".mat"
+    return found.content == NETCDF or found.content == HDF5 and found.suffix != ".mat"
+
+
+def _hdf5_or_netcdf(path: Path) -> _Store:
+    return NetcdfArrays(path) if content(path) == NETCDF else Hdf5Arrays(path)
 
 
 FORMATS = (
     Format(
         name="`.h5`",
         suffixes=(".h5", ".hdf5", ".nc"),
-        holds="what a `.npz` file holds, in HDF5 or netCDF 4",
-        looks="an HDF5 file",
-        expected="an HDF5 file",
+        holds="what a `.npz` file holds, in HDF5 or netCDF (3 and 4)",
+        looks="an HDF5 or netCDF file",
+        expected="an HDF5 or netCDF file",
         recognise=_is_hdf5,
-        read=_reader(Hdf5Arrays),
+        read=_reader(_hdf5_or_netcdf),
         options=ARRAYS,
         written="everything in one file",
         write=_write_hdf5,
@@ -267,17 +387,20 @@ FORMATS = (
         recognise=lambda found: found.content == "a zarr store",
         read=_reader(ZarrArrays),
         options=ARRAYS,
-        written="everything in one folder, which must be new",
+        written="everything in one folder",
         write=_write_zarr,
+        check=_check_zarr,
     ),
     Format(
         name="`.safetensors`",
         suffixes=(".safetensors",),
-        holds="embeddings or scores; labels are arrays of integers, or files",
+        holds="what a `.npz` file holds; text is in its metadata",
         looks="a safetensors file",
         expected="a safetensors file",
         recognise=lambda found: found.suffix == ".safetensors",
         read=_reader(SafetensorsArrays),
         options=ARRAYS,
+        written="everything in one file",
+        write=_write_safetensors,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -11,65 +11,91 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.progress import report
-from bioeval.scores.formats.files import guarded, optional
-from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.arrow_tables import ArrowTable, Distinct
+from bioeval.scores.formats.files import guarded
+from bioeval.scores.formats.format import Format, Found, Written
+from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
 from bioeval.scores.formats.options import ReadOptions
-from bioeval.scores.formats.pair_layouts import (
-    SCORE_NAMES,
-    PairLayout,
-    unknown_layout,
-    with_header,
-)
+from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT
-from bioeval.scores.formats.pair_lists import how_read, pairs_of_columns
 from bioeval.scores.formats.pair_writers import pair_losses, write_arrow, write_json
-from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, open_text
-from bioeval.scores.formats.wide_tables import is_wide, wide_scores
+from bioeval.scores.formats.parquet_rows import ParquetRows
+from bioeval.scores.formats.spellings import SCORE_NAMES
+from bioeval.scores.formats.text_columns import Columns, TextColumn
+from bioeval.scores.formats.text_shape import Shape, open_text
+from bioeval.scores.formats.wide_tables import (
+    WIDE_ARROW,
+    is_wide,
+    wide_losses,
+    wide_scores,
+    write_wide_arrow,
+)
+from bioeval.scores.growing_column import GrowingColumn
 from bioeval.scores.labels import columns_of, missing_values
 from bioeval.scores.matrix import Scores
+from bioeval.scores.stored import StoredRows
 
 _PIECE = 1 << 17  # rows
 
 
-def _read_pieces(
-    path: Path, names: list[str], pieces: Iterable[dict[str, Any]], options: ReadOptions
-) -> Scores:
-    """Return the scores of a table that is read in pieces, mappings of names to arrays."""
+#: What reads some columns of a table, by their numbers, in pieces: a column each.
+Pieces = Callable[[Sequence[int]], Iterable[Sequence[Any]]]
+
+
+def _read_table(path: Path, names: list[str], pieces: Pieces, options: ReadOptions) -> Scores:
+    """Return the scores of a table that is read in pieces."""
     shape = Shape(path, ",", [names])
     if is_wide(names, options):
-        parts = [*pieces]
-        rows = [np.column_stack([_floats(p, n, path, 0) for n in names[1:]]) for p in parts]
-        labels = np.concatenate([np.asarray(_words(piece[names[0]])) for piece in parts])
-        return wide_scores(path, labels, names[1:], np.vstack(rows), options)
+        labels = TextColumn()
+        rows: list[np.ndarray] = []
+        for first, *others in pieces(range(len(names))):
+            before = sum(map(len, rows))
+            values = [_floats(x, n, path, before) for x, n in zip(others, names[1:], strict=True)]
+            _append(labels, first)
+            rows.append(np.column_stack(values))
+        if not rows:
+            raise DataError(f"{path}: has no rows")
+        return wide_scores(path, labels.objects(), names[1:], np.vstack(rows), options)
     layout = with_header(shape, options)
     if layout is None or layout.score is None:
         raise unknown_layout(shape)
     how = how_read(path, layout, options)
-    table = _columns(path, layout, names, pieces)
+    table = _columns(path, layout, pieces)
     return pairs_of_columns(table, layout, options, how)
 
 
-def _columns(
-    path: Path, layout: PairLayout, names: list[str], pieces: Iterable[dict[str, Any]]
-) -> Columns:
+def _columns(path: Path, layout: PairLayout, pieces: Pieces) -> Columns:
     score = layout.score or 0
     wanted = {*(layout.subjects or ()), *(layout.templates or ()), layout.genuine, layout.fold}
-    text = {i: TextColumn() for i in wanted if i is not None}
-    numbers: list[np.ndarray] = []
-    rows = 0
-    for piece in pieces:
-        numbers.append(_floats(piece, names[score], path, rows))
-        for i, column in text.items():
-            column.append(_words(piece[names[i]]))
-        rows += len(numbers[-1])
-    if not rows:
+    text = {i: TextColumn() for i in sorted(i for i in wanted if i is not None)}
+    numbers: GrowingColumn | None = None
+    for values, *words in pieces([score, *text]):
+        found = _floats(values, layout.names[score], path, len(numbers or ()))
+        numbers = GrowingColumn(found.dtype) if numbers is None else numbers
+        numbers.append(found)
+        for column, cells in zip(text.values(), words, strict=True):
+            _append(column, cells)
+    if numbers is None:
         raise DataError(f"{path}: has no rows")
-    return Columns(path, text, {score: np.concatenate(numbers)}, 0)
+    return Columns(path, text, {score: numbers.array()}, 0)
 
 
-def _floats(piece: dict[str, Any], name: str, path: Path, before: int) -> np.ndarray:
-    values = piece[name]
+def _append(column: TextColumn, cells: Any) -> None:
+    """Append cells, or the distinct ones of an Arrow column and their numbers."""
+    if isinstance(cells, Distinct):
+        column.append_codes(cells.codes, cells.values)
+    else:
+        column.append(_words(cells))
+
+
+def _floats(values: Any, name: str, path: Path, before: int) -> np.ndarray:
+    """Return numbers as floats; float32 is kept."""
+    if getattr(values, "dtype", None) == np.float32:
+        return np.asarray(values)
+    if isinstance(values, Distinct):
+        cells = np.empty(len(values.values), dtype=object)
+        cells[:] = values.values
+        values = cells[values.codes]
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -103,35 +129,32 @@ def read_table_object(table: Any, options: ReadOptions) -> Scores:
         gap = missing_values(column)
         if gap.any() and name.casefold() not in SCORE_NAMES:
             raise DataError(f"row {int(np.argmax(gap))} of the table: {name} has no value")
-    return _read_pieces(Path("the table"), list(columns), [columns], options)
+    whole = [*columns.values()]
+    return _read_table(
+        Path("the table"), list(columns), lambda wanted: [[whole[i] for i in wanted]], options
+    )
 
 
 # ------------------------------------------------------------------------- Arrow
 
 
 def _read_arrow(path: Path, options: ReadOptions) -> Scores:
-    dataset = optional("pyarrow.dataset", path, "a Parquet or Arrow file")
     with guarded(path, expected="a Parquet or Arrow file"):
         with open(path, "rb") as file:
-            kind = "parquet" if file.read(4) == b"PAR1" else "feather"
-        table = dataset.dataset(str(path), format=kind)
-        return _read_pieces(path, table.schema.names, _batches(table, path), options)
+            parquet = file.read(4) == b"PAR1"
+        if parquet:
+            rows = ParquetRows(path)
+            if is_wide(rows.all_names, options):
+                return _wide_parquet(path, rows, options)
+        with ArrowTable(path) as table:
+            return _read_table(path, table.names, table.pieces, options)
 
 
-def _batches(table: Any, path: Path) -> Iterator[dict[str, Any]]:
-    total, done = table.count_rows(), 0
-    for batch in table.to_batches(batch_size=_PIECE):
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if column.null_count:
-                row = done + next(i for i, value in enumerate(column) if not value.is_valid)
-                raise DataError(f"{path}: row {row}: {name} has no value; expected one in each row")
-        done += batch.num_rows
-        report(done, total)
-        if batch.num_rows:
-            yield {
-                name: column.to_numpy(zero_copy_only=False)
-                for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            }
+def _wide_parquet(path: Path, rows: ParquetRows, options: ReadOptions) -> Scores:
+    """Return the matrix of a Parquet file, whose groups of rows are read as they are counted."""
+    labels = _words(rows.labels())
+    rows.require_numbers()
+    return wide_scores(path, labels, rows.names, StoredRows(rows, str(path)), options)
 
 
 # ------------------------------------------------------------------------- JSON lines
@@ -141,11 +164,11 @@ def _read_json(path: Path, options: ReadOptions) -> Scores:
     with guarded(path, expected="lines of JSON"), open_text(path) as file:
         names = [*_record(path, 1, next(iter(file), b""), None)]
     with guarded(path, expected="lines of JSON"):
-        return _read_pieces(path, names, _records(path, names), options)
+        return _read_table(path, names, lambda wanted: _records(path, names, wanted), options)
 
 
-def _records(path: Path, names: list[str]) -> Iterator[dict[str, Any]]:
-    columns: dict[str, list[Any]] = {name: [] for name in names}
+def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[list[Any]]:
+    columns: dict[str, list[Any]] = {names[i]: [] for i in wanted}
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -154,10 +177,10 @@ def _records(path: Path, names: list[str]) -> Iterator[dict[str, Any]]:
             for name, column in columns.items():
                 column.append(record[name])
             if len(column) == _PIECE:
-                yield columns
-                columns = {name: [] for name in names}
-    if columns[names[0]]:
-        yield columns
+                yield [*columns.values()]
+                columns = {name: [] for name in columns}
+    if any(columns.values()):
+        yield [*columns.values()]
 
 
 def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> dict[str, Any]:
@@ -181,6 +204,10 @@ def _is_json(found: Found) -> bool:
     return found.content == "text"
 
 
+def _wide_losses(scores: Scores) -> list[str]:
+    return wide_losses(scores, ("float32", "float64"))
+
+
 FORMATS = (
     Format(
         name="`.parquet`",
@@ -191,7 +218,8 @@ FORMATS = (
         recognise=lambda found: found.content in ("a Parquet file", "an Arrow (Feather) file"),
         read=_read_arrow,
         options=TEXT.options,
-        written="a list of pairs, also as .feather",
+        written="a list of pairs, also as .feather; a matrix as .wide.parquet",
+        otherwise=(Written(WIDE_ARROW, write_wide_arrow, _wide_losses),),
         write=write_arrow,
         losses=pair_losses,
     ),

@@ -10,19 +10,12 @@ import numpy as np
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import (
-    IMPOSTORS,
-    TRUTH,
-    find_layout,
-    is_number,
-    trial_layout,
-)
-from bioeval.scores.formats.text_table import (
-    Columns,
-    TextColumn,
-    read_columns,
-    shape_of,
-)
+from bioeval.scores.formats.pair_layouts import find_layout, trial_layout
+from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, is_number
+from bioeval.scores.formats.text_columns import Columns, TextColumn
+from bioeval.scores.formats.text_shape import shape_of
+from bioeval.scores.formats.text_table import read_columns
+from bioeval.scores.growing_column import PIECE, release
 
 _EXAMPLES = 3
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
@@ -50,9 +43,8 @@ class Joined:
 def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
     """Return which lines are genuine, by a column of words."""
     known = np.array([TRUTH.get(_word(value), -1) for value in column.values], dtype=np.int8)
-    flags = known[column.codes]
-    for row in np.flatnonzero(flags < 0)[:1]:
-        cell = column.values[column.codes[row]]
+    for code in np.flatnonzero(known < 0)[:1]:
+        row, cell = int(np.argmax(column.codes == code)), column.values[code]
         more = ""
         if cell == "2" and "1" in column.values:
             more = "; 1 and 2 do not say which is genuine"
@@ -61,7 +53,11 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
             f"match, 0, false, impostor, nontarget, nonmatch{more}"
         )
     _one_meaning(column, table, name)
-    return flags.astype(bool)
+    flags = np.empty(len(column.codes), dtype=bool)
+    for low in range(0, len(flags), PIECE):
+        flags[low : low + PIECE] = known[column.codes[low : low + PIECE]]
+    release(column.codes)
+    return flags
 
 
 def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
@@ -198,6 +194,11 @@ def impostor_scores(path: Path, columns: int, options: ReadOptions) -> np.ndarra
     return read_columns(shape, header, {}, {score: "score"}).numbers[score]
 
 
+def in_order(trials: Path) -> str:
+    """Return the note of scores without names."""
+    return f"the scores are taken to be in the order of the trials of {trials.name}"
+
+
 def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
     """Return which of `count` scores are genuine, by a list of trials in their order."""
     trials = options.trials or path
@@ -216,31 +217,6 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
             "expected one score a trial, in their order"
         )
     return flags
-
-
-def subjects_of_templates(path: Path) -> dict[str, str]:
-    """Return the subject of each template, of a file as IJB has them, a line for each image."""
-    shape = shape_of(path)
-    names = [cell.casefold() for cell in shape.cells[0]]
-    found = [
-        next((i for i, name in enumerate(names) if name in known), None)
-        for known in (("template_id", "template"), ("subject_id", "subject"))
-    ]
-    template, subject = found
-    if template is None or subject is None:
-        raise DataError(
-            f"{path}: its columns are {', '.join(map(repr, shape.cells[0]))}; expected template_id "
-            "and subject_id"
-        )
-    table = read_columns(shape, True, {template: "template_id", subject: "subject_id"}, {})
-    columns = table.text[template], table.text[subject]
-    whose: dict[str, str] = {}
-    pairs = np.unique(np.column_stack([column.codes for column in columns]), axis=0)
-    for a, b in pairs.tolist():
-        name, who = columns[0].values[a], columns[1].values[b]
-        if whose.setdefault(name, who) != who:
-            raise DataError(f"{path}: the template {name!r} is of {whose[name]!r} and of {who!r}")
-    return whose
 
 
 def lists_templates(path: Path) -> bool:

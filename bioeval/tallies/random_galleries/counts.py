@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import guide_to
 from bioeval.tallies.counts import require_alike, require_same_thresholds
+from bioeval.tallies.parts import Extent
 from bioeval.tallies.tie_policies import TIES
 
 # A chance is a multiple of 2^-60. The last 30 bits are summed separately, so that neither sum
@@ -150,6 +153,13 @@ class GalleryTally:
         )
 
 
+_TABLES = ("di", "tied", "within")
+_NUMBERS = (
+    *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
+    *("impostors_enrolled", "impostors_unenrolled"),
+)
+
+
 class GalleryJob:
     """Sums over probes of the chances over all galleries of `size` templates of each subject.
 
@@ -181,6 +191,28 @@ class GalleryJob:
         self.grid = within_chances.Grid(thresholds, *guide_to(thresholds))
         self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
         self.steps = _steps(int(np.diff(reader.gallery.starts).max()), size)
+
+    def fresh(self) -> Self:
+        """Return the same job before it has counted anything."""
+        job = copy(self)
+        zeros: dict[str, Any] = dict.fromkeys(_NUMBERS, 0)
+        zeros |= {x: FixedSums.zeros(*getattr(self.tally, x).high.shape) for x in _TABLES}
+        job.tally = replace(self.tally, **zeros, first_unmated=-1)
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return what rows ``low:high`` counted; see :mod:`bioeval.tallies.parts`."""
+        first = self.tally.first_unmated
+        found = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
+        return {**found, "first_unmated": Extent(first) if first >= 0 else Extent()}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in what all rows counted."""
+        first = found["first_unmated"].low
+        known = {x: found[x] for x in (*_TABLES, *_NUMBERS)}
+        self.tally = replace(
+            self.tally, **known, first_unmated=int(first) if first < np.inf else -1
+        )
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import cell_exponent
-from bioeval.tallies.counters import finite_range
+from bioeval.tallies.counters import ImpostorBlock
+from bioeval.tallies.extent import extent_of
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
     check_thresholds,
@@ -39,15 +40,10 @@ def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) 
 
 def score_range(reader: BlockReader) -> tuple[float, float, bool, bool]:
     """Return the smallest and largest finite distance, and whether -inf and +inf occur."""
-    low, high, infinite = np.inf, -np.inf, [False, False]
-    for block in reader:
-        values, position = block.values, block.self_position
-        start, stop = np.maximum(position, 0), position + 1  # the probe itself is never read
-        least, most = finite_range(values, start, stop)
-        low, high = min(low, least), max(high, most)
-        rows = np.nonzero(position >= 0)[0]
-        for i, end in enumerate((-np.inf, np.inf)):
-            if not infinite[i]:
-                itself = values[rows, position[rows]] == end
-                infinite[i] = bool((values == end).sum() > itself.sum())
-    return low, high, infinite[0], infinite[1]
+    return extent_of(reader, _others)
+
+
+def _others(block: Block) -> list[ImpostorBlock]:
+    """Return all comparisons of a block, but of a probe with itself."""
+    position = block.self_position
+    return [(block.values, np.maximum(position, 0), position + 1)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from typing import TYPE_CHECKING
 
+from bioeval.base.panels import panel
 from bioeval.views.plots import style as look
 
 if TYPE_CHECKING:
@@ -17,8 +20,27 @@ class Display:
     ax_: Axes
     figure_: Figure
 
+    def _repr_html_(self) -> str:
+        rows = [("systems", ", ".join(getattr(self, "curves", {})))]
+        figure = getattr(self, "figure_", None)
+        if figure is None:
+            return panel(type(self).__name__, [*rows, ("drawn", "not yet: .plot()")])
+        return panel(type(self).__name__, rows, picture_of(figure))
+
     def _axes(self, ax: Axes | Figure | None, size: tuple[float, float] = look.SIZE) -> Axes:
         """Begin a drawing in `ax`, in a figure, or in a new figure of this size."""
         self.ax_ = look.axes_for(ax, size)
         self.figure_ = look.figure_of(self.ax_)
         return self.ax_
+
+
+def picture_of(figure: Figure) -> str:
+    """Return a figure as part of a page; nothing while pyplot has it, and shows it itself."""
+    import matplotlib.pyplot as plt
+
+    if plt.fignum_exists(getattr(figure, "number", None) or -1):
+        return ""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=72)
+    data = base64.b64encode(picture.getvalue()).decode()
+    return f'<img alt="The plot" style="max-width:100%" src="data:image/png;base64,{data}">'

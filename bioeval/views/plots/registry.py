@@ -130,5 +130,6 @@ PLOTS = {
         ),
         Plot("score_distributions", "be.Scores", files={"score-distributions": {}}),
         Plot("matrix", "be.Scores", files={"matrix": {}}),
+        Plot("row_walk", "be.explain"),
     )
 }

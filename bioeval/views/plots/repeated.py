@@ -109,8 +109,9 @@ class RepeatedDisplay(CurvesDisplay):
         line = {"drawstyle": "default", "linewidth": 2.4, "markersize": 6, "marker": "o", **style}
         self._line(curve, curve.x, curve.y, line)
         band = self.bands[curve.name]
+        # About the middle of each interval: of a band of quantiles the mean may lie outside.
         self.ax_.errorbar(
-            band.x, band.mean, [band.mean - band.low, band.high - band.mean], fmt="none",
+            band.x, (band.low + band.high) / 2, (band.high - band.low) / 2, fmt="none",
             ecolor=self.lines_[curve.name].get_color(), capsize=4, linewidth=1.6,
         )  # fmt: skip
 

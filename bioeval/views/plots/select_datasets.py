@@ -80,7 +80,12 @@ def needs_of(data: Any, plot: Plot) -> Needs:
 
 def as_plot_text(name: object) -> str:
     """Return a name as it is drawn: short, printable, and not read as a formula between dollars."""
-    return re.sub(r"(?<!\\)\$", r"\\$", short_name(str(name)))
+    return without_formula(short_name(str(name)))
+
+
+def without_formula(text: str) -> str:
+    """Return printable text that is drawn as it is, and not read as a formula between dollars."""
+    return re.sub(r"(?<!\\)\$", r"\\$", text)
 
 
 def joined(*parts: str) -> str:

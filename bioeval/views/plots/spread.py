@@ -9,13 +9,13 @@ import numpy as np
 from bioeval.base.errors import counted
 from bioeval.views.averaged import Averaged, averaged, unit_of
 from bioeval.views.plots import style as look
+from bioeval.views.plots.display import Display
 from bioeval.views.plots.folds import limits_in_words
 from bioeval.views.plots.select_datasets import as_plot_text, pick_one
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Bars of the histogram of a row, and the height of the highest, of 1 that a row has.
 BARS, HEIGHT = 30, 0.62
@@ -24,7 +24,7 @@ BARS, HEIGHT = 30, 0.62
 MIDDLE, MEAN, ENDS = 0.12, 1.18, 1.39
 
 
-class SpreadDisplay:
+class SpreadDisplay(Display):
     """A histogram of each scalar over folds or repeats, with its mean and interval.
 
     Attributes
@@ -34,9 +34,6 @@ class SpreadDisplay:
     ax_, figure_ : Axes and Figure
         Where they were drawn last.
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(self, dataset: xr.Dataset):
         self._dataset = dataset

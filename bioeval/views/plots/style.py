@@ -152,10 +152,13 @@ def _wrapped(text: str, columns: int) -> list[str]:
     return [row.replace("\u00a0", " ") for row in rows]
 
 
-def titled(ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0) -> None:
+def titled(
+    ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0, gap: float = 0.0
+) -> None:
     """Write the title and, small below it, what the plot is over.
 
-    `share` is the fraction of the width that a colour bar leaves to the axes.
+    `share` is the fraction of the width that a colour bar leaves to the axes, `gap` the points
+    between the axes and the text, besides the usual ones.
     """
     width, size = share * room(ax)[0], scale(ax)
     title_size, small = TITLE_SIZE * size, SMALL_SIZE * size
@@ -168,13 +171,13 @@ def titled(ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0) -
         fontsize=title_size,
         fontweight="bold",
         color=TEXT,
-        pad=8 + 1.35 * small * len(lines),
+        pad=8 + gap + 1.35 * small * len(lines),
     )
     if lines:
         ax.annotate(
-            "\n".join(lines), (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points",
-            fontsize=small, color=QUIET, va="bottom", ha="left", linespacing=1.3,
-            annotation_clip=False,
+            "\n".join(lines), (0, 1), (0, 6 + gap), xycoords="axes fraction",
+            textcoords="offset points", fontsize=small, color=QUIET, va="bottom", ha="left",
+            linespacing=1.3, annotation_clip=False,
         )  # fmt: skip
 
 

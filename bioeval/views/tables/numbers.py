@@ -64,6 +64,11 @@ def threshold(value: float | None) -> str:
     return str(int(value)) if whole else f"{value:.6g}"
 
 
+def score(value: float) -> str:
+    """Return a score with six digits."""
+    return "NaN" if math.isnan(value) else threshold(float(value))
+
+
 def count(value: int | None) -> str:
     """Return a count with its thousands set apart."""
     return "" if value is None else f"{value:,}"

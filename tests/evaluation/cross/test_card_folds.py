@@ -37,6 +37,11 @@ def scores():
     return be.simulate(20, 4, random_state=3)
 
 
+@pytest.fixture(scope="module")
+def kfold(scores):
+    return be.evaluate(scores, "course-kfold")
+
+
 def run(*words: str):
     return CliRunner().invoke(root, ["run", *words], catch_exceptions=False)
 
@@ -249,12 +254,11 @@ def test_lfw_on_the_command_line(shared, tmp_path):
 # --------------------------------------------------------------------------- command line
 
 
-def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
+def test_the_table_has_test_and_training_side_by_side(scores, kfold, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold", "--out", str(tmp_path / "o"))
     assert done.exit_code == 0
-    tree = be.evaluate(scores, "course-kfold")
-    single = tree["folds/verification/single"]
+    single = kfold["folds/verification/single"]
     row = next(line for line in done.stdout.splitlines() if line.strip().startswith("FAR"))
     cells = row.split()
     assert cells[2:4] == [
@@ -272,7 +276,15 @@ def test_the_table_has_test_and_training_side_by_side(scores, tmp_path):
     assert {path.name for path in (tmp_path / "o").iterdir()} == files
 
 
-def test_plots_of_folds_show_each_fold_and_the_mean(scores, tmp_path):
+def test_a_mean_may_lie_outside_the_interval_of_its_quantiles(kfold):
+    closed = kfold["folds/closed_set"].to_dataset()
+    closed["cms_low"], closed["cms_high"] = closed.cms_mean + 0.001, closed.cms_mean + 0.002
+    (bars,) = be.plot.repeated(closed).ax_.collections
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()]).T
+    np.testing.assert_allclose(ends, [closed.cms_low, closed.cms_high])
+
+
+def test_plots_of_folds_show_each_fold_and_the_mean(scores, kfold, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--plots")
     assert run(str(tmp_path / "s.npz"), *words).exit_code == 0
@@ -282,8 +294,7 @@ def test_plots_of_folds_show_each_fold_and_the_mean(scores, tmp_path):
         *("spread-single-template", "spread-multi-template", "spread-open_set"),
         *("spread-closed_set", "matrix", "score-distributions"),
     }
-    tree = be.evaluate(scores, "course-kfold")
-    opened, closed = tree["folds/open_set"].to_dataset(), tree["folds/closed_set"].to_dataset()
+    opened, closed = (kfold[f"folds/{task}"].to_dataset() for task in ("open_set", "closed_set"))
     points = be.plot.folds(opened)
     np.testing.assert_array_equal(points.far, opened.far.values.ravel())
     assert points.counts.sum() == 10

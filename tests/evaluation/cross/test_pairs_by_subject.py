@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_folds import naive_threshold
+from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -52,7 +53,7 @@ def lists_of_pairs(draw):
     return pairs, [v / 4 for v in values]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples_of(40))
 @given(lists_of_pairs(), st.integers(2, 3), st.sampled_from(["distance", "similarity"]))
 def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
     pairs, values = listed

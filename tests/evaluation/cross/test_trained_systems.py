@@ -89,6 +89,7 @@ def test_a_threshold_from_the_validation_part(faces):
         assert ds.train_genuine_attempts[number, 0] == chosen.genuine_attempts
 
 
+@pytest.mark.slow
 def test_faces_of_orl(shared):
     """Eigenfaces on unseen subjects, and what fitting on the test subjects would claim."""
     with np.load(shared / "orl_faces" / "olivetti_faces.npz") as arrays:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import HealthCheck, given, settings
+from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError
@@ -102,7 +103,7 @@ def test_npz_keeps_everything(tmp_path, scores):
 
 
 @given(case=strategies.matrices())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples_of(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_npz_keeps_any_case(tmp_path, case):
     scores = be.Scores(
         case.values,
@@ -662,14 +663,14 @@ BROKEN[5000] ^= 255  # in the scores, so that the checksum does not fit
         ("x.npy", npy(np.eye(9))[:-8], "truncated or damaged"),
         ("x.npy", npy(np.eye(9))[:20], "truncated or damaged"),
         ("x.npy", npy(np.array([[{}]], object), True), "never unpickles"),
-        ("x.npy", npy(np.zeros(3)), r"\(3,\); expected a matrix.*list of pairs"),
+        ("x.npy", npy(np.zeros(3)), r"\(3,\); expected a matrix.*list of their trials"),
         ("x.npy", npy(np.zeros((2, 2, 2))), r"\(2, 2, 2\); expected a matrix"),
         ("x.npy", b"", "is empty"),
         ("x.npz", pickle.dumps([1, 2], protocol=4), "pickle, which bioeval never unpickles"),
         (
             "x.npz",
             b"\x89HDF\r\n\x1a\n rest",
-            "holds an HDF5 file; expected a zip file; .* name it x.h5",
+            "holds an HDF5 or netCDF file; expected a zip file; .* name it x.h5",
         ),
         ("x.mat", b"MATLAB 5.0 MAT-file", "header is not whole.*expected a MATLAB file"),
         ("x.npz", b"MATLAB 5.0 MAT-file", "named .npz but holds a MATLAB file.*name it x.mat"),
@@ -731,8 +732,8 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
     [
         (
             rectangle(),
-            "x.mat",
-            "suffix '.mat'; expected one of .npz, .npy, .h5, .zarr, .parquet, .jsonl, .mtx, .csv",
+            "x.doc",
+            "suffix '.doc'; expected one of .npz, .npy, .mat, .h5, .zarr, .safetensors, .parquet",
         ),
         (rectangle(), "x.npx", "Did you mean '.npz'"),
         (rectangle(), "nowhere/x.npz", "there is no folder"),

@@ -11,6 +11,7 @@ import pytest
 import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError
@@ -364,7 +365,7 @@ WHOLE: dict[bool, bytes] = {}
     data=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4),
     compress=st.booleans(),
 )
-@settings(max_examples=300)
+@settings(max_examples=examples_of(300))
 def test_any_damage_is_an_array_or_an_error(tmp_path_factory, data, compress):
     folder = tmp_path_factory.getbasetemp()
     if compress not in WHOLE:

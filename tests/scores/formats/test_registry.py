@@ -148,4 +148,4 @@ def test_errors_name_the_new_format(tmp_path, trials):
     with pytest.raises(be.DataError, match="y.given: is truncated or damaged .* a list of trials"):
         be.load(tmp_path / "y.given")
     with pytest.raises(be.DataError, match="expected one of .given, .npz"):
-        be.save(PAIRS, tmp_path / "x.mat")
+        be.save(PAIRS, tmp_path / "x.dta")

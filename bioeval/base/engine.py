@@ -1,0 +1,76 @@
+"""Who computes counts of blocks of rows: this process, unless another engine is chosen.
+
+As with progress, no engine is handed down: :func:`computed_by` chooses it for all that runs inside,
+and the sweeps over the scores look for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from bioeval.base.errors import Argument, EngineError
+
+Progress = Callable[[int, int], None]
+
+
+class RowWork(Protocol):
+    """Counts over all rows of some scores, which those of blocks of rows add up to."""
+
+    #: What is counted, in a word or two.
+    what: str
+
+    @property
+    def scores(self) -> Any:
+        """The scores (:class:`bioeval.Scores`)."""
+
+    def part(self, low: int, high: int) -> Any:
+        """Return what rows ``low:high`` count, as :func:`bioeval.tallies.parts.merged` takes it.
+
+        It depends on nothing that was counted before.
+        """
+
+    @property
+    def step(self) -> int:
+        """Rows that must be counted together: every block but the last is a multiple of them."""
+
+
+class Engine(Protocol):
+    """What computes the counts of blocks of rows, and merges them."""
+
+    #: Whether this process may not read all scores itself, since others are to do it.
+    distributes: bool
+
+    def count(self, work: RowWork, progress: Progress | None) -> Any:
+        """Return the counts of all rows."""
+
+
+_ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
+
+
+def engine() -> Engine | None:
+    """Return the engine that was chosen; None for this process."""
+    return _ENGINE.get()
+
+
+def refuse_engine() -> None:
+    """Raise :class:`EngineError` where work is about to be done here that an engine is to do."""
+    chosen = engine()
+    if chosen is not None and chosen.distributes:
+        raise EngineError(
+            "this evaluation has a step that reads all scores in one process, and cannot be "
+            f"distributed: leave out {Argument('client')}, or the option that takes the step (such "
+            f"as {Argument('interval')})"
+        )
+
+
+@contextlib.contextmanager
+def computed_by(chosen: Engine | None) -> Iterator[None]:
+    """Let an engine compute what is counted inside; None stands for this process."""
+    token = _ENGINE.set(chosen)
+    try:
+        yield
+    finally:
+        _ENGINE.reset(token)

@@ -1,0 +1,53 @@
+"""``bioeval best-mates``: the first round of a gallery in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import card
+from bioeval.cli.options import Command, take_reading
+from bioeval.cli.site_options import secret, show_disclosed, site_options, take_out
+
+
+@click.command("best-mates", cls=Command)
+@click.argument("data")
+@site_options
+def command(
+    data: str, out: str, force: bool, site: str, key: str | None, as_json: bool, **options: Any
+) -> None:
+    """Find the nearest mate of each probe in DATA, one part of a gallery.
+
+    The first of two rounds: each site compares the same probes with the templates that it holds.
+    The files of all sites are merged, and given to `bioeval tally --mates` at each.
+
+    Examples
+    --------
+      bioeval best-mates north.npz --site north --out north.mates
+      bioeval merge north.mates south.mates --out all.mates
+      bioeval tally north.npz --site north --mates all.mates --out north.tally
+      bioeval merge north.tally south.tally --union-of-galleries
+    """
+    place = take_out(out, force, (data,))
+    reading = take_reading(data, options)
+    options["protocol"] = card(options["protocol"])
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.gallery_parts import best_mates
+        from bioeval.scores.formats import load
+
+        stages(f"reading {data}")
+        scores = load(data, **reading)
+        stages("finding mates")
+        found = best_mates(scores, **options, site=site, key=secret(key), progress=stages.counting)
+        stages(f"writing {place}")
+        found.save(place)
+    if as_json:
+        from bioeval.cli.console import show_json
+
+        show_json({"file": str(place), "protocol": found.protocol, "discloses": found.disclosed()})
+        return
+    show_disclosed(place, repr(found).strip("<>"), found.disclosed())

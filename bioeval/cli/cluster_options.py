@@ -1,0 +1,140 @@
+"""Options of where an evaluation is computed, and of the folder from which it goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Seconds until a worker that gives no sign of life is given up, and until a scheduler answers.
+_SILENT, _CONNECT = 60, 30
+
+_ADDRESS = re.compile(r"(\w+://)?[\w.\-\[\]:]+:\d+|.+\.json")
+
+
+def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
+    """Return the options ``--workers`` and ``--scheduler``, and ``--checkpoint`` if it applies."""
+    options = [
+        click.option(
+            "--workers",
+            type=click.IntRange(1, 256),
+            metavar="N",
+            help="Count on N processes of this machine, started for it, of one thread each.",
+        ),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Count on the dask.distributed cluster at an address, such as tcp://host:8786, "
+            "or of a scheduler file (.json).",
+        ),
+    ]
+    if checkpoint:
+        options.append(
+            click.option(
+                "--checkpoint",
+                metavar="DIR",
+                help="Keep the counts of finished blocks there: the same command goes on from "
+                "them after an interruption.",
+            )
+        )
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@contextlib.contextmanager
+def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Take the options of the place out of a command's; give the arguments of the library.
+
+    A cluster that was started for the command ends with it.
+    """
+    workers, scheduler = options.pop("workers"), options.pop("scheduler")
+    found = {"checkpoint": options.pop("checkpoint")} if "checkpoint" in options else {}
+    if workers is not None and scheduler is not None:
+        raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
+    if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
+        raise click.UsageError(
+            f"--scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a "
+            "scheduler file (.json)"
+        )
+    if workers is None and scheduler is None:
+        yield found
+        return
+    _require_distributed()
+    with contextlib.ExitStack() as inside:
+        if workers is not None:
+            stages("starting workers")
+            client = inside.enter_context(_started(workers))
+        else:
+            stages("connecting")
+            client = inside.enter_context(_connected(scheduler))
+        yield {**found, "client": client}
+
+
+def _require_distributed() -> None:
+    from bioeval.base.errors import MissingDependencyError
+
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            "a cluster needs dask.distributed: python -m pip install 'bioeval[distributed]'"
+        ) from None
+
+
+@contextlib.contextmanager
+def _started(workers: int) -> Iterator[Any]:
+    """Give a client of a cluster of processes on this machine."""
+    import logging
+
+    import dask
+    from distributed import Client, LocalCluster
+
+    threads = dict.fromkeys(
+        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), 1
+    )
+    settings = {
+        "distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": 65536, **threads},
+        "distributed.scheduler.worker-ttl": f"{_SILENT}s",
+    }
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextlib.contextmanager
+def _connected(scheduler: str) -> Iterator[Any]:
+    """Give a client of a cluster that is there."""
+    import logging
+
+    from distributed import Client
+
+    from bioeval.base.errors import EngineError
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    where = {"scheduler_file": scheduler} if scheduler.endswith(".json") else {"address": scheduler}
+    try:
+        client = Client(**where, timeout=_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise EngineError(f"no cluster answers at {scheduler}: {reason}") from error
+    with client:
+        yield client

@@ -1,0 +1,40 @@
+"""Results as plain values: documents and the columns of tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def attributes(ds: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
+    """Return the file, the attributes and the scalars of a result, warnings as a list."""
+    from bioeval.base.version import __version__
+
+    attrs = {str(k): v for k, v in ds.attrs.items() if k != "bioeval_version"}
+    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
+    return {"bioeval": __version__, "file": file, **attrs, **scalars(ds)}
+
+
+def scalars(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the variables without dimensions as plain values."""
+    return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
+
+
+def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
+    """Return the variables over exactly these dimensions as rows of plain values."""
+    names = [str(k) for k, v in ds.data_vars.items() if v.dims == dims]
+    labels = [ds[dim].values.tolist() for dim in dims]
+    values = {name: ds[name].values.reshape(-1).tolist() for name in names}
+    return [
+        {**dict(zip(dims, place, strict=True)), **{name: values[name][i] for name in names}}
+        for i, place in enumerate(itertools.product(*labels))
+    ]
+
+
+def as_columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows that have the same keys as columns."""
+    return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}

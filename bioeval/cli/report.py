@@ -1,0 +1,225 @@
+"""``bioeval report``: one HTML page with the answer, curves, and a threshold to move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bioeval.base.variables import INTERVALS
+from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.options import (
+    Command,
+    far_option,
+    images_option,
+    interval_by_default,
+    interval_options,
+    read_scores,
+    reading_options,
+    take_reading,
+    terms_option,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.cli.progress import Stages
+    from bioeval.evaluation.walk.calls import Explanation
+    from bioeval.scores.matrix import Scores
+
+# Saved results, beside files of scores.
+_SAVED = (".nc",)
+
+
+@click.command("report", cls=Command)
+@click.argument("data", nargs=-1, required=True)
+@click.option("--out", required=True, metavar="HTML", help="The page to write.")
+@click.option("--force", is_flag=True, help="Replace the page if it exists.")
+@click.option("--title", default="", metavar="TEXT", help="Title of the page.  [the systems]")
+@click.option(
+    "--name", "names", multiple=True, metavar="NAME",
+    help="Name of a system; repeatable, in the order of DATA.  [the files' names]",
+)  # fmt: skip
+@click.option(
+    "--protocol",
+    default="auto",
+    metavar="CARD",
+    help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
+)
+@click.option(
+    "--interval",
+    type=click.Choice([*INTERVALS, "none"]),
+    help="Method of the confidence intervals.  [subject-bootstrap; wilson where the subjects of "
+    "pairs are not known]",
+)
+@interval_options
+@click.option(
+    "--folds",
+    type=click.IntRange(0),
+    default=10,
+    metavar="N",
+    help="Folds of subjects that say what to expect of new people; 0 leaves it out.",
+)
+@click.option(
+    "--worst",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="List the N nearest impostor pairs and the N farthest genuine pairs.",
+)
+@images_option
+@click.option(
+    "--explain",
+    "probes",
+    multiple=True,
+    metavar="N|NAME",
+    help="Show this row as bioeval explain does: its position, from 0, or the name of its "
+    "template; repeatable.",
+)
+@click.option(
+    "--thresholds",
+    type=Thresholds(),
+    help="Number of thresholds, a file with one a line, or the thresholds.  [the card's]",
+)
+@far_option
+@terms_option
+@reading_options
+def command(
+    data: tuple[str, ...], out: str, force: bool, names: tuple[str, ...], **options: Any
+) -> None:
+    """Evaluate DATA and write one HTML page, which needs no network and no other file.
+
+    DATA are files as `bioeval run` reads them, a system each, or results.nc that it wrote. The page
+    has the answer in a few sentences, rates that move with the threshold and the rank, the curves,
+    all figures with intervals, and what it was made from.
+
+    Examples
+    --------
+      bioeval report scores.npz --out report.html
+      bioeval report old.npz new.npz --out both.html --name old --name new
+      bioeval report reid.npz --protocol market1501 --out reid.html
+      bioeval report results/results.nc --out report.html
+      bioeval report scores.npz --out report.html --explain 17
+    """
+    from bioeval.cli.outputs import check_page
+
+    if len(names) > len(data):
+        raise click.UsageError(f"{len(names)} names for {len(data)} files")
+    page = check_page(out, force)
+    title, terms = options.pop("title"), options.pop("terms")
+    images = options.pop("images") or ""
+    if images and options["worst"] is None:
+        raise click.UsageError("--images needs --worst N")
+    options["protocol"] = card(options["protocol"])
+    probes = options.pop("probes")
+    if saved := [file for file in data if probes and Path(file).suffix.lower() in _SAVED]:
+        raise click.UsageError(f"--explain needs scores; {saved[0]} holds results")
+    readings = []
+    for file in data:
+        of_file = dict(options)
+        readings.append((take_reading(file, of_file), of_file))
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.cli.outputs import write_page
+        from bioeval.views.terms import in_terms
+
+        found: dict[str, Any] = {}
+        rows: dict[str, Any] = {}
+        called_by = _names(data, names)
+        for file, called, (reading, of_file) in zip(data, called_by, readings, strict=True):
+            if Path(file).suffix.lower() in _SAVED:
+                results = _saved(file)
+            else:
+                scores = read_scores(file, reading, stages)
+                scores.name = called
+                results = _evaluated(scores, of_file, stages)
+                for probe in probes:
+                    stages(f"explaining {probe}")
+                    row = _explained(scores, probe, results, options["protocol"])
+                    rows[f"{called}, probe {probe}"] = row
+            found[called] = in_terms(results, terms)
+        stages(f"writing {page}")
+        folder = Path(data[0]).parent
+        write_page(page, {**found, **rows}, data, title=title, images=images, image_folder=folder)
+    from bioeval.cli.console import note
+
+    note(f"wrote {page}")
+
+
+def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
+    """Return the name of each system: the one given, else that of its file, or its path."""
+    stems = [Path(file).stem for file in data]
+    own = [stem if stems.count(stem) == 1 else file for file, stem in zip(data, stems, strict=True)]
+    return [*given, *own[len(given) :]]
+
+
+def _saved(file: str) -> xr.DataTree:
+    """Return results that were saved, as a tree."""
+    import xarray as xr
+
+    from bioeval.base.errors import DataError
+
+    try:
+        with xr.open_datatree(file, engine="h5netcdf") as tree:
+            return tree.load()
+    except (OSError, ValueError, KeyError) as error:
+        if not Path(file).exists():
+            raise DataError(f"{file}: no such file") from error
+        raise DataError(f"{file}: cannot be read as netCDF results ({error})") from error
+
+
+def _evaluated(scores: Scores, options: dict[str, Any], stages: Stages) -> xr.DataTree:
+    """Return the results of a system: those of the card, what to expect of new people, pairs."""
+    import xarray as xr
+
+    from bioeval.base.errors import BioevalError
+    from bioeval.evaluation.cross import study_threshold
+    from bioeval.evaluation.evaluate import evaluate
+    from bioeval.evaluation.worst_pairs import worst_pairs
+
+    folds, worst = options.pop("folds"), options.pop("worst")
+    protocol = options.pop("protocol")
+    stages("counting")
+    if options["interval"] == "none":
+        options["interval"] = None
+    else:
+        options["interval"] = interval_by_default(scores, options["interval"])
+    tree = evaluate(scores, protocol, **options, progress=stages.counting)
+    target = _target(tree)
+    if folds > 1 and target is not None and "verification" in tree.children:
+        stages("trying the threshold on other people")
+        try:
+            study = study_threshold(
+                scores, target, folds=None if scores.layout == "pairs" else folds,
+                random_state=options["random_state"], progress=stages.counting,
+            )  # fmt: skip
+        except BioevalError:
+            pass  # too few people: the page says that it was not estimated
+        else:
+            tree = tree.assign({"threshold_study": xr.DataTree(study)})
+    if worst is not None:
+        stages("listing the worst pairs")
+        pairs = worst_pairs(scores, worst, progress=stages.counting)
+        tree = tree.assign({"worst_pairs": xr.DataTree(pairs)})
+    return tree
+
+
+def _target(tree: xr.DataTree) -> str | None:
+    """Return the rule of the threshold that the page opens with; None where it has none."""
+    from bioeval.views.page.live import LiveState
+    from bioeval.views.page.parts import parts_of
+
+    chosen = LiveState(parts_of(tree)).chosen
+    if chosen is None:
+        return None
+    return "eer" if chosen.target is None else f"far={chosen.target!r}"
+
+
+def _explained(scores: Scores, probe: str, tree: xr.DataTree, protocol: Any) -> Explanation:
+    """Return a row at the operating point that the page opens with."""
+    from bioeval.evaluation.walk.calls import explain
+
+    target = _target(tree) if "verification" in tree.children else None
+    return explain(scores, probe, threshold=target, protocol=protocol)

@@ -1,0 +1,88 @@
+"""Options of the commands that count at one site and merge at another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from bioeval.cli.options import reading_options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def site_options(command: F) -> F:
+    """Give a command the options of a site: what is counted, where it goes, and under which key."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--protocol",
+        default="auto",
+        metavar="CARD",
+        help="Name of a protocol, or path of a card (.toml); all sites give the same one.",
+    ),
+    click.option("--out", required=True, metavar="FILE", help="File to write."),
+    click.option("--force", is_flag=True, help="Replace FILE where it exists."),
+    click.option(
+        "--site", default="", metavar="NAME", help="Name of the site, where several have data."
+    ),
+    click.option(
+        "--key-file",
+        "key",
+        metavar="FILE",
+        help="Secret that all sites share, for digests of subjects and probes.  [a public one]",
+    ),
+    click.option("--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    reading_options,
+)
+
+
+def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
+    """Return the path to write, before anything is computed."""
+    from bioeval.base.errors import DataError
+    from bioeval.scores.formats.files import check_target
+
+    place = Path(out)
+    check_target(place)
+    if any(place.resolve() == Path(x).resolve() for x in inputs):
+        raise DataError(f"{place}: is one of the files to read; name another")
+    if place.exists() and not force:
+        raise DataError(f"{place} would be replaced; say --force, or another name")
+    return place
+
+
+def secret(path: str | None) -> bytes | None:
+    """Return the secret in a file, without white space around it."""
+    if path is None:
+        return None
+    from bioeval.base.errors import DataError
+    from bioeval.scores.formats.files import MOST_SETTINGS, existing_file
+
+    file = existing_file(path, "a file with a secret")
+    with open(file, "rb") as opened:
+        found = opened.read(MOST_SETTINGS + 1)
+    if len(found) > MOST_SETTINGS:
+        raise DataError(f"{file}: is larger than a secret; expected one line")
+    if not found.strip():
+        raise DataError(f"{file}: holds nothing but white space; expected a secret")
+    return found.strip()
+
+
+def show_disclosed(place: Path, what: str, lines: list[str]) -> None:
+    """Print what a file says of people."""
+    import textwrap
+
+    from bioeval.cli.console import pipe_width, put
+
+    wrapper = textwrap.TextWrapper(
+        min(pipe_width(), 100), initial_indent="  - ", subsequent_indent="    "
+    )
+    text = [f"wrote {place}: {what}", "", "It holds no template and no name. It discloses:"]
+    put("\n".join([*text, *(row for line in lines for row in wrapper.wrap(line))]) + "\n")

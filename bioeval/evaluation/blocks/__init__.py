@@ -1,0 +1,1 @@
+"""Evaluations as lists of blocks of rows: on a cluster, and from a checkpoint."""

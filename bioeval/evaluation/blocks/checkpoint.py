@@ -1,0 +1,198 @@
+"""A folder that keeps the counts of finished blocks, from which an evaluation goes on.
+
+Blocks are counted again only where their counts are missing. The data are the same ones by the
+digest of every block of scores, taken when it is counted and again when its counts are used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from bioeval.base.engine import RowWork
+from bioeval.base.errors import Argument, CheckpointError, DataError
+from bioeval.base.version import __version__
+from bioeval.evaluation.blocks.data_digest import digest_of_rows, digests_of, plain_option
+from bioeval.evaluation.blocks.part_file import SCHEMA, read_part, write_file, write_part
+from bioeval.evaluation.blocks.ranges import row_ranges
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.parts import Part
+
+_MANIFEST = "checkpoint.json"
+
+# What manifests say, by the words of a message.
+_WORDS = {
+    "version": "version of bioeval",
+    "call": "kind of evaluation",
+    "protocol": "protocol",
+    "scores": "scores",
+    "options": "options",
+}
+
+
+class Checkpoint:
+    """A folder with the counts of finished blocks of one evaluation.
+
+    Parameters
+    ----------
+    folder : path
+        It is made where it is not there.
+    call : str
+        The function that evaluates.
+    scores : mapping of str to Scores
+        All scores that it reads.
+    protocol : str
+        The whole card.
+    options : mapping
+        Everything else that the result depends on.
+    rows : int, optional
+        The rows of a block.
+
+    Raises
+    ------
+    CheckpointError
+        If the folder is no checkpoint, or one of another evaluation.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        call: str,
+        scores: Mapping[str, Scores],
+        protocol: str,
+        options: Mapping[str, Any],
+        rows: int | None = None,
+    ):
+        if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
+            raise DataError(
+                f"{Argument('checkpoint')} is {type(folder).__name__}; expected a folder"
+            )
+        self.folder = Path(folder)
+        self.rows, self.passes = rows, 0
+        self._digested: list[Any] = []
+        manifest = {
+            "bioeval_checkpoint": SCHEMA,
+            "version": __version__,
+            "call": call,
+            "protocol": protocol,
+            "scores": {name: digests_of(x) for name, x in scores.items()},
+            "options": {name: plain_option(x) for name, x in options.items()},
+        }
+        self._open(json.loads(json.dumps(manifest)))
+
+    def _open(self, manifest: dict[str, Any]) -> None:
+        """Make the folder, or see that it belongs to the same evaluation."""
+        path = self.folder / _MANIFEST
+        if path.exists():
+            known = _read_manifest(path)
+            differing = _difference(known, manifest)
+            if differing:
+                raise CheckpointError(
+                    f"{self.folder}: is the checkpoint of another evaluation: {differing}. Give "
+                    f"another folder as {Argument('checkpoint')}, or remove this one"
+                )
+            for part in self.folder.glob(".*.part"):  # of a process that was killed
+                part.unlink(missing_ok=True)
+            return
+        if self.folder.exists() and any(self.folder.iterdir()):
+            raise CheckpointError(
+                f"{self.folder}: is no checkpoint, and not empty; give a new folder"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        body = {**manifest, "checksum": _checksum(manifest)}
+        write_file(path, json.dumps(body, indent=1).encode())
+
+    def begin(self, work: RowWork) -> Pass:
+        """Return the next pass over the scores; an evaluation always makes the same ones."""
+        self.passes += 1
+        base = work.scores.base
+        known = any(base is x for x in self._digested)
+        if not known:
+            self._digested.append(base)
+        ranges = row_ranges(work, rows=self.rows)
+        return Pass(self.folder, f"{self.passes:03d}-{work.what}", work, ranges, digests=not known)
+
+
+class Pass:
+    """The blocks of one pass over the scores: those that are done, and those that are not."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        work: RowWork,
+        ranges: Sequence[tuple[int, int]],
+        *,
+        digests: bool,
+    ):
+        self.folder, self.name, self.work, self.digests = folder, name, work, digests
+        self.missing = [rows for rows in ranges if not self._path(*rows).exists()]
+        left = set(self.missing)
+        self._there = [rows for rows in ranges if rows not in left]
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the counts of the blocks that are done, of which the scores are still the same."""
+        for low, high in self._there:
+            path = self._path(low, high)
+            part, digest = read_part(path)
+            if part.rows != ((low, high),):
+                raise CheckpointError(f"{path}: holds other rows than its name says; remove it")
+            if digest != self._digest(low, high):
+                raise CheckpointError(
+                    f"{self.folder}: is the checkpoint of other data: the scores of rows {low} to "
+                    f"{high} differ. Give another folder as {Argument('checkpoint')}, or remove "
+                    "this one"
+                )
+            yield part
+
+    def keep(self, part: Part) -> None:
+        """Keep the counts of a block that is done."""
+        ((low, high),) = part.rows
+        write_part(self._path(low, high), part, self._digest(low, high))
+
+    def _digest(self, low: int, high: int) -> str:
+        return digest_of_rows(self.work.scores, low, high) if self.digests else ""
+
+    def _path(self, low: int, high: int) -> Path:
+        return self.folder / f"{self.name}-{low:012d}-{high:012d}.part"
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Return what a folder is the checkpoint of."""
+    try:
+        manifest = json.loads(path.read_bytes())
+        checksum = manifest.pop("checksum")
+        version = manifest["bioeval_checkpoint"]
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise CheckpointError(f"{path}: is damaged; remove the folder") from None
+    if version != SCHEMA:
+        raise CheckpointError(f"{path}: is of layout {version}; this version reads {SCHEMA}")
+    if checksum != _checksum(manifest):
+        raise CheckpointError(f"{path}: is damaged (its checksum is another); remove the folder")
+    return manifest
+
+
+def _checksum(manifest: dict[str, Any]) -> str:
+    return xxhash.xxh3_128_hexdigest(json.dumps(manifest, sort_keys=True).encode())
+
+
+def _difference(known: Any, wanted: Any, where: str = "") -> str:
+    """Return in words where two manifests first differ; an empty string if nowhere."""
+    if not isinstance(known, dict) or not isinstance(wanted, dict):
+        if known == wanted or (known != known and wanted != wanted):
+            return ""
+        short = [x if len(x) < 60 else "other ones" for x in map(str, (known, wanted))]
+        said = "differ" if short[0] == short[1] else f"{short[0]} there, {short[1]} here"
+        return f"{where}: {said}"
+    for name in {**known, **wanted}:
+        word = f"{where}, {name}" if where else _WORDS.get(name, name)
+        found = _difference(known.get(name, "none"), wanted.get(name, "none"), word)
+        if found:
+            return found
+    return ""

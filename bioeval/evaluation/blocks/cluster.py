@@ -1,0 +1,362 @@
+"""Blocks of rows as tasks of a cluster, by dask.distributed.
+
+Each block is a task, and the counts of a few are merged by another task before they are fetched, so
+that little is lost with a worker. A block that is lost is sent again, and one that takes very long
+is sent to another worker as well: whichever is there first is taken, by its rows, once.
+"""
+
+from __future__ import annotations
+
+import queue
+import statistics
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bioeval.base.engine import RowWork, computed_by
+from bioeval.base.errors import (
+    Argument,
+    BioevalError,
+    DataError,
+    EngineError,
+    MissingDependencyError,
+)
+from bioeval.evaluation.blocks.rows_here import RowsElsewhere
+from bioeval.evaluation.blocks.sending import FileElsewhere, Packed, Packer
+from bioeval.evaluation.blocks.worker import count_rows, merge_counts
+from bioeval.tallies.parts import Part
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+# Blocks whose counts are merged by one task; blocks a thread that are sent ahead.
+FAN_IN, AHEAD = 8, 2
+
+# How often a block is sent, at most; seconds after which one is sent to another worker as well, and
+# how many times as long as others it must have taken.
+ATTEMPTS, PATIENCE, SLOWER = 8, 5.0, 4.0
+
+# How many workers count the same block at once, at most.
+MOST_SENT = 3
+
+# Seconds between looks at the cluster; without a worker, or an answer, until it is given up.
+TICK, LOST = 1.0, 60.0
+
+
+@dataclass
+class Block:
+    """A block of rows, or several whose counts are merged, and the tasks that make it."""
+
+    rows: tuple[tuple[int, int], ...]
+    futures: list[Future] = field(default_factory=list)
+    attempts: int = 0
+    since: float = 0.0
+
+
+class Cluster:
+    """Computes blocks of rows on a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    distributes = True
+
+    def __init__(self, client: Client):
+        self.client = require_client(client)
+        self._packer = Packer()
+        self._sent: dict[int, Future] = {}
+
+    @property
+    def workers(self) -> int:
+        """The number of threads of all workers."""
+        return sum(self._nthreads().values()) or 1
+
+    def parts(
+        self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
+    ) -> Iterator[Part]:
+        """Yield the counts of blocks of rows as they are done; of several at once if `merging`."""
+        yield from _Run(self, work, ranges, FAN_IN if merging else 1).parts()
+
+    def send(self, work: RowWork) -> tuple[Future, list[Future], Packed]:
+        """Send some work to all workers; large arrays that they have are not sent again."""
+        packed = self._packer.pack(work)
+        for key in packed.arrays:
+            if key not in self._sent or self._sent[key].status != "finished":
+                array = self._packer.arrays[key]
+                self._sent[key] = self.client.scatter(array, broadcast=True, hash=False)
+        shared = self.client.scatter(packed, broadcast=True, hash=False)
+        return shared, [self._sent[key] for key in packed.arrays], packed
+
+    def _nthreads(self) -> dict[str, int]:
+        return dict(self.client.nthreads())
+
+
+class _Run:
+    """One work on a cluster: which blocks are to do, under way, and done."""
+
+    def __init__(
+        self, cluster: Cluster, work: RowWork, ranges: Sequence[tuple[int, int]], fan_in: int
+    ):
+        self.cluster, self.client, self.work = cluster, cluster.client, work
+        self.packer = cluster._packer
+        self.groups = [tuple(ranges[i : i + fan_in]) for i in range(0, len(ranges), fan_in)]
+        self.group_of = {rows: group for group in self.groups for rows in group}
+        self.todo = deque(ranges)
+        self.flying: dict[Any, Block] = {}
+        self.counted: dict[tuple[int, int], Future] = {}
+        self.events: queue.SimpleQueue[tuple[Any, Future]] = queue.SimpleQueue()
+        self.took: list[float] = []
+        self.threads, self.looked = cluster.workers, time.monotonic()
+        self.heard = self.looked
+        self.sent: tuple[Future, list[Future], Packed] | None = None
+
+    def parts(self) -> Iterator[Part]:
+        """Yield counts as they are done."""
+        missing = len(self.groups)
+        try:
+            while missing:
+                self._submit()
+                try:
+                    key, future = self.events.get(timeout=TICK)
+                except queue.Empty:
+                    self._watch()
+                    continue
+                if time.monotonic() - self.looked > TICK:
+                    self._watch()
+                part = self._done(key, future)
+                if part is not None:
+                    missing -= 1
+                    yield part
+        finally:
+            self._drop()
+
+    # -- sending
+
+    def _submit(self) -> None:
+        """Send blocks ahead, so many that no worker waits and no memory fills."""
+        leaves = sum(len(block.rows) == 1 for block in self.flying.values())
+        while self.todo and leaves < AHEAD * self.threads + 1:
+            self._send(self.todo.popleft())
+            leaves += 1
+
+    def _send(self, rows: tuple[int, int], workers: list[str] | None = None) -> None:
+        """Send one block, or send it again."""
+        block = self.flying.setdefault(rows, Block((rows,)))
+        if block.attempts >= ATTEMPTS:
+            raise EngineError(
+                f"rows {rows[0]} to {rows[1]} were lost {ATTEMPTS} times with the worker that "
+                "counted them; does a worker have too little memory?"
+            )
+        block.attempts += 1
+        block.since = time.monotonic()
+        if self.sent is None:
+            self.sent = self.cluster.send(self.work)
+        shared, arrays, packed = self.sent
+        found: Any = self.packer.rows(self.work, *rows)
+        if found:
+            (found,) = self.client.scatter([found], hash=False, workers=workers)  # no dict of data
+        future = self.client.submit(
+            count_rows, shared, arrays, *rows, found,
+            key=f"bioeval-{packed.token}-{rows[0]}-{block.attempts}", pure=False,
+            workers=workers, allow_other_workers=workers is not None,
+        )  # fmt: skip
+        self._follow(rows, block, future)
+
+    def _follow(self, key: Any, block: Block, future: Future) -> None:
+        block.futures.append(future)
+        future.add_done_callback(lambda done: self.events.put((key, done)))
+
+    # -- what is done
+
+    def _done(self, key: Any, future: Future) -> Part | None:
+        """Take in what a task has done; return counts that are final."""
+        block = self.flying.get(key)
+        if block is None or future not in block.futures:
+            return None  # the same rows, sent twice, were counted before
+        if future.status == "error":
+            self._failed(block, future)
+            return None
+        if future.status != "finished":
+            self._lost(key, block, future)
+            return None
+        self.heard = time.monotonic()
+        if len(block.rows) == 1 and len(self.group_of[block.rows[0]]) > 1:
+            self.took.append(time.monotonic() - block.since)
+            self.counted[key] = future
+            del self.flying[key]
+            self._merge(self.group_of[key])
+            return None
+        if len(block.rows) == 1:
+            self.took.append(time.monotonic() - block.since)
+        try:
+            part = future.result(timeout=LOST)
+        except Exception:  # gone with its worker, between its end and now
+            self._require_scheduler()
+            self._lost(key, block, future)
+            return None
+        del self.flying[key]
+        for rows in block.rows:
+            self.counted.pop(rows, None)
+        return part
+
+    def _merge(self, group: tuple[tuple[int, int], ...]) -> None:
+        """Merge the counts of a group of blocks, once they are all there."""
+        if group in self.flying or not all(rows in self.counted for rows in group):
+            return
+        block = self.flying[group] = Block(group, since=time.monotonic())
+        found = [self.counted[rows] for rows in group]
+        name = f"bioeval-merge-{group[0][0]}-{id(block)}"
+        self._follow(group, block, self.client.submit(merge_counts, found, key=name, pure=False))
+
+    def _failed(self, block: Block, future: Future) -> None:
+        """Raise what a task failed with, as this process words it; or send rows in place of files.
+
+        Counting again here finds an error of the scores where all of them can be read.
+        """
+        error = future.exception()
+        (low, high) = block.rows[0]
+        if isinstance(error, FileElsewhere) and self.packer.by_path:
+            self.packer.by_path = False
+            self._start_again()
+            return
+        if isinstance(error, (BioevalError, RowsElsewhere)):
+            with computed_by(None):
+                self.work.part(low, high)
+            if isinstance(error, BioevalError):
+                raise error
+        if type(error).__name__ == "KilledWorker":
+            raise EngineError(
+                f"rows {low} to {high}: several workers ended while they counted them; give "
+                "workers more memory"
+            ) from error
+        raise EngineError(
+            f"rows {low} to {high} failed on a worker: {type(error).__name__}: {error}"
+        ) from error
+
+    def _lost(self, key: Any, block: Block, future: Future) -> None:
+        """Do again what was lost with a worker."""
+        self._require_scheduler()
+        block.futures.remove(future)
+        if block.futures:
+            return  # sent twice: the other may come
+        shared_lost = self.sent is not None and any(
+            x.status != "finished" for x in (self.sent[0], *self.sent[1])
+        )
+        if shared_lost:
+            self.sent = None
+        if key in self.group_of:
+            self._send(key)
+            return
+        del self.flying[key]
+        for rows in block.rows:
+            self.counted.pop(rows, None)
+            self._send(rows)
+
+    def _start_again(self) -> None:
+        """Send all blocks that are under way again, with work that is packed anew."""
+        self.sent = None
+        for block in self.flying.values():
+            block.futures.clear()
+        for rows in [key for key in self.flying if key in self.group_of]:
+            self._send(rows)
+
+    # -- the cluster
+
+    def _watch(self) -> None:
+        """Look for workers that came or went, for blocks that take too long, and for an end."""
+        self.looked = now = time.monotonic()
+        self._require_scheduler()
+        if now - self.heard > LOST / 2:
+            self._ping()
+        workers = self.cluster._nthreads()
+        if workers:
+            self.threads = sum(workers.values())
+        elif now - self.heard > LOST:
+            raise EngineError(f"the cluster has had no worker for {LOST:.0f} seconds")
+        usual = statistics.median(self.took) if self.took else LOST / SLOWER
+        patience = max(PATIENCE, SLOWER * usual)
+        if len(workers) < 2 or self.todo and now - self.heard < patience:
+            return
+        late = [(key, block) for key, block in self.flying.items() if now - block.since > patience]
+        if not late:
+            return
+        silent = self._silent()
+        if silent and now - self.heard > max(LOST, 2 * patience):
+            raise EngineError(
+                f"worker {min(silent)} of the cluster stands still, and others wait for what it "
+                f"holds: the evaluation cannot go on. End it and start again "
+                f"({Argument('checkpoint')} keeps what is done)"
+            )
+        heard = [worker for worker in workers if worker not in silent]
+        busy = self.client.processing()
+        for key, block in late:
+            if key in self.group_of:
+                sent = {x.key for x in block.futures}
+                others = [w for w in heard if sent.isdisjoint(busy.get(w, ()))]
+                if others and len(others) < len(workers) and len(sent) < MOST_SENT:
+                    self._send(key, others)
+            elif silent and heard:  # the counts to be merged may be on a silent worker
+                del self.flying[key]
+                for rows in block.rows:
+                    self.counted.pop(rows, None)
+                    self._send(rows, heard)
+
+    def _silent(self) -> set[str]:
+        """Return the workers that have given no sign of life for a while, though others have."""
+        scheduler: Any = self.client.scheduler
+        try:
+            known = self.client.sync(scheduler.identity, n_workers=-1)
+        except TypeError:  # an older scheduler always lists all workers
+            known = self.client.sync(scheduler.identity)
+        seen = {address: worker["last_seen"] for address, worker in known["workers"].items()}
+        newest = max(seen.values(), default=0.0)
+        return {address for address, last in seen.items() if newest - last > PATIENCE}
+
+    def _require_scheduler(self) -> None:
+        status = self.client.status
+        if status != "running":
+            raise EngineError(
+                "the scheduler of the cluster is lost: the evaluation cannot go on. Start it again"
+                f" ({Argument('checkpoint')} keeps what is done)"
+            )
+
+    def _ping(self) -> None:
+        """Raise unless the scheduler answers."""
+        try:
+            scheduler: Any = self.client.scheduler
+            self.client.sync(scheduler.identity, callback_timeout=LOST / 2)
+        except Exception as error:  # whatever the connection ends with
+            raise EngineError(
+                "the scheduler of the cluster does not answer: the evaluation cannot go on. Start "
+                f"it again ({Argument('checkpoint')} keeps what is done)"
+            ) from error
+
+    def _drop(self) -> None:
+        """Give up what is still under way."""
+        futures = [x for block in self.flying.values() for x in block.futures]
+        self.flying.clear()
+        if futures and self.client.status == "running":
+            self.client.cancel(futures, force=True)
+
+
+def require_client(client: Any) -> Client:
+    """Return a client, or raise what a user should know."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependencyError(
+            "a cluster needs dask.distributed; install bioeval[distributed]"
+        ) from None
+    if not isinstance(client, Client):
+        raise DataError(
+            f"{Argument('client')} is {type(client).__name__}; expected a dask.distributed.Client"
+        )
+    if client.asynchronous:
+        raise DataError(f"{Argument('client')} is asynchronous; expected one that is not")
+    if client.status != "running":
+        raise EngineError(f"{Argument('client')} is {client.status}: it has no scheduler")
+    return client

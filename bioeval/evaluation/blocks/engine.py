@@ -1,0 +1,151 @@
+"""Evaluations as lists of blocks: in this process or on a cluster, with a checkpoint or without."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+from bioeval.base.engine import Progress, RowWork, computed_by
+from bioeval.base.errors import Argument, EngineError
+from bioeval.base.progress import report
+from bioeval.evaluation.blocks.ranges import row_ranges
+from bioeval.protocol import load
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.top_k import TopKScores
+from bioeval.tallies.parts import Part, merged_parts
+
+if TYPE_CHECKING:
+    from bioeval.evaluation.blocks.checkpoint import Checkpoint
+
+
+class Computer(Protocol):
+    """What computes blocks of rows."""
+
+    distributes: bool
+
+    @property
+    def workers(self) -> int:
+        """How many blocks are computed at a time."""
+
+    def parts(
+        self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
+    ) -> Iterator[Part]:
+        """Yield the counts of blocks of rows, in any order."""
+
+
+class Here:
+    """Computes blocks of rows in this process, one after the other."""
+
+    distributes, workers = False, 1
+
+    def parts(
+        self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
+    ) -> Iterator[Part]:
+        """Yield the counts of blocks of rows in order."""
+        for low, high in ranges:
+            with computed_by(None):
+                found = work.part(low, high)
+            yield Part(((low, high),), found)
+
+
+class BlockEngine:
+    """Counts blocks of rows by a computer, and merges them.
+
+    `rows` is how many a block has. With a checkpoint, each block that is done is kept there, and
+    those that were kept before are not counted again.
+    """
+
+    def __init__(
+        self, computer: Computer, rows: int | None = None, checkpoint: Checkpoint | None = None
+    ):
+        self.computer, self.rows, self.checkpoint = computer, rows, checkpoint
+        self.distributes = computer.distributes
+
+    def count(self, work: RowWork, progress: Progress | None) -> Any:
+        """Return the counts of all rows."""
+        total, done, found = work.scores.shape[0], 0, []
+        for part in self._parts(work):
+            found.append(part)
+            done += sum(high - low for low, high in part.rows)
+            (progress or report)(done, total)
+        return merged_parts(found).counts
+
+    def _parts(self, work: RowWork) -> Iterator[Part]:
+        """Yield the counts of all blocks, in any order."""
+        if self.checkpoint is None:
+            ranges = row_ranges(work, self.computer.workers, self.rows)
+            yield from self.computer.parts(work, ranges, merging=True)
+            return
+        kept = self.checkpoint.begin(work)
+        yield from kept.parts()
+        for part in self.computer.parts(work, kept.missing, merging=False):
+            kept.keep(part)
+            yield part
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Arguments of a call that its counts do not depend on.
+_ASIDE = ("client", "checkpoint", "progress", "protocol")
+
+
+def distributable(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a public function compute on the cluster of its `client`, and keep a `checkpoint`.
+
+    Both are keyword arguments of the function, which need not look at them itself.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        client, checkpoint = kwargs.get("client"), kwargs.get("checkpoint")
+        if client is None and checkpoint is None:
+            return function(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        engine = _engine(client, checkpoint, function.__name__, given.arguments)
+        with computed_by(engine):
+            return function(*args, **kwargs)
+
+    return call
+
+
+def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any]) -> BlockEngine:
+    """Return the engine of a call."""
+    computer: Computer = Here()
+    if client is not None:
+        from bioeval.evaluation.blocks.cluster import Cluster
+
+        computer = Cluster(client)
+    scores: dict[str, Scores] = {}
+    options = {}
+    for name, value in arguments.items():
+        systems = value if isinstance(value, Mapping) else {name: value}
+        if value is not None and all(isinstance(x, Scores) for x in systems.values()):
+            scores |= systems
+        elif name not in _ASIDE:
+            options[name] = value
+    if computer.distributes:
+        _refuse_lists(scores)
+    if checkpoint is None:
+        return BlockEngine(computer)
+    from bioeval.evaluation.blocks.checkpoint import Checkpoint
+
+    card = arguments.get("protocol", "")
+    known = isinstance(card, str) and card in ("", "auto")
+    text = card if known else repr(load(card))
+    kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
+    return BlockEngine(computer, checkpoint=kept)
+
+
+def _refuse_lists(scores: Mapping[str, Scores]) -> None:
+    """Raise :class:`EngineError` for scores that have no blocks of rows."""
+    for each in scores.values():
+        if isinstance(each, (PairScores, TopKScores)):
+            raise EngineError(
+                "lists of pairs and top-K lists are counted in one process, and cannot be "
+                f"distributed: leave out {Argument('client')}"
+            )

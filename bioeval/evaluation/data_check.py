@@ -1,0 +1,109 @@
+"""Checks of data before they are evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from bioeval.evaluation.label_checks import label_checks
+from bioeval.evaluation.pair_checks import pair_checks
+from bioeval.evaluation.plan import resolve_card
+from bioeval.evaluation.score_checks import mirrored, score_checks
+from bioeval.evaluation.worst_pairs import compared
+from bioeval.kernels.data_scan import IMPOSTOR
+from bioeval.protocol.card import Protocol
+from bioeval.results.findings import DataCheck, Finding
+from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.data_scan import scan
+from bioeval.tallies.points import check_far_targets
+
+
+def check_data(
+    scores: Scores,
+    protocol: str | Protocol = "auto",
+    *,
+    far_targets: Sequence[float] | None = None,
+    read_scores: bool = True,
+    progress: Progress | None = None,
+) -> DataCheck:
+    """Check data before any evaluation: labels, copies, sentinels, kind, ties, numbers of people.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, embeddings or a list of pairs.
+    protocol : str or Protocol
+        The card under which they will be evaluated: what it leaves out is not checked.
+    far_targets : sequence of float, optional
+        FAR for which there should be people enough; those of the card by default.
+    read_scores : bool
+        Whether the scores are looked at, in one pass over blocks of rows, or labels and metadata
+        alone.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    DataCheck
+        Its ``findings``, one for each check, with ``check severity message count where remedy``:
+        ``samples layout labels names metadata people``, and of the scores ``failed sentinels
+        duplicates zero-distance symmetry kind ties``. ``misleads`` says whether any is an
+        ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a ``"note"``
+        is to be known, and ``"ok"`` is what was looked at without finding any.
+
+    Raises
+    ------
+    ProtocolError
+        If the scores are not of the layout of the protocol, or are top-K lists.
+
+    Notes
+    -----
+    Counts of failed, perfect and equal scores are of all comparisons. Ties and values far from all
+    others are looked for in about 65,000 scores of evenly spaced rows, symmetry in about 2 million,
+    the kind in at most 200,000 of either class. Rows are compared by digests, and none is sorted.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, random_state=1)
+    >>> found = be.check_data(scores)
+    >>> found.misleads, found["samples"].message
+    (False, '40 subjects with 4 templates each')
+    >>> wrong = be.Scores(scores.values, scores.probe_labels, kind="similarity")
+    >>> be.check_data(wrong)["kind"].severity
+    'error'
+    """
+    card = resolve_card(scores, protocol)
+    scores = compared(scores, card)
+    targets = card.report.far_targets if far_targets is None else far_targets
+    if (card.reid or card.gom) is not None and far_targets is None:
+        targets = ()
+    labels = partial(
+        label_checks,
+        scores,
+        check_far_targets(targets or ()).tolist(),
+        convention=card.reid is not None or card.gom is not None,
+    )
+    findings = _findings(scores, labels, read_scores, progress)
+    return DataCheck(repr(scores)[1:-1], card.name, tuple(findings))
+
+
+def _findings(
+    scores: Scores,
+    labels: Callable[..., Iterator[Finding]],
+    read_scores: bool,
+    progress: Progress | None,
+) -> Iterator[Finding]:
+    """Yield the findings; those that take no score first."""
+    if isinstance(scores, PairScores):
+        yield from labels(symmetric=False)
+        yield from pair_checks(scores) if read_scores else ()
+        return
+    if not read_scores:
+        yield from labels(symmetric=True)
+        return
+    found = scan(scores, progress)
+    symmetric = mirrored(found) if len(found.lines) else scores.streams
+    yield from labels(symmetric=symmetric, impostors=int(found.counts[IMPOSTOR]))
+    yield from score_checks(scores, found)

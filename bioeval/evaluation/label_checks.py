@@ -1,0 +1,295 @@
+"""Checks of data that need labels and metadata alone, no score."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from bioeval.base.errors import counted
+from bioeval.results.findings import Finding, listed
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, supported
+from bioeval.scores.description import attempts
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.points import per_cent
+
+# Labels that stand for no person, in lower case.
+_PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
+
+# Metadata columns that name a template.
+_NAMES = ("name", "names", "file", "filename", "file_name", "path", "image", "template", "key")
+
+# Fewer subjects than these: intervals over subjects are rough, and worth little.
+_ROUGH, _FEW = 30, 10
+
+
+def label_checks(
+    scores: Scores,
+    far_targets: Sequence[float],
+    symmetric: bool,
+    impostors: int | None = None,
+    convention: bool = False,
+) -> Iterator[Finding]:
+    """Yield the findings that need no score.
+
+    `symmetric` says of a square matrix if it is; `impostors` is the number of impostor comparisons,
+    where they were counted; `convention` says whether a card of re-identification has left out junk
+    and cameras already.
+    """
+    if isinstance(scores, PairScores):
+        yield _pairs(scores)
+        yield _people(scores, int((~scores.genuine).sum()), far_targets)
+        return
+    if scores.labelled:
+        checks = _CHECKS if not convention else (_samples, _layout, _names)
+        yield from (check(scores) for check in checks)
+        impostors = attempts(scores)[1] if impostors is None else impostors
+    if impostors is not None:
+        halved = scores.layout == "all-against-all" and symmetric
+        yield _people(scores, impostors // 2 if halved else impostors, far_targets)
+
+
+def _samples(scores: Scores) -> Finding:
+    """Templates of each subject."""
+    sides = [("", scores.codes.gallery)]
+    if scores.layout == "probe-against-gallery":
+        sides = [("gallery: ", scores.codes.gallery), ("probes: ", scores.codes.probe)]
+    said: list[str] = []
+    single = 0
+    for side, codes in sides:
+        _, sizes = np.unique(codes, return_counts=True)
+        single = int((sizes == 1).sum()) if not said else single
+        spread = f"{sizes.min()} to {sizes.max()} templates each (median {np.median(sizes):g})"
+        if sizes.min() == sizes.max():
+            spread = counted(int(sizes[0]), "templates") + " each"
+        said.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
+    message = "; ".join(said)
+    genuine, impostor = attempts(scores)
+    names = scores.codes.values
+    if not genuine:
+        if scores.layout == "all-against-all":
+            why = "every subject has one template, so that there is no genuine comparison"
+        else:
+            why = "no probe's subject is in the gallery, so that there is no genuine comparison"
+        remedy = "give several templates of each subject"
+        if scores.layout != "all-against-all":
+            kinds = dict.fromkeys(x.dtype for x in (scores.probe_labels, scores.gallery_labels))
+            remedy = "check that both sides use the same labels"
+            remedy += f": they are {' and '.join(map(str, kinds))}" if len(kinds) > 1 else ""
+        return Finding(
+            "samples", "error", f"{message}; {why}: FRR is not defined", scores.shape[0], "", remedy
+        )
+    if not impostor:
+        return Finding(
+            "samples", "error", f"{message}; there is no impostor comparison: FAR is not defined",
+            scores.shape[0], "", "give templates of several subjects",
+        )  # fmt: skip
+    if scores.layout == "all-against-all" and single:
+        sizes = np.bincount(scores.codes.gallery, minlength=len(names))
+        return Finding(
+            "samples", "note", f"{message}; {counted(single, 'subjects')} with one template",
+            single, listed(repr(plain(x)) for x in names[sizes == 1]),
+            "they make impostor comparisons alone, and are left out of closed-set identification",
+        )  # fmt: skip
+    strangers = int((~np.isin(scores.codes.probe, scores.codes.gallery)).sum())
+    if strangers:
+        message += f"; {counted(strangers, 'probes')} of subjects that are not enrolled"
+    return Finding("samples", "ok", message)
+
+
+def _layout(scores: Scores) -> Finding:
+    """Layout, one template a subject, the same templates on both sides."""
+    m, n = scores.shape
+    _, sizes = np.unique(scores.codes.gallery, return_counts=True)
+    message = f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,}"
+    both = (
+        scores.layout == "probe-against-gallery"
+        and not np.isin(scores.probe_ids, scores.gallery_ids).any()
+        and np.array_equal(scores.codes.probe, scores.codes.gallery)
+    )
+    if both and sizes.max() > 1:
+        return Finding(
+            "layout", "warning", f"{message}; probe and gallery labels are the same list", m, "",
+            "if these are the same templates, leave `gallery_labels` out: else each is compared "
+            "with itself, a genuine attempt that never fails",
+        )  # fmt: skip
+    if sizes.max() == 1 and scores.layout == "probe-against-gallery":
+        return Finding(
+            "layout", "note", f"{message}; the gallery has one template of each subject", n, "",
+            "single- and multi-template verification are the same, and so are ranks of templates "
+            "and of subjects",
+        )  # fmt: skip
+    return Finding("layout", "ok", message)
+
+
+def _labels(scores: Scores) -> Finding:
+    """Labels that differ only in case or blanks, and those that stand for no person."""
+    present = [plain(x) for x in scores.subjects.tolist()]
+    alike: dict[str, list[str]] = defaultdict(list)
+    for label in present:
+        alike[" ".join(str(label).split()).casefold()].append(repr(label))
+    variants = [" and ".join(x) for x in alike.values() if len(x) > 1]
+    if variants:
+        return Finding(
+            "labels", "warning",
+            f"{counted(len(variants), 'labels')} in several spellings, which count as several "
+            "subjects", len(variants), listed(variants),
+            "if they are the same people, write their labels alike: their genuine pairs are "
+            "counted as impostors",
+        )  # fmt: skip
+    codes = np.concatenate([scores.codes.probe, scores.codes.gallery])
+    size = np.bincount(codes, minlength=len(scores.codes.values))
+    odd = [
+        (label, int(number))
+        for label, number in zip(scores.codes.values.tolist(), size, strict=True)
+        if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS
+    ]
+    if odd:
+        return Finding(
+            "labels", "warning", "labels that stand for no person are counted as one subject",
+            sum(number for _, number in odd), listed(repr(plain(label)) for label, _ in odd),
+            "leave these templates out, mask them, or evaluate by a re-identification card, whose "
+            "junk is removed",
+        )  # fmt: skip
+    return Finding("labels", "ok", f"{counted(len(present), 'distinct labels')}")
+
+
+def _names(scores: Scores) -> Finding:
+    """Names of templates that are there twice."""
+    sides = [("row", scores.probe_meta)]
+    if scores.gallery_meta is not scores.probe_meta:
+        sides.append(("column", scores.gallery_meta))
+    looked = []
+    for side, meta in sides:
+        for column in (x for x in _NAMES if x in meta and _is_text(meta[x])):
+            looked.append(column)
+            found: dict[str, list[int]] = defaultdict(list)
+            for place, name in enumerate(meta[column].tolist()):
+                found[str(name)].append(place)
+            repeated = {k: v for k, v in found.items() if len(v) > 1}
+            if repeated:
+                extra = sum(len(v) - 1 for v in repeated.values())
+                where = (f"{k!r} ({side}s {listed(v)})" for k, v in repeated.items())
+                return Finding(
+                    "names", "warning",
+                    f"{counted(len(repeated), f'values of {column}s').removesuffix('s')} "
+                    f"{'is' if len(repeated) == 1 else 'are'} there more than once", extra,
+                    listed(where), "leave the repetitions out, unless these are several templates "
+                    "of one file",
+                )  # fmt: skip
+    shared = _on_both_sides(scores)
+    if shared:
+        return Finding(
+            "names", "warning", "templates of the same name are on both sides, and are compared",
+            len(shared), listed(map(repr, shared)),
+            "take them out of one side: a template that is compared with itself never fails",
+        )  # fmt: skip
+    said = f"all {listed(dict.fromkeys(looked))} differ" if looked else "templates have no names"
+    return Finding("names", "ok", said)
+
+
+def _on_both_sides(scores: Scores) -> list[str]:
+    if np.isin(scores.probe_ids, scores.gallery_ids).any():
+        return []
+    for column in _NAMES:
+        both = [meta[column] for meta in (scores.probe_meta, scores.gallery_meta) if column in meta]
+        if len(both) == 2 and all(map(_is_text, both)):
+            return sorted({str(x) for x in both[0]} & {str(x) for x in both[1]})
+    return []
+
+
+def _is_text(column: np.ndarray) -> bool:
+    """Say whether a column holds names: numbers are numbers of anything."""
+    return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
+
+
+def _metadata(scores: Scores) -> Finding:
+    """Sessions and cameras."""
+    columns = {}
+    for name in ("session", "camera"):
+        if name in scores.probe_meta and name in scores.gallery_meta:
+            columns[name] = len(np.unique(scores.probe_meta[name].astype(str)))
+    several = [x for x, n in columns.items() if n > 1 and x not in scores.exclude]
+    within = [name for name in several if _share(scores, name)]
+    if within:
+        name = within[0]
+        return Finding(
+            "metadata", "note",
+            f"templates of {columns[name]} {name}s; genuine pairs of the same {name} are counted "
+            "too, and flatter the system", columns[name], name,
+            f'`exclude="{name}"` leaves them out'
+            + (", or a card of re-identification" if name == "camera" else ""),
+        )  # fmt: skip
+    known = ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
+    return Finding("metadata", "ok", f"columns: {known}" if known else "no metadata")
+
+
+def _share(scores: Scores, column: str) -> bool:
+    """Say whether two templates of a subject have the same value in a column."""
+
+    def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
+        return list(zip(codes.tolist(), values.astype(str).tolist(), strict=True))
+
+    gallery = pairs(scores.codes.gallery, scores.gallery_meta[column])
+    if scores.layout == "all-against-all":
+        return len(set(gallery)) < len(gallery)
+    return bool(set(gallery) & set(pairs(scores.codes.probe, scores.probe_meta[column])))
+
+
+_CHECKS: tuple[Callable[[Scores], Finding], ...] = (_samples, _layout, _labels, _names, _metadata)
+
+
+def _pairs(scores: PairScores) -> Finding:
+    """Pairs of both classes."""
+    genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
+    message = f"{counted(genuine, 'genuine pairs')}, {counted(impostor, 'impostor pairs')}"
+    if not genuine or not impostor:
+        lacking = "genuine" if not genuine else "impostor"
+        return Finding(
+            "samples", "error", f"{message}; a rate of {lacking} attempts is not defined",
+            scores.shape[0], "", f"give {lacking} pairs too",
+        )  # fmt: skip
+    return Finding("samples", "ok", message)
+
+
+def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
+    """Whether there are enough people for the FAR that is wanted."""
+    named = isinstance(scores, PairScores) or scores.labelled
+    subjects = len(scores.subjects) if named else 0
+    made = counted(impostors, "impostor pairs")
+    message = f"{counted(subjects, 'subjects')}, {made}" if subjects else made
+    short = [x for x in far_targets if x > 0 and not supported(x, impostors)]
+    rough = [x for x in far_targets if x > 0 and x not in short and impostors < RULE_OF_30 / x]
+    remedy = "see bioeval sample-size"
+    if short:
+        wanted = math.ceil(RULE_OF_3 / min(short) - 1e-9)
+        remedy = f"FAR {per_cent(min(short))} takes {wanted:,} impostor pairs"
+        if subjects > 1 and impostors:
+            square = scores.layout == "all-against-all"
+            factor = math.sqrt(wanted / impostors) if square else wanted / impostors
+            enough = math.ceil(subjects * factor)
+            remedy += f", of about {enough:,} subjects; see bioeval sample-size"
+        message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
+        return Finding("people", "warning", message, len(short), "", remedy)
+    if 0 < subjects < _FEW:
+        return Finding(
+            "people", "warning", f"{message}: rates of so few people say little of others",
+            subjects, "", remedy,
+        )  # fmt: skip
+    if rough:
+        message += f": fewer than 30 false accepts expected at FAR {_named(rough)} (rule of 30)"
+        return Finding("people", "note", message, len(rough), "", remedy)
+    if 0 < subjects < _ROUGH:
+        return Finding(
+            "people", "note", f"{message}: intervals over so few people are rough", subjects, "",
+            remedy,
+        )  # fmt: skip
+    enough_for = f": enough for FAR {_named(far_targets)}" if far_targets else ""
+    return Finding("people", "ok", message + enough_for)
+
+
+def _named(far_targets: Sequence[float]) -> str:
+    return ", ".join(map(per_cent, far_targets))

@@ -1,0 +1,392 @@
+"""The counts of all tasks of a protocol: merged, saved, folded, shared and shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, MergeError, bad_choice
+from bioeval.base.panels import panel
+from bioeval.evaluation.folding import RANKS, fold_parts
+from bioeval.evaluation.gallery_parts import (
+    GalleryPart,
+)
+from bioeval.evaluation.sharing import (
+    Noise,
+    Sharing,
+    disclosed,
+    share_about,
+    share_parts,
+    share_probes,
+)
+from bioeval.evaluation.tally_file import read_tally, write_tally
+from bioeval.evaluation.task_counts import Counts, TaskCounts
+from bioeval.results.dataset import tree_of
+from bioeval.scores.template_digests import CountedProbes, DigestKey
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.kept_scores import KEPT_MERGED
+from bioeval.tallies.kept_windows import at_most_kept
+from bioeval.tallies.unions import union_of_tallies
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Tally:
+    """Counts of every task of a protocol, made in one sweep.
+
+    Attributes
+    ----------
+    protocol : str
+        The name of the protocol card.
+    parts : dict of str to TaskCounts
+        The counts of each node, such as ``"verification/single"``.
+    counted : CountedProbes or None
+        Digests of the probes that were counted; None where a file of an older layout has none.
+    part : GalleryPart or None
+        Of a tally of some parts of a gallery, which they are.
+    shared : Sharing or None
+        How it was made fit to be shared, by :meth:`share`.
+    cells : int
+        Of a tally that was extended or reduced: the cells that were compared for it.
+    """
+
+    def __init__(
+        self,
+        protocol: str,
+        parts: dict[str, TaskCounts],
+        far_targets: Sequence[float] | np.ndarray,
+        ranks: Sequence[int],
+        counted: CountedProbes | None = None,
+        part: GalleryPart | None = None,
+        shared: Sharing | None = None,
+    ):
+        self.protocol = protocol
+        self.parts = parts
+        self.far_targets = np.asarray(far_targets, dtype=np.float64)
+        self.ranks = tuple(int(k) for k in ranks)
+        self.counted = counted
+        self.part = part
+        self.shared = shared
+        self.cells = 0
+
+    def __repr__(self) -> str:
+        about = next(iter(self.parts.values())).tally.about
+        return f"<Tally {self.protocol}, {about.probes} probes, {', '.join(self.parts)}>"
+
+    def _repr_html_(self) -> str:
+        about = next(iter(self.parts.values())).tally.about
+        rows = [
+            ("system", about.name),
+            ("protocol", self.protocol),
+            ("probes", f"{about.probes:,} of {len(about.probe_subjects):,} subjects"),
+            (
+                "gallery",
+                f"{about.gallery_templates:,} templates of {about.gallery_subjects:,} subjects"
+                if about.gallery_templates
+                else "",
+            ),
+            ("tasks", ", ".join(self.parts)),
+            ("then", ".tree() for the results, .merge(other), .save(path)"),
+        ]
+        return panel("Tally", rows)
+
+    def merge(self, other: Tally, *, union_of_galleries: bool = False) -> Tally:
+        """Return the tally of both sets of probes, which must be disjoint.
+
+        Parameters
+        ----------
+        other : Tally
+        union_of_galleries : bool
+            Both are of the same probes, against two parts of a gallery, counted around the same
+            mates (:func:`best_mates`): return the tally of the probes against both parts.
+
+        Raises
+        ------
+        MergeError
+            If protocols, options, kinds of score, thresholds, galleries or keys differ; if both
+            counted the same probe, by its label, metadata and position in the data; or if one
+            comes from a file of layout 1, which does not say which probes were counted. Of a union
+            of galleries: if the probes or the mates differ, or a part is counted twice.
+        """
+        if not isinstance(other, Tally):
+            raise MergeError(f"a Tally cannot be merged with {type(other).__name__}")
+        if other is self:
+            raise MergeError("a Tally cannot be merged with itself: its probes would count twice")
+        shared = self._joint_sharing(other)
+        mine, theirs = self.parts, other.parts
+        if shared is not None:  # a task with small counts may be left out of either
+            both = [node for node in mine if node in theirs]
+            mine, theirs = ({node: parts[node] for node in both} for parts in (mine, theirs))
+        differ = [k for k in mine if k in theirs and not mine[k].same_options(theirs[k])]
+        if self.protocol != other.protocol or set(mine) != set(theirs) or differ or not mine:
+            raise MergeError(self._difference(other, differ))
+        covered = self._joined_part(other, union_of_galleries)
+        merged: dict[tuple[int, int], Counts] = {}
+        parts = {}
+        for node, part in mine.items():
+            key = (id(part.tally), id(theirs[node].tally))
+            if key not in merged:
+                joined: Counts
+                if union_of_galleries:
+                    joined = union_of_tallies(part.tally, theirs[node].tally)
+                else:
+                    joined = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
+                if isinstance(joined, VerificationTally):
+                    joined = at_most_kept(joined, KEPT_MERGED)
+                merged[key] = joined
+            parts[node] = TaskCounts(merged[key], part.options)
+        if union_of_galleries:
+            return Tally(self.protocol, parts, self.far_targets, self.ranks, self.counted, covered)
+        if self.shared is not None and self.counted is None:
+            return self._merged_unchecked(other, parts)
+        if self.counted is None or other.counted is None:
+            raise MergeError(
+                "a tally read from a file of layout 1 does not say which probes it counted, so "
+                "that some might count twice; count its scores again with be.tally"
+            )
+        counted = self.counted.merge(other.counted)
+        return Tally(self.protocol, parts, self.far_targets, self.ranks, counted, None, shared)
+
+    def _merged_unchecked(self, other: Tally, parts: dict[str, TaskCounts]) -> Tally:
+        """Return merged counts of probes that have no digests."""
+        names = next(iter(self.parts.values())).tally.about.sites
+        others = next(iter(other.parts.values())).tally.about.sites
+        if set(names) & set(others):
+            raise MergeError(
+                "shared tallies without digests of probes, of sites with one name: whether they "
+                'share a probe cannot be checked; name each site (be.tally(..., site="A")), or '
+                f"share with one {Argument('salt')}"
+            )
+        note = (
+            "that no probe counts twice was not checked, and subjects are not counted: digests "
+            "were dropped"
+        )
+        empty: frozenset[str] = frozenset()
+        for tally in {id(x.tally): x.tally for x in parts.values()}.values():
+            tally.about = replace(
+                tally.about,
+                notes=tuple(dict.fromkeys([*tally.about.notes, note])),
+                probe_subjects=empty,
+                enrolled_subjects=empty,
+                gallery_subjects=0,
+            )
+        found = self._with(parts)
+        found.shared = self._joint_sharing(other)
+        return found
+
+    def _joint_sharing(self, other: Tally) -> Sharing | None:
+        """Return how a merged tally was shared; both must have been, and in one way."""
+        mine, theirs = self.shared, other.shared
+        if mine is None and theirs is None:
+            return None
+        if mine is None or theirs is None or mine.salted != theirs.salted:
+            raise MergeError(
+                "one tally was shared, and the other not, or with a salt and without; share both "
+                "in one way"
+            )
+        return replace(
+            mine,
+            min_count=min(mine.min_count, theirs.min_count),
+            epsilon=max(mine.epsilon, theirs.epsilon),
+            attempts_per_person=max(mine.attempts_per_person, theirs.attempts_per_person),
+        )
+
+    def _joined_part(self, other: Tally, union: bool) -> GalleryPart | None:
+        """Return which parts of a gallery two tallies have counted; None for all."""
+        mine, theirs = self.part, other.part
+        if not union:
+            for part in (mine, theirs):
+                if part is not None:
+                    part.require_complete()
+            return None
+        if mine is None or theirs is None:
+            raise MergeError(
+                "tallies of a union of galleries are counted around the mates of all parts: "
+                "be.best_mates at each site, merged, then be.tally(..., mates=...)"
+            )
+        if (
+            self.counted is None
+            or other.counted is None
+            or not np.array_equal(self.counted.probes, other.counted.probes)
+        ):
+            raise MergeError("tallies of a union of galleries must have counted the same probes")
+        return mine.merge(theirs)
+
+    def _difference(self, other: Tally, differ: list[str]) -> str:
+        """Return why two tallies do not merge."""
+        if self.protocol != other.protocol:
+            return f"tallies of different protocols: {self.protocol} and {other.protocol}"
+        if set(self.parts) != set(other.parts):
+            return f"tallies of different tasks: {list(self.parts)} and {list(other.parts)}"
+        node = differ[0]
+        mine, theirs = self.parts[node].plain_options(), other.parts[node].plain_options()
+        names = [k for k in {**mine, **theirs} if mine.get(k) != theirs.get(k)]
+        return f"tallies of {node} with different {', '.join(names)}; count both with the same"
+
+    def dataset(self, node: str | None = None) -> xr.Dataset:
+        """Return the result of one task; `node` may be left out where there is only one."""
+        if node is None:
+            if len(self.parts) > 1:
+                listed = ", ".join(self.parts)
+                raise DataError(f"the tally holds several tasks ({listed}); name one, or use tree")
+            (node,) = self.parts
+        if node not in self.parts:
+            raise DataError(bad_choice("node", node, self.parts))
+        if self.part is not None:
+            self.part.require_complete()
+        result = self.parts[node].dataset(node)
+        result.attrs["protocol"] = self.protocol
+        result.attrs["report_ranks"] = " ".join(map(str, self.ranks))
+        return result
+
+    def tree(self) -> xr.DataTree:
+        """Return the results of all tasks as a DataTree."""
+        return tree_of({node: self.dataset(node) for node in self.parts})
+
+    def folded(self, thresholds: Any = None, *, max_rank: int = RANKS) -> Tally:
+        """Return the tally with facts of each probe folded into counts on a fixed grid.
+
+        It is small, and no longer grows with the probes, besides their digests, and genuine and
+        kept scores of verification. Counts and rates of identification at the thresholds and ranks
+        stay exact; operating points between them become bounds.
+
+        Parameters
+        ----------
+        thresholds : increasing array of float, optional
+            In the units of the scores. By default those of the result of this tally; parts that are
+            to be merged need the same.
+        max_rank : int
+            Ranks 1 ... `max_rank` are kept.
+
+        Raises
+        ------
+        ProtocolError
+            Of re-identification and GOM, whose means need each query; of expected ties.
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> counted = be.tally(be.simulate(20, 4, random_state=1))
+        >>> small = counted.folded(max_rank=5)
+        >>> at = dict(rank=slice(1, 5))
+        >>> small.dataset("open_set").dir.equals(counted.dataset("open_set").dir.sel(at))
+        True
+        """
+        parts = fold_parts(self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank)
+        return self._with(parts)
+
+    def share(
+        self,
+        thresholds: Any = None,
+        *,
+        max_rank: int = RANKS,
+        salt: str | bytes | None = None,
+        min_count: int = 0,
+        epsilon: float | None = None,
+        probes_per_person: int | None = None,
+        templates_per_person: int | None = None,
+    ) -> Tally:
+        """Return a tally to give away: counts alone, without scores, names or facts of one person.
+
+        Everything is folded on the thresholds, genuine scores too; scores that were kept are left
+        out. :meth:`disclosed` lists what a shared tally still reveals. It merges with those of
+        other sites, and operating points are bounds.
+
+        Parameters
+        ----------
+        thresholds, max_rank
+            As for :meth:`folded`; of verification, thresholds at which the tally has counted.
+        salt : str or bytes, optional
+            A secret that all sites share: digests of subjects and probes are hashed again with it,
+            by which merging finds probes that would count twice. By default they are dropped:
+            merging then takes sites with other names, and says that it could not check.
+        min_count : int
+            No count of a bin may be from 1 to below this number: thresholds and ranks are left out
+            until none is. Rates at those left are exact. Tallies merge at those that both have.
+        epsilon : float, optional
+            Differential privacy by OpenDP: geometric noise on all counts, this epsilon for all
+            of them together, for one person whose probes are exchanged for others'. The gallery,
+            the thresholds and the numbers of probes and subjects are taken as public. Few
+            thresholds and ranks keep the noise small.
+        probes_per_person, templates_per_person : int
+            With `epsilon`: the most probes and gallery templates of one person in these data.
+
+        Raises
+        ------
+        DataError
+            Bad options; fewer attempts of a class than `min_count`.
+        ProtocolError
+            Where a task cannot be folded, or OpenDP is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> counted = be.tally(be.simulate(20, 4, random_state=1), thresholds=np.linspace(1, 6, 11))
+        >>> shared = counted.share(np.linspace(1, 6, 11), max_rank=3, salt="a secret", min_count=10)
+        >>> int(shared.dataset("verification/single").genuine_attempts)
+        240
+        """
+        noise = None
+        if epsilon is not None:
+            if probes_per_person is None or templates_per_person is None:
+                raise DataError(
+                    f"{Argument('epsilon')} needs {Argument('probes_per_person')} and "
+                    f"{Argument('templates_per_person')}: the most that one person contributes"
+                )
+            noise = Noise(epsilon, probes_per_person, templates_per_person)
+        if self.part is not None:
+            self.part.require_complete()
+        if self.shared is not None:
+            raise DataError("the tally is one that was shared; share the one that it was made of")
+        secret = None if salt is None else DigestKey.parse(salt)
+        parts = fold_parts(
+            self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank, genuine=True
+        )
+        parts, attempts = share_parts(parts, min_count=min_count, noise=noise)
+        for about in {id(x.tally): x.tally for x in parts.values()}.values():
+            about.about = share_about(about.about, secret)
+        found = self._with(parts)
+        found.counted, found.part = share_probes(self.counted, secret), None
+        found.shared = Sharing(secret is not None, min_count, epsilon or np.inf, attempts)
+        return found
+
+    def disclosed(self) -> list[str]:
+        """Return what the tally says of people, a line each; no names and templates are in it."""
+        return disclosed(self.parts, self.counted, self.shared)
+
+    def _with(self, parts: dict[str, TaskCounts]) -> Tally:
+        """Return the tally with other counts of the same probes."""
+        about = self.protocol, parts, self.far_targets, self.ranks
+        return Tally(*about, self.counted, self.part, self.shared)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tally as an ``.npz`` file of plain arrays and one JSON header.
+
+        The file appears whole or not at all.
+        """
+        write_tally(
+            path,
+            self.protocol,
+            self.parts,
+            self.far_targets.tolist(),
+            self.ranks,
+            self.counted,
+            self.part,
+            self.shared,
+        )
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Tally:
+        """Read a tally that :meth:`save` wrote.
+
+        Raises
+        ------
+        DataError
+            If the file is missing, truncated, or no tally.
+        """
+        return Tally(**read_tally(path))

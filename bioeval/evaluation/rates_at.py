@@ -1,0 +1,167 @@
+"""Rates at exactly one threshold, or at several: counted in scores, looked up in results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.protocol_tally import Tally
+from bioeval.evaluation.reid import gom, reid
+from bioeval.evaluation.tasks import open_set, verification
+from bioeval.protocol.card import Protocol
+from bioeval.results.dataset import tree_of
+from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at
+from bioeval.scores.matrix import Scores
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_TASKS: dict[str, Callable[..., Any]] = {
+    "verification": verification,
+    "open_set": open_set,
+    "reid": reid,
+    "gom": gom,
+}
+_EXACT = "exact: counted in the scores at the threshold itself"
+
+
+def at(
+    result: Scores | xr.Dataset | xr.DataTree | Tally,
+    threshold: Any,
+    *,
+    task: str | None = None,
+    protocol: str | Protocol | None = None,
+    **options: Any,
+) -> xr.Dataset | xr.DataTree:
+    """Return the rates at a threshold: exact of scores, bracketed of results.
+
+    A result has rates at the thresholds of its grid alone. At any other threshold it has bounds:
+    the rates of its stricter and of its looser neighbour. Those of the stricter one are given: the
+    threshold before for distances, the one after for similarities, whichever is nearer.
+
+    Parameters
+    ----------
+    result : Scores, xarray.Dataset, xarray.DataTree or Tally
+        Scores, whose attempts are then counted at the threshold itself; or a result with a
+        dimension ``threshold``, or a tree with such results.
+    threshold : float or array of float, shape (t,)
+        In the units of the scores, in any order, infinities included. Of GOM: of distances scaled
+        to 0 ... 1.
+    task : {"verification", "open_set", "reid", "gom"}, optional
+        Of scores: what is evaluated; ``"verification"`` by default.
+    protocol : str or Protocol, optional
+        Of scores, in place of `task`: all tasks of a card that have thresholds, as a tree.
+    **options
+        Of scores: those of the task, such as ``templates="multi"``, or of :func:`evaluate`.
+        Operating points that need every impostor score are left out unless ``auc=True``.
+
+    Returns
+    -------
+    xarray.Dataset or xarray.DataTree
+        The variables of the result at the thresholds given, which label the dimension
+        ``threshold``; of a single number the dimension is dropped. Added are ``threshold_used``,
+        the threshold of which the rates are, and of results ``threshold_next``, the looser
+        neighbour (infinite beyond the last threshold), and ``_at_least`` and ``_at_most`` of ``gar
+        frr far grr dir ttr ttr_identity ftr``, between which the rate at `threshold` lies. Where
+        `threshold` is one of the results, these are equal. The attribute ``threshold_lookup`` says
+        which rule was applied. Tasks of a tree without thresholds are left out.
+
+    Raises
+    ------
+    DataError
+        If the threshold is NaN, or stricter than every threshold of a result of which the
+        strictest accepts some attempts already. Where it accepts none, nothing is accepted before,
+        and ``threshold_used`` is that of rejecting all: ``-inf``, of similarities ``inf``.
+    ProtocolError
+        If the task has no threshold, or the scores cannot support it.
+
+    Notes
+    -----
+    A claim is accepted iff ``d <= t``, or ``s >= t`` (biometrics lecture, "decision"). The nearest
+    threshold of a grid, ``ds.sel(threshold=t, method="nearest")``, may accept attempts that `t`
+    rejects.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
+    >>> scores = be.Scores(d, ["ann", "ann", "bob", "bob"])
+    >>> float(be.at(scores, 3.2).far)
+    0.25
+    >>> ds = be.verification(scores, thresholds=[1, 2, 4, 6])
+    >>> found = be.at(ds, 3.9)
+    >>> float(found.threshold_used), float(found.far)
+    (2.0, 0.0)
+    >>> float(found.far_at_least), float(found.far_at_most)
+    (0.0, 0.5)
+    """
+    import xarray as xr
+
+    places = check_places(threshold)
+    if isinstance(result, Scores):
+        if protocol is None:
+            return _counted(result, places, task or "verification", options)
+        if task is not None:
+            raise DataError(
+                f"{Argument('task')} and {Argument('protocol')} are both given; expected one: a "
+                "protocol has its tasks"
+            )
+        return _all_counted(result, places, protocol, options)
+    given = {"task": task, "protocol": protocol, **options}
+    if unused := [name for name, value in given.items() if value is not None]:
+        raise DataError(
+            f"{' and '.join(unused)}: of scores alone; a result has been evaluated already"
+        )
+    if isinstance(result, Tally):
+        return rates_of_tree_at(result.tree(), places)
+    if isinstance(result, xr.DataTree):
+        return rates_of_tree_at(result, places)
+    if isinstance(result, xr.Dataset):
+        return rates_at(result, places)
+    raise DataError(
+        f"result is a {type(result).__name__}; expected Scores, a result (a Dataset or a tree of "
+        "them) or a Tally"
+    )
+
+
+def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, Any]) -> xr.Dataset:
+    """Evaluate one task at thresholds."""
+    if task == "closed_set":
+        raise ProtocolError("closed-set identification has no threshold: its rates are by rank")
+    require_choice("task", task, _TASKS)
+    if task == "verification":
+        options = {"auc": False, **options}
+    found = _TASKS[task](scores, **_with_thresholds(places, options))
+    return _exact(found, places)
+
+
+def _all_counted(
+    scores: Scores, places: np.ndarray, protocol: str | Protocol, options: dict[str, Any]
+) -> xr.DataTree:
+    """Evaluate the tasks of a protocol at thresholds."""
+    tree = evaluate(scores, protocol, **_with_thresholds(places, {"auc": False, **options}))
+    nodes = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
+    found = {k: _exact(x, places) for k, x in nodes.items() if "threshold" in x.dims}
+    if not found:
+        raise ProtocolError(f"no task of this protocol ({', '.join(nodes)}) has a threshold")
+    return tree_of(found)
+
+
+def _with_thresholds(places: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
+    if "thresholds" in options:
+        raise DataError(
+            f"{Argument('thresholds')} cannot be given: the rates are those at `threshold`"
+        )
+    return {**options, "thresholds": np.unique(places)}
+
+
+def _exact(counted: xr.Dataset, places: np.ndarray) -> xr.Dataset:
+    """Return results in the order of the thresholds given, each of which they have."""
+    row = np.searchsorted(counted["threshold"].values, places)
+    found = at_rows(counted, row, places, places)
+    found.attrs["threshold_lookup"] = _EXACT
+    return found

@@ -1,0 +1,265 @@
+"""Tallies that a site may share: counts alone, codes in place of people, and what is disclosed."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.evaluation.task_counts import Counts, TaskCounts
+from bioeval.scores.about import About
+from bioeval.scores.template_digests import CountedProbes, DigestKey
+from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.folded import (
+    Folded,
+    FoldedIdentification,
+    FoldedVerification,
+    TooFewError,
+)
+from bioeval.tallies.random_galleries.counts import GalleryTally
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How a tally was made fit to be shared.
+
+    Attributes
+    ----------
+    salted : bool
+        Whether there are digests of subjects and probes, under a salt; else they are dropped.
+    min_count : int
+        No count is from 1 to below it; 0 for no such limit.
+    epsilon : float
+        Of differential privacy, for all counts together; infinite without noise.
+    attempts_per_person : int
+        Most attempts of one person in one table of counts, which the noise is for; 0 without.
+    """
+
+    salted: bool
+    min_count: int
+    epsilon: float
+    attempts_per_person: int
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise of differential privacy, and the most that one person may contribute.
+
+    Attributes
+    ----------
+    epsilon : float
+        For all tables of counts together, each of which gets the same part.
+    probes, templates : int
+        Most probes, and most gallery templates, of one person.
+    """
+
+    epsilon: float
+    probes: int
+    templates: int
+
+    def __post_init__(self) -> None:
+        require_number("epsilon", self.epsilon, low=0)
+        if not 0 < self.epsilon < np.inf:
+            raise DataError(f"{Argument('epsilon')} is {self.epsilon:g}; expected more than 0")
+        require_integer("probes_per_person", self.probes, low=1)
+        require_integer("templates_per_person", self.templates, low=1)
+
+    def attempts(self, tally: Folded, table: str) -> int:
+        """Return the most attempts of one person in a table."""
+        if isinstance(tally, FoldedIdentification):
+            return self.probes * (3 if table == "within" else 1)
+        about = tally.about
+        if tally.templates == "multi":
+            return self.probes * (1 if table == "genuine" else about.gallery_subjects)
+        return self.probes * (self.templates if table == "genuine" else about.gallery_templates)
+
+
+def share_parts(
+    parts: dict[str, TaskCounts], *, min_count: int, noise: Noise | None
+) -> tuple[dict[str, TaskCounts], int]:
+    """Return folded counts without small ones, or with noise; and the most attempts of a person."""
+    require_integer("min_count", min_count, low=0)
+    kinds = FoldedVerification | FoldedIdentification
+    if not all(isinstance(part.tally, kinds) for part in parts.values()):
+        raise ProtocolError(
+            "expected counts over drawn galleries cannot be shared: they are not whole numbers"
+        )
+    tables = sum(len(t.tables()) for t in _distinct(parts))
+    made: dict[int, Any] = {}
+    left_out, attempts = list[str](), 0
+    for tally in _distinct(parts):
+        try:
+            found = tally.without_small(min_count) if min_count > 1 else tally
+        except TooFewError as few:
+            nodes = [node for node, part in parts.items() if part.tally is tally]
+            left_out.append(f"{' and '.join(nodes)} left out: {few}")
+            continue
+        if noise is not None:
+            found, most = _noisy(found, noise, noise.epsilon / tables)
+            attempts = max(attempts, most)
+        made[id(tally)] = found
+    if not made:
+        raise DataError(
+            f"nothing can be shared with {Argument('min_count')} = {min_count}: "
+            + "; ".join(left_out)
+        )
+    shared = {
+        k: TaskCounts(made[id(v.tally)], v.options) for k, v in parts.items() if id(v.tally) in made
+    }
+    for tally in made.values():
+        tally.about = replace(tally.about, notes=tuple(left_out))
+    return shared, attempts
+
+
+def _distinct(parts: dict[str, TaskCounts]) -> list[Any]:
+    return list({id(part.tally): part.tally for part in parts.values()}.values())
+
+
+def _noisy(tally: Folded, noise: Noise, epsilon: float) -> tuple[Folded, int]:
+    """Return counts with geometric noise, `epsilon` for each table, and a person's attempts.
+
+    A person whose probes are others changes a table by twice its attempts at most.
+    """
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise ProtocolError(
+            "differential privacy needs OpenDP: python -m pip install 'bioeval[privacy]'"
+        ) from None
+    if tally.about.layout == "all-against-all":
+        raise ProtocolError(
+            "noise is for a person's probes against a gallery taken as public; of all-against-all "
+            "data a person's templates are in the attempts of all others"
+        )
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    changes: dict[str, Any] = {}
+    largest, sd = 0, 0.0
+    for name, table in tally.tables().items():
+        attempts = noise.attempts(tally, name)
+        scale = 2 * attempts / epsilon
+        measure = dp.m.make_geometric(*space, scale=scale)
+        if measure.map(2 * attempts) > epsilon * (1 + 1e-9):
+            raise DataError(f"OpenDP gives no noise for epsilon {epsilon:g}")
+        noisy = np.array(measure(table.ravel().tolist()), dtype=np.int64)
+        changes[name] = noisy.reshape(table.shape)
+        ratio = np.exp(-1 / scale)
+        largest, sd = max(largest, attempts), max(sd, float(np.sqrt(2 * ratio) / (1 - ratio)))
+    if isinstance(tally, FoldedIdentification):
+        within = changes["within"].sum(axis=1)
+        genuine, targets, others = (max(int(x), 0) for x in (changes["di"].sum(), *within[[2, 4]]))
+        changes |= {"genuine": genuine, "targets": targets, "non_targets": others}
+        changes |= {"unmated": 0, "unmated_targets": 0, "tied": -1}
+    else:
+        changes["skipped_claims"] = 0
+    return replace(tally, noise=sd, **changes), largest
+
+
+def share_about(about: About, salt: DigestKey | None) -> About:
+    """Return a provenance without names: codes of subjects salted, or numbers in their place."""
+    if salt is not None:
+        codes = {name: salt.hexadecimal("shared", name) for name in about.probe_subjects}
+        gallery = salt.hexadecimal("gallery", about.gallery) if about.gallery else ""
+        prints = tuple(salt.hexadecimal("data", x) for x in about.fingerprints)
+    else:
+        here = secrets.token_hex(4)
+        enrolled = about.enrolled_subjects
+        ordered = sorted(about.probe_subjects, key=lambda name: (name not in enrolled, name))
+        codes = {name: f"{here}-{i}" for i, name in enumerate(ordered)}
+        gallery, prints = "", ("not shared",)
+    return replace(
+        about,
+        name="",
+        origin="",
+        probe_subjects=frozenset(codes.values()),
+        enrolled_subjects=frozenset(codes[name] for name in about.enrolled_subjects),
+        fingerprints=prints,
+        gallery=gallery,
+    )
+
+
+def share_probes(probes: CountedProbes | None, salt: DigestKey | None) -> CountedProbes | None:
+    """Return the digests of probes under the salt; None where they are dropped."""
+    if probes is None or salt is None:
+        return None
+    hashed = [salt.digest("probe", str(x)) for x in probes.probes.tolist()]
+    return CountedProbes(
+        np.sort(np.array(hashed, dtype=np.uint64)),
+        salt.hexadecimal("gallery", probes.gallery),
+        salt.hexadecimal("key", probes.key),
+    )
+
+
+def disclosed(
+    parts: dict[str, TaskCounts], probes: CountedProbes | None, sharing: Sharing | None
+) -> list[str]:
+    """Return what a tally says of people, a line each; names and templates are in none."""
+    about = next(iter(parts.values())).tally.about
+    lines = [
+        f"the numbers of probes ({about.probes:,}), of their subjects "
+        f"({len(about.probe_subjects):,}, {len(about.enrolled_subjects):,} enrolled), of gallery "
+        f"templates ({about.gallery_templates:,}) and subjects ({about.gallery_subjects:,})"
+    ]
+    if sharing is None or sharing.salted:
+        who = "who has the salt" if sharing else "who has the key"
+        if probes is not None and probes.key == DigestKey.parse(None).hexadecimal("key", ""):
+            who = "since the key is bioeval's own, which is public, anybody"
+        lines.append(
+            f"a digest of each subject of the probes{' and of each probe' if probes else ''}: "
+            f"{who} can try names against them, and equal ones can be found"
+        )
+    if sharing is None:
+        lines.append("a digest of all labels, and the name of the system")
+    for tally in _distinct(parts):
+        nodes = " and ".join(k for k, part in parts.items() if part.tally is tally)
+        lines += [f"{nodes}: {line}" for line in _said_of(tally)]
+    if sharing is not None and sharing.min_count > 1:
+        lines.append(
+            f"no count of a bin is from 1 to {sharing.min_count - 1}: thresholds and ranks were "
+            "left out, between which rates are known as bounds only; differences with another "
+            "shared tally of the same data may tell more"
+        )
+    if sharing is not None and np.isfinite(sharing.epsilon):
+        lines.append(
+            f"all counts have geometric noise for epsilon = {sharing.epsilon:g} together, for one "
+            "person whose probes are exchanged for others (the gallery, the thresholds and the "
+            "numbers above are taken as public); sensitivity: up to "
+            f"{sharing.attempts_per_person:,} attempts per person in a table, twice that in all"
+        )
+    return lines
+
+
+def _said_of(tally: Counts) -> list[str]:
+    """Return what the counts of a task say."""
+    if isinstance(tally, VerificationTally):
+        lines = [f"all {counted(len(tally.genuine), 'genuine scores')}"]
+        if tally.kept is not None:
+            lines.append(f"{counted(len(tally.kept.scores), 'impostor scores')} around the points")
+        low, high = tally.impostor.range
+        alone = int((tally.impostor.counts == 1).sum())
+        if np.isfinite(low):
+            lines.append(
+                f"the impostor scores counted in cells from about {low:g} to {high:g} (in "
+                f"distances), {counted(alone, 'cells')} with a single score"
+            )
+        return lines
+    if isinstance(tally, IdentificationTally):
+        return [
+            f"for each of {counted(tally.about.probes, 'probes')}: the scores of its nearest mate "
+            "and non-mate, and the rank"
+        ]
+    if isinstance(tally, FoldedVerification | FoldedIdentification):
+        tables = tally.tables().values()
+        alone = sum(int((x == 1).sum()) for x in tables)
+        what = "noisy counts" if tally.noise else "counts"
+        ends = ""
+        if len(tally.thresholds) and not tally.noise:
+            ends = f", {counted(alone, 'bins')} with a single attempt"
+        return [f"{what} between {counted(len(tally.thresholds), 'thresholds')}{ends}"]
+    if isinstance(tally, GalleryTally):
+        return ["expected counts between thresholds"]
+    return ["for each query: the scores and the ranks of its matches"]

@@ -1,0 +1,103 @@
+"""One look at every score: failed, infinite and perfect ones; digests of rows and columns."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# Positions in `counts`, and in the first axis of `places`.
+GENUINE, IMPOSTOR, FAILED, FARTHEST, NEAREST, PERFECT_GENUINE, PERFECT_IMPOSTOR = range(7)
+KINDS = 7
+
+# Of the finaliser of SplitMix64.
+_ODD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@njit(cache=True)
+def scan_rows(low, values, state, classes, itself, perfect, rows, columns, digests, counts, places):
+    """Add what some rows of distances hold to the counts.
+
+    Parameters
+    ----------
+    low : int
+        The first row.
+    values : float64 array, shape (b, n)
+        Distances: smaller is closer.
+    state : uint8 array, shape (b, n)
+        0 no comparison, 1 impostor, 2 genuine; read where `classes` is empty.
+    classes : int64 arrays, shapes (b,) and (n,), or empty ones
+        The subject of each row and column.
+    itself : int64 array, shape (b,)
+        The column that is the probe itself, -1 for none: no comparison, and not in its digest.
+    perfect : float
+        The distance of equal templates; NaN where it is not known.
+    rows : float64 array, shape (b, 3), written
+        The nearest and the farthest finite distance, and the number of failed comparisons.
+    columns : float64 array, shape (3, n), added to
+        The same of each column.
+    digests : pair of uint64 arrays, shapes (b, 2) and (n,), written and added to
+        Of each row: a digest, and the number of columns in it. Of a probe that is a column itself
+        the nearest ones are left out, of which a copy would be one. Of each column: a digest of the
+        rows of other probes.
+    counts : int64 array, shape (7,), added to
+        Genuine, impostor, failed, infinitely far, infinitely near comparisons; genuine and impostor
+        ones at the perfect distance.
+    places : int64 array, shape (7, k, 2), written
+        Row and column of the first of each.
+    """
+    probe, gallery = classes
+    of_rows, of_columns = digests
+    b, n = values.shape
+    most = places.shape[1]
+    for i in range(b):
+        nearest, farthest = np.inf, -np.inf
+        failed = 0
+        for j in range(n):
+            if j == itself[i]:
+                continue
+            kind = state[i, j] if len(probe) == 0 else (2 if probe[i] == gallery[j] else 1)
+            if len(probe) > 0 and state.shape[0] > 0 and state[i, j] == 0:
+                kind = 0
+            if kind == 0:
+                continue
+            x = values[i, j]
+            what = GENUINE if kind == 2 else IMPOSTOR
+            counts[what] += 1
+            if x == perfect:
+                what = PERFECT_GENUINE if kind == 2 else PERFECT_IMPOSTOR
+            elif x != x:
+                what = FAILED
+                failed += 1
+                columns[2, j] += 1
+            elif x == np.inf:
+                what = FARTHEST
+            elif x == -np.inf:
+                what = NEAREST
+            if what > IMPOSTOR:
+                if counts[what] < most:
+                    places[what, counts[what], 0] = low + i
+                    places[what, counts[what], 1] = j
+                counts[what] += 1
+            if abs(x) < np.inf:
+                columns[0, j] = min(columns[0, j], x)
+                columns[1, j] = max(columns[1, j], x)
+                nearest, farthest = min(nearest, x), max(farthest, x)
+        rows[i, 0], rows[i, 1], rows[i, 2] = nearest, farthest, failed
+        total = np.uint64(0)
+        used = 0
+        alone = itself[i] >= 0
+        for j in range(n):
+            x = values[i, j]
+            if x != x:
+                x = np.nan  # one of the many
+            z = (np.float64(x + 0.0).view(np.uint64) + _ODD) * _FIRST
+            z = (z ^ (z >> _SHIFT)) * _SECOND
+            z ^= z >> _SHIFT
+            if not alone:
+                of_columns[j] += z * np.uint64(2 * (low + i) + 1)
+            elif j == itself[i] or x == nearest:
+                continue
+            total += z * np.uint64(2 * j + 1)
+            used += 1
+        of_rows[i, 0], of_rows[i, 1] = total, used

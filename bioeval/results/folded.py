@@ -1,0 +1,198 @@
+"""Datasets of folded tallies: rates at their thresholds and ranks, bounds of what is between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from sklearn.isotonic import isotonic_regression
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.variables import VERIFICATION
+from bioeval.results.closed_set import ClosedSetCounts, require_mated
+from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
+from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts, open_set_result, role_of
+from bioeval.results.random_galleries import bounds_between
+from bioeval.scores.about import disjoint_pairs
+from bioeval.tallies.folded import (
+    ENROLLED,
+    OWN,
+    STRANGER,
+    TARGET,
+    UNENROLLED,
+    FoldedIdentification,
+    FoldedVerification,
+)
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.thresholds import to_user
+
+NO_POINTS = (
+    "attempts are counted between thresholds: operating points lie within the bounds "
+    "..._at_least and ..._at_most"
+)
+MERGED = "thresholds and ranks were left out until no count was small: between them are bounds only"
+
+
+def noise_warning(sd: float) -> str:
+    """Return the warning of noisy counts."""
+    return (
+        f"noisy: each count has noise of standard deviation {sd:.3g} (differential privacy), and "
+        "sums of them more; running counts are made to rise again (isotonic regression)"
+    )
+
+
+def folded_verification(
+    tally: FoldedVerification, far_targets: Sequence[float] = FAR_TARGETS
+) -> xr.Dataset:
+    """Return counts and rates of verification at the thresholds, and bounds of the points."""
+    ga, genuine = _running(tally.genuine, tally.noise)
+    fa, impostor = _running(tally.impostor, tally.noise)
+    targets = check_far_targets(far_targets)
+    gar, far = rate(ga, genuine), rate(fa, impostor)
+    low, high, dir_low, dir_high = bounds_between(far, gar[:, None], np.ones(1), targets)
+    kind = tally.about.kind
+    thresholds = to_user(tally.thresholds, kind)
+    if larger_is_closer(kind):
+        thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
+    variables: Variables = {
+        **decisions(ga, genuine, fa, impostor),
+        "genuine_attempts": ((), np.int64(genuine)),
+        "impostor_attempts": ((), np.int64(impostor)),
+        "skipped_claims": ((), np.int64(tally.skipped_claims)),
+    }
+    if sides := tally.about.people:
+        variables["subjects"] = (), np.int64(sides[-1])
+        variables["disjoint_pairs"] = (), np.int64(disjoint_pairs(*sides))
+    coordinates = {"threshold": thresholds}
+    if not tally.noise:  # of noisy counts they would be no bounds
+        coordinates["far_target"] = targets
+        auc = _auc_bounds(tally)
+        for name, dims, ends in (
+            ("eer", (), (low, high)),
+            ("auc", (), auc),
+            ("frr_at_far", ("far_target",), (1 - dir_high[:, 0], 1 - dir_low[:, 0])),
+        ):
+            variables[f"{name}_at_least"], variables[f"{name}_at_most"] = (
+                (dims, end) for end in ends
+            )
+    warnings = _warnings(tally)
+    if not genuine:
+        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+    if not impostor:
+        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+    attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
+    attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    return build(variables, VERIFICATION, coordinates, attrs)
+
+
+def folded_open_set(
+    tally: FoldedIdentification,
+    *,
+    impostors: str = "auto",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    **others: Any,
+) -> xr.Dataset:
+    """Return DIR over thresholds and ranks, FAR over thresholds, and bounds of the points."""
+    about = tally.about
+    role = role_of(about.layout, impostors, not tally.non_targets)
+    rows = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+    chosen = rows.get(role, [ENROLLED, UNENROLLED])
+    accepted, impostor = _running(tally.within[chosen].sum(axis=0), tally.noise)
+    within = [_running(row, tally.noise)[0] for row in tally.within]
+    table, genuine = _table(tally)
+    identified, every = table[:-1, :-1], table[-1, :-1]
+    counts = OpenSetCounts(
+        attempts=OpenSetAttempts(
+            genuine=genuine,
+            impostor=impostor,
+            tied=_tied(tally),
+            targets=tally.targets,
+            non_targets=tally.non_targets,
+            unmated=tally.unmated_targets,
+        ),
+        thresholds=tally.thresholds,
+        detected=np.diff(identified, axis=1, prepend=0),
+        identified=identified,
+        accepted=accepted,
+        targets_within=within[TARGET],
+        own_within=within[OWN],
+        non_targets_within=within[STRANGER],
+        ranks=tally.ranks,
+    )
+    targets = check_far_targets(far_targets)
+    points: Variables = {}
+    if not tally.noise:
+        far, dir_ = rate(accepted, impostor), rate(identified, genuine)
+        low, high, dir_low, dir_high = bounds_between(far, dir_, rate(every, genuine), targets)
+        points = {
+            "eer_at_least": ((), low),
+            "eer_at_most": ((), high),
+            "dir_at_far_at_least": (("far_target", "rank"), dir_low),
+            "dir_at_far_at_most": (("far_target", "rank"), dir_high),
+        }
+    options = _options(tally) | {"impostors": role}
+    return open_set_result(counts, points, targets, about, options, _warnings(tally), [])
+
+
+def folded_closed_set(
+    tally: FoldedIdentification, *, unmated: str = "auto", **others: Any
+) -> xr.Dataset:
+    """Return CMS over the ranks; probes without a usable mate are an error or skipped."""
+    probes = tally.genuine + tally.unmated
+    require_mated(tally.about.layout, unmated, tally.unmated, probes, -1)
+    table, genuine = _table(tally)
+    counts = ClosedSetCounts(table[-1, :-1], genuine, tally.unmated, _tied(tally), tally.ranks)
+    note = "\n".join(x for x in _warnings(tally) if x != NO_POINTS)
+    return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, note)
+
+
+def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
+    return {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": tally.ties}
+
+
+def _tied(tally: FoldedIdentification) -> Any:
+    """Return the tied attempts; NaN where they are unknown."""
+    return np.int64(tally.tied) if tally.tied >= 0 else np.float64(np.nan)
+
+
+def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
+    if tally.noise:
+        return [noise_warning(tally.noise)]
+    return [NO_POINTS, MERGED] if tally.merged else [NO_POINTS]
+
+
+def _table(tally: FoldedIdentification) -> tuple[np.ndarray, int]:
+    """Return running counts over thresholds and ranks, and the genuine attempts."""
+    table = tally.di.cumsum(axis=0).cumsum(axis=1)
+    if not tally.noise:
+        return table, tally.genuine
+    total = max(int(table[-1, -1]), 0)
+    rising = np.stack([_rising(column, total) for column in table.T], axis=1)
+    return np.maximum.accumulate(rising, axis=1), total
+
+
+def _running(counts: np.ndarray, noise: float) -> tuple[np.ndarray, int]:
+    """Return how many are at most each threshold, and how many there are."""
+    running = np.cumsum(counts)
+    total = max(int(running[-1]), 0)
+    return (_rising(running, total) if noise else running)[:-1], total
+
+
+def _rising(counts: np.ndarray, total: int) -> np.ndarray:
+    """Return noisy running counts made to rise, from 0 to the total."""
+    if len(counts) > 1:
+        counts = np.rint(isotonic_regression(counts.astype(np.float64))).astype(np.int64)
+    return np.clip(counts, 0, total)
+
+
+def _auc_bounds(tally: FoldedVerification) -> tuple[float, float]:
+    """Return bounds of the AUC: pairs within one bin may be in either order."""
+    genuine, impostor = tally.genuine.astype(np.float64), tally.impostor.astype(np.float64)
+    pairs = genuine.sum() * impostor.sum()
+    if not pairs:
+        return np.nan, np.nan
+    nearer = np.cumsum(genuine) - genuine
+    sure = float((impostor * nearer).sum())
+    return sure / pairs, (sure + float((impostor * genuine).sum())) / pairs

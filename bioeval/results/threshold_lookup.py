@@ -1,0 +1,188 @@
+"""Rates of a result at any threshold, by the row of its grid on the stricter side.
+
+A claim is accepted iff ``d <= t`` (``s >= t``), so that the counts between two thresholds of the
+grid are bracketed by theirs. The stricter one is the row taken: the one before for distances, the
+one after for similarities. The nearest may be on the wrong side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.variables import ACCEPTED_WITH_THRESHOLD, AT, COORDINATES, REJECTED_WITH_THRESHOLD
+from bioeval.results.dataset import tree_of
+
+_RULES = {
+    False: "distances: the last threshold of the results that is not above the one given",
+    True: "similarities: the first threshold of the results that is not below the one given",
+}
+_SHOWN = 3
+
+
+def check_places(threshold: Any) -> np.ndarray:
+    """Return thresholds as float64, a scalar or one-dimensional, or raise :class:`DataError`."""
+    name = Argument("threshold")
+    try:
+        array = np.asarray(threshold)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{name} is not a number: {error}") from None
+    if array.dtype.kind not in "iuf" or array.ndim > 1 or not array.size:
+        raise DataError(
+            f"{name} has shape {array.shape} and dtype {array.dtype}; expected a number, or a "
+            "one-dimensional array of at least one"
+        )
+    places = array.astype(np.float64)
+    if (lacking := np.isnan(places)).any():
+        where = f"{name}[{int(np.argmax(lacking))}]" if places.ndim else str(name)
+        raise DataError(f"{where} is NaN; expected a number")
+    return places
+
+
+def rates_at(dataset: xr.Dataset, threshold: np.ndarray) -> xr.Dataset:
+    """Return a result at thresholds of any order, checked by :func:`check_places`."""
+    similar, grid = _grid(dataset)
+    # Positions on the way from the strictest threshold to the loosest, -1 before the first.
+    strict_first = -grid[::-1] if similar else grid
+    wanted = -threshold if similar else threshold
+    row = np.searchsorted(strict_first, wanted, side="right") - 1
+    _refuse_unknown(dataset, grid, threshold, row < 0, similar)
+    last = len(grid) - 1
+    # Accepted nowhere before a first row that accepts nothing, and perhaps anything after the last.
+    used = np.where(row < 0, -np.inf, strict_first[np.maximum(row, 0)])
+    loose = np.where(row < last, strict_first[np.minimum(row + 1, last)], np.inf)
+    place, after = np.maximum(row, 0), np.minimum(row + 1, last)
+    if similar:
+        place, after, used, loose = last - place, last - after, -used, -loose
+    found = at_rows(dataset, place, threshold, used)
+    found = found.assign(threshold_next=_over(threshold, loose + 0.0, "threshold_next"))
+    hit = used == threshold
+    for names, accepts in ((ACCEPTED_WITH_THRESHOLD, True), (REJECTED_WITH_THRESHOLD, False)):
+        for name in names:
+            if name in dataset and "threshold" in dataset[name].dims:
+                found = found.assign(
+                    _bracket(dataset, found, name, after, hit, row < last, accepts)
+                )
+    found.attrs["threshold_lookup"] = _RULES[similar]
+    return found
+
+
+def at_rows(
+    dataset: xr.Dataset, place: np.ndarray, threshold: np.ndarray, used: np.ndarray
+) -> xr.Dataset:
+    """Return rows of a result, for thresholds, with the ones `used`."""
+    rows: Any = int(place) if threshold.ndim == 0 else place
+    found = dataset.isel(threshold=rows)
+    return found.assign_coords(
+        threshold=_over(threshold, threshold, None, found["threshold"].attrs)
+    ).assign(threshold_used=_over(threshold, used + 0.0, "threshold_used"))
+
+
+def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray) -> xr.DataTree:
+    """Return every task of a tree that has thresholds, at these ones."""
+    nodes = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
+    curves = {path: ds for path, ds in nodes.items() if "threshold" in ds.dims}
+    if not curves:
+        listed = ", ".join(path or "/" for path in nodes)
+        raise ProtocolError(f"no task of these results ({listed}) has rates over thresholds")
+    scales = {ds.attrs.get("task") == "GOM" for ds in curves.values()}
+    if len(scales) > 1:
+        raise ProtocolError(
+            "thresholds of GOM are distances scaled to 0 ... 1, those of other tasks are scores: "
+            "look them up one by one, such as in tree['gom']"
+        )
+    found = {}
+    for path, ds in curves.items():
+        try:
+            found[path] = rates_at(ds, threshold)
+        except DataError as error:
+            raise error.preceded_by(f"{path}: ") from None
+    return tree_of(found)
+
+
+def _grid(dataset: xr.Dataset) -> tuple[bool, np.ndarray]:
+    """Return whether larger is closer, and the increasing thresholds of a result."""
+    if "threshold" not in dataset.dims:
+        task = dataset.attrs.get("task", "these results")
+        raise ProtocolError(f"{task}: no rates over thresholds, so none can be looked up")
+    if "threshold" not in dataset.coords:
+        raise DataError("the dimension threshold has no coordinate: its thresholds are not known")
+    grid = dataset["threshold"].values.astype(np.float64)
+    if not (len(grid) and (np.diff(grid) > 0).all()):
+        raise DataError(
+            f"the results have {counted(len(grid), 'thresholds')} that do not increase; expected "
+            "those of a task, in their order"
+        )
+    kind = dataset.attrs.get("kind")
+    if dataset.attrs.get("task") == "GOM":  # of normalised distances, whatever the scores are
+        kind = "distance"
+    if kind is None:
+        raise DataError(
+            "the results do not say whether scores are distances or similarities (attribute kind)"
+        )
+    return larger_is_closer(str(kind)), grid
+
+
+def _refuse_unknown(
+    dataset: xr.Dataset,
+    grid: np.ndarray,
+    threshold: np.ndarray,
+    outside: np.ndarray,
+    similar: bool,
+) -> None:
+    """Raise unless nothing is accepted at the strictest threshold of the grid, where it matters."""
+    if not outside.any():
+        return
+    first = dataset.isel(threshold=-1 if similar else 0)
+    rates = [x for x in ACCEPTED_WITH_THRESHOLD if x in dataset and "threshold" in dataset[x].dims]
+    both = "far" in rates and {"gar", "dir", "ttr"} & set(rates)
+    if both and not any((first[name] > 0).any() for name in rates):
+        return
+    places = np.atleast_1d(threshold)[np.atleast_1d(outside)]
+    listed = ", ".join(f"{x:g}" for x in places[:_SHOWN]) + ", ..." * (len(places) > _SHOWN)
+    side, end, edge = ("above", "last", grid[-1]) if similar else ("below", "first", grid[0])
+    raise DataError(
+        f"{Argument('threshold')} {listed} is {side} the {end} threshold of the results, {edge:g}, "
+        "which accepts some attempts already, so that the rates are not known: give the scores, "
+        "or evaluate at the thresholds themselves"
+    )
+
+
+def _bracket(
+    dataset: xr.Dataset,
+    found: xr.Dataset,
+    name: str,
+    after: np.ndarray,
+    hit: np.ndarray,
+    inside: np.ndarray,
+    accepts: bool,
+) -> dict[str, xr.DataArray]:
+    """Return the rates between which that of the threshold lies, exact where a row was hit."""
+    here = found[name]
+
+    def along(values: np.ndarray) -> xr.DataArray:
+        return xr.DataArray(values, dims=("threshold",) * np.ndim(values))
+
+    rows: Any = int(after) if np.ndim(after) == 0 else after
+    there = dataset[name].isel(threshold=rows).assign_coords(threshold=found["threshold"])
+    there = there.where(along(inside), here * 0.0 + (1.0 if accepts else 0.0))
+    there = here.where(along(hit), there)
+    low, high = (here, there) if accepts else (there, here)
+    ends = {f"{name}_at_least": low, f"{name}_at_most": high}
+    for key, values in ends.items():
+        ends[key] = values.transpose(*here.dims)
+        ends[key].attrs = AT[key].attrs()
+    return ends
+
+
+def _over(
+    threshold: np.ndarray, values: np.ndarray, name: str | None, attrs: dict | None = None
+) -> xr.Variable:
+    """Return values of the thresholds as a variable."""
+    dims = ("threshold",) * threshold.ndim
+    about = (AT[name] if name else COORDINATES["threshold"]).attrs() if attrs is None else attrs
+    return xr.Variable(dims, values, about)

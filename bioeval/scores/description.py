@@ -1,0 +1,73 @@
+"""What scores are, in a few named lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import counted
+from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.scores.labelled_matrix import LabelledMatrix
+
+
+def attempts(scores: LabelledMatrix) -> tuple[int, int]:
+    """Return the genuine and impostor comparisons that the labels make, masks aside."""
+    m, n = scores.shape
+    subjects = len(scores.codes.values)
+    probe, gallery = (
+        np.bincount(x, minlength=subjects) for x in (scores.codes.probe, scores.codes.gallery)
+    )
+    itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
+    genuine = int((probe * gallery).sum())
+    return genuine - itself, m * n - genuine
+
+
+def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
+    """Yield named lines about a matrix."""
+    m, n = scores.shape
+    yield "system", scores.name or ""
+    yield "layout", f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,}"
+    if scores.labelled:
+        sizes = np.unique(scores.codes.gallery, return_counts=True)[1]
+        most = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+        yield "subjects", f"{len(scores.subjects):,}, {most} templates each in the gallery"
+        genuine, impostor = attempts(scores)
+        left = ", before what is left out" if scores.has_mask or scores.exclude else ""
+        yield "comparisons", f"{genuine:,} genuine, {impostor:,} impostor{left}"
+    yield "scores", _scores(scores) + (", computed as they are read" if scores.streams else "")
+    yield "failed", f'NaN: nan="{scores.nan}"'
+    yield "left out", ", ".join([*scores.exclude, *(["by a mask"] if scores.has_mask else [])])
+    yield "metadata", ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
+    yield "from", scores.origin
+
+
+def lines_of_pairs(scores: Any) -> Iterator[tuple[str, str]]:
+    """Yield named lines about a :class:`bioeval.PairScores`."""
+    genuine = int(scores.genuine.sum())
+    yield "system", scores.name or ""
+    yield "pairs", f"{genuine:,} genuine, {len(scores.genuine) - genuine:,} impostor"
+    yield "subjects", f"{len(scores.subjects):,}" if scores.pair_subjects is not None else ""
+    if scores.pair_folds is not None:
+        yield "folds", f"{len(np.unique(scores.pair_folds.astype(str)))}"
+    yield "missing", counted(scores.missing, "pairs") if scores.missing else ""
+    yield "scores", _scores(scores)
+    yield "failed", f'NaN: nan="{scores.nan}"'
+    yield "from", scores.origin
+
+
+def lines_of_lists(scores: Any) -> Iterator[tuple[str, str]]:
+    """Yield named lines about a :class:`bioeval.TopKScores`."""
+    q, n = scores.shape
+    yield "system", scores.name or ""
+    yield "lists", f"{q:,} queries, the nearest {scores.depth:,} of {n:,} gallery entries"
+    yield "subjects", f"{len(scores.subjects):,}"
+    yield "distances", "in order alone" if scores.distances is None else str(scores.dtype)
+
+
+def _scores(scores: LabelledMatrix) -> str:
+    accepted = "at or above" if larger_is_closer(scores.kind) else "at or below"
+    if scores.kind == "order":
+        return f"{scores.dtype} orders within each row"
+    return f"{scores.dtype} {PLURALS[scores.kind]}, accepted {accepted} the threshold"

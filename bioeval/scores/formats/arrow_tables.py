@@ -1,0 +1,112 @@
+"""Tables of Parquet and Arrow (Feather), read in pieces by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.progress import report
+from bioeval.scores.formats.files import optional
+
+_PIECE = 1 << 17  # rows
+_BUFFER = 1 << 20
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The cells of a column of words: the distinct ones, and the number of that of each row."""
+
+    values: list[Any]
+    codes: np.ndarray
+
+
+class ArrowTable:
+    """A table of a file, of which columns are read by their numbers.
+
+    Attributes
+    ----------
+    names : list of str
+        The names of its columns.
+    """
+
+    def __init__(self, path: Path):
+        what = "a Parquet or Arrow file"
+        self._arrow, self._path = optional("pyarrow", path, what), path
+        with open(path, "rb") as file:
+            self._parquet = file.read(4) == b"PAR1"
+        if self._parquet:
+            # Pages are read as they are needed: a group of rows may be the whole file.
+            parquet = optional("pyarrow.parquet", path, what)
+            self._file = parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+            self.names = list(self._file.schema_arrow.names)
+            self._rows = self._file.metadata.num_rows
+        else:
+            self._source = self._arrow.memory_map(str(path))
+            self._file = self._arrow.ipc.open_file(self._source)
+            self.names = list(self._file.schema.names)
+            self._rows = 0
+
+    def __enter__(self) -> ArrowTable:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        (self._file if self._parquet else self._source).close()
+
+    def pieces(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield some columns in pieces: numbers as arrays, all else by its distinct values."""
+        done = 0
+        for batch in self._batches(wanted):
+            columns = [self._column(batch, i, done) for i in wanted]
+            done += batch.num_rows
+            report(done, self._rows)
+            yield columns
+
+    def _batches(self, wanted: Sequence[int]) -> Iterator[Any]:
+        """Yield batches of at most `_PIECE` rows, none of them empty."""
+        if self._parquet:
+            names = sorted({self.names[i] for i in wanted})
+            some = len(set(self.names)) == len(self.names)
+            read = self._file.iter_batches(_PIECE, columns=names if some else None)
+        else:
+            groups = self._file.num_record_batches
+            read = map(self._batch, range(groups))
+        for number, batch in enumerate(read, 1):
+            if not self._parquet:
+                batch.validate(full=True)
+                self._rows = max(self._rows, batch.num_rows * groups // number)
+            for low in range(0, batch.num_rows, _PIECE):
+                yield batch.slice(low, _PIECE)
+
+    def _batch(self, number: int) -> Any:
+        try:
+            return self._file.get_batch(number)
+        except MemoryError:  # of a damaged file, more likely: batches are written small
+            raise ValueError("a batch claims more bytes than there is memory for") from None
+
+    def _column(self, batch: Any, number: int, before: int) -> Any:
+        name = self.names[number]
+        # Of a Parquet file, a batch has the columns that were read, in their order.
+        place = batch.schema.get_field_index(name)
+        column = batch.column(place if place >= 0 else number)
+        types = self._arrow.types
+        if types.is_dictionary(column.type):  # which may hold values of no row
+            column = column.dictionary_decode()
+        if column.null_count:
+            row = before + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise DataError(
+                f"{self._path}: row {row}: {name} has no value; expected one in each row"
+            )
+        if types.is_floating(column.type):
+            return column.to_numpy(zero_copy_only=False)
+        if types.is_nested(column.type):
+            raise DataError(
+                f"{self._path}: {name} is of type {column.type}; expected one value a row"
+            )
+        column = column.dictionary_encode()
+        codes = column.indices.to_numpy(zero_copy_only=False)
+        return Distinct(column.dictionary.to_pylist(), codes)

@@ -1,0 +1,248 @@
+"""The scores of a list whose columns are known: which pairs are genuine, of whom; their matrix."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.coded_subjects import CodedSubjects
+from bioeval.scores.formats.listed_matrix import Side, as_matrix
+from bioeval.scores.formats.media_lists import read_media
+from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.pair_layouts import PairLayout
+from bioeval.scores.formats.text_columns import Columns, TextColumn
+from bioeval.scores.formats.trials import Joined, join, truth_of
+from bioeval.scores.growing_column import PIECE, GrowingColumn, release
+from bioeval.scores.matrix import Scores
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """A list of pairs: the rows kept of a table, and what is known of them."""
+
+    table: Columns
+    layout: PairLayout
+    rows: np.ndarray | None
+    genuine: np.ndarray
+    subjects: tuple[TextColumn, TextColumn] | None
+    notes: list[str] = field(default_factory=list)
+
+    def kept(self, column: np.ndarray) -> np.ndarray:
+        """Return a column of the rows that are kept."""
+        return column if self.rows is None else column[self.rows]
+
+
+def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, str]:
+    """Return kind, policy for NaN and name of the scores of a list."""
+    name = path.name.split(".")[0] or path.stem
+    return {"kind": _kind(path, layout, options), "nan": options.nan or "raise", "name": name}
+
+
+def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
+    """Return what the scores are: what the file declares, or the option."""
+    if layout.kind is None and options.kind is None:
+        raise DataError(
+            f"{path}: does not say whether its scores are distances or similarities; say "
+            f"{say('kind', 'distance')} or {say('kind', 'similarity')}, or name the column "
+            "distance or similarity"
+        )
+    if layout.kind and options.kind and layout.kind != options.kind:
+        name = layout.names[layout.score or 0]
+        raise DataError(
+            f"{path}: the column {name!r} declares the kind {layout.kind}, which "
+            f"{say('kind', options.kind)} contradicts"
+        )
+    return options.kind or layout.kind or ""
+
+
+def pairs_of_columns(
+    table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, str]
+) -> Scores:
+    """Return the pairs of a table whose columns are known, or their matrix."""
+    pairs = _known(table, layout, options)
+    values = pairs.kept(table.numbers[layout.score or 0])
+    if options.as_ == "matrix":
+        scores = _matrix(pairs, values, how)
+        scores.remarks += tuple(pairs.notes)
+        return scores
+    who = None if pairs.subjects is None else _coded(pairs)
+    fold = None
+    if layout.fold is not None:
+        fold = pairs.kept(table.text[layout.fold].objects()).astype(str)
+    found = Scores.from_pairs(values, pairs.genuine, folds=fold, subjects=who, **how)
+    found.remarks = tuple(pairs.notes)
+    release(values)
+    return found
+
+
+def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
+    """Find out which pairs of a table are genuine, and of whom."""
+    path = table.path
+    joined = genuine = None
+    if options.trials is not None:
+        joined = _joined(table, layout, options)
+    elif layout.genuine is not None:
+        genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
+    subjects, notes = _subjects(table, layout, options)
+    if joined is not None:
+        return _Pairs(table, layout, joined.rows, joined.genuine, subjects, joined.notes + notes)
+    if genuine is None:
+        if subjects is None:
+            raise DataError(
+                f"{path}: does not say which pairs are genuine; give the list of trials as "
+                f"{say('trials')}, or the part of a name that is its subject as "
+                f"{say('subject_from')}"
+            )
+        genuine = _same(*subjects)
+    return _Pairs(table, layout, None, genuine, subjects, notes)
+
+
+def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> Joined:
+    path = table.path
+    if layout.templates is None:
+        raise DataError(f"{path}: has no names of templates, by which {say('trials')} are found")
+    if layout.genuine is not None:
+        raise DataError(
+            f"{path}: {layout.names[layout.genuine]} says which pairs are genuine; leave out "
+            f"{say('trials')}, or name the columns in a first line"
+        )
+    assert options.trials is not None
+    return join(table, layout.templates, options.trials, options)
+
+
+# ------------------------------------------------------------------------- subjects
+
+
+def _subjects(
+    table: Columns, layout: PairLayout, options: ReadOptions
+) -> tuple[tuple[TextColumn, TextColumn] | None, list[str]]:
+    """Return the subjects of both sides, and notes: columns, parts of names, or of a file."""
+    if options.subject_from is None and options.labels is None:
+        if layout.subjects is None:
+            return None, []
+        a, b = (table.text[i] for i in layout.subjects)
+        return (a, b), []
+    for option in ("subject_from", "labels"):
+        if getattr(options, option) is None:
+            continue
+        if layout.templates is None or len(layout.templates) != 2:
+            raise DataError(f"{table.path}: has no names of templates for {say(option)}")
+        if layout.subjects is not None:
+            raise DataError(
+                f"{table.path}: names the subjects of both sides; leave out {say(option)}"
+            )
+    if options.subject_from is None:
+        whose = read_media(options.labels or Path()).subject_of()
+        a, b = (_looked_up(table, layout, i, whose, options) for i in layout.templates or ())
+        return (a, b), []
+    a, b = (_named_subjects(table, layout, i, options.subject_from) for i in layout.templates or ())
+    names = table.text[(layout.templates or (0,))[0]]
+    shown = dict(
+        (names.values[names.codes[row]], a.values[a.codes[row]])
+        for row in range(min(_EXAMPLES, len(a.codes)))
+    )
+    first = ", ".join(f"{name} -> {subject}" for name, subject in shown.items())
+    return (a, b), [f"subjects from names: {first}"]
+
+
+def _looked_up(
+    table: Columns, layout: PairLayout, number: int, whose: dict[str, str], options: ReadOptions
+) -> TextColumn:
+    column = table.text[number]
+    missing = [i for i, name in enumerate(column.values) if name not in whose]
+    if missing:
+        row = int(np.argmax(column.codes == missing[0]))
+        raise DataError(
+            f"{table.at(row)}: {layout.names[number]} {column.values[missing[0]]!r} is not in "
+            f"{options.labels}, as {len(missing):,} of {len(column.values):,} templates are not"
+        )
+    return column.renamed([whose[name] for name in column.values])
+
+
+def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
+    column = table.text[number]
+    subjects = []
+    for code, name in enumerate(column.values):
+        match = re.search(pattern, name)
+        if match is None or not match[1]:
+            row = int(np.argmax(column.codes == code))
+            raise DataError(
+                f"{table.at(row)}: {say('subject_from', pattern)} does not match "
+                f"{layout.names[number]} {name!r}; expected a regular expression with one group, "
+                "the subject"
+            )
+        subjects.append(match[1])
+    return column.renamed(subjects)
+
+
+def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
+    """Return which rows have one word in both columns."""
+    number = {value: i for i, value in enumerate(a.values)}
+    other = np.array([number.get(value, -1) for value in b.values])
+    same = np.empty(len(a.codes), dtype=bool)
+    for low in range(0, len(same), PIECE):
+        rows = slice(low, low + PIECE)
+        same[rows] = a.codes[rows] == other[b.codes[rows]]
+    release(a.codes, b.codes)
+    return same
+
+
+def _coded(pairs: _Pairs) -> CodedSubjects:
+    """Return the subjects of both sides under one numbering."""
+    assert pairs.subjects is not None
+    a, b = pairs.subjects
+    number = {value: i for i, value in enumerate(a.values)}
+    other = np.array([number.setdefault(x, len(number)) for x in b.values], dtype=np.int32)
+    codes = GrowingColumn(np.int32)
+    for low in range(0, len(b.codes), PIECE):
+        codes.append(other[b.codes[low : low + PIECE]])
+    release(a.codes, b.codes)
+    return CodedSubjects([*number], pairs.kept(a.codes), pairs.kept(codes.array()))
+
+
+# ------------------------------------------------------------------------- a matrix
+
+
+def _matrix(pairs: _Pairs, values: np.ndarray, how: dict[str, str]) -> Scores:
+    """Return the pairs as a matrix of the probes against the gallery."""
+    table, layout = pairs.table, pairs.layout
+    if layout.templates is None or len(layout.templates) != 2:
+        raise DataError(
+            f"{table.path}: has no names of templates, which {say('as_', 'matrix')} needs; "
+            "expected two columns such as template_a and template_b"
+        )
+    sides = []
+    for i, number in enumerate(layout.templates):
+        column = table.text[number]
+        who = None if pairs.subjects is None else _owners(table, column, pairs.subjects[i])
+        names = [f"claim {name}" for name in column.values] if layout.claims and not i else None
+        sides.append(Side(pairs.kept(column.codes), names or column.values, who))
+    if layout.probe:
+        sides.reverse()
+    return as_matrix(table.path, values, pairs.genuine, sides, **how)
+
+
+def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndarray:
+    """Return the subject of each template that a column names.
+
+    A name of a template is one within its subject: two subjects that use it are refused.
+    """
+    whose = np.empty(len(column.values), dtype=np.int64)
+    whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
+    for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:
+        code = column.codes[row]
+        first = int(np.argmax(column.codes == code))
+        raise DataError(
+            f"{table.at(row)}: the template {column.values[code]!r} is of the subject "
+            f"{subjects.values[subjects.codes[row]]!r}, and on line {table.line(first)} of "
+            f"{subjects.values[whose[code]]!r}; a matrix needs templates with names of their own"
+        )
+    who = np.empty(len(column.values), dtype=object)
+    who[:] = [subjects.values[code] for code in whose]
+    return who

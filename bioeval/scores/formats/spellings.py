@@ -1,0 +1,53 @@
+"""How lists of pairs spell genuine, impostor, numbers, and the names of their scores."""
+
+from __future__ import annotations
+
+#: The spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
+TRUTH = dict.fromkeys(
+    ("1", "1.0", "+1", "true", "genuine", "target", "match", "mated", "same", "client"), True
+) | dict.fromkeys(
+    (
+        *("0", "0.0", "-1", "-1.0", "false", "impostor", "imposter", "nontarget", "non-target"),
+        *("nonmatch", "non-match", "nonmated", "non-mated", "different"),
+    ),
+    False,
+)
+# Presentation attack detection: a bona fide presentation takes the place of a genuine attempt.
+TRUTH |= {"bonafide": True, "bona-fide": True, "spoof": False, "attack": False}
+
+#: Spellings of impostor that differ in meaning where one list has two of them.
+IMPOSTORS = (
+    ("0", "0.0"),
+    ("-1", "-1.0"),
+    ("spoof", "attack"),
+    ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
+)
+
+#: Names of a column of scores, and the kind that the name declares.
+SCORE_NAMES = {
+    "score": None,
+    "scores": None,
+    "distance": "distance",
+    "dissimilarity": "distance",
+    "similarity": "similarity",
+    "llr": "llr",
+}
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, NaN and infinity among them."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def is_truth(cell: str) -> bool:
+    """Whether a cell says genuine or impostor."""
+    return cell.casefold().replace("_", "-") in TRUTH
+
+
+def like_number(cell: str) -> bool:
+    """Whether a cell is a number, or one that is refused with advice: ``50%``, ``0,5``."""
+    return is_number(cell.removesuffix("%").replace(",", ".", 1))

@@ -1,0 +1,167 @@
+"""One pass over the scores that looks at each of them once, and keeps a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import report, stage
+from bioeval.kernels.data_scan import KINDS, scan_rows
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.blocks import BlockReader, Progress, as_distances, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.scores.sentinels import SentinelWatch
+
+#: Places that are kept of each kind of comparison.
+SHOWN = 20
+
+# Values, about, of the rows and columns by which symmetry is judged, and the most of either.
+_SYMMETRY_VALUES, _SYMMETRY_LINES = 1 << 21, 1448
+
+# The most genuine scores that are kept.
+_MOST_GENUINE = 1 << 20
+
+
+@dataclass
+class DataScan:
+    """What a pass over the scores has found.
+
+    Attributes
+    ----------
+    counts : int64 array, shape (7,)
+        Of the comparisons, as :func:`bioeval.kernels.data_scan.scan_rows` counts them.
+    places : int64 array, shape (7, k, 2)
+    rows, columns : float64 arrays, shapes (m, 3) and (3, n)
+        Nearest and farthest finite distance and failed comparisons, without the diagonal of a
+        square matrix.
+    row_digests, column_digests : uint64 arrays, shapes (m, 2) and (n,)
+    diagonal : float64 array, shape (m,)
+        Distances of each template to itself, where the same are on both sides in one order.
+    lines : int64 array, shape (k,)
+        The templates of which both directions are kept, where the same are on both sides.
+    forth, back : float64 arrays, shape (k, n)
+        Distances of these templates as probes, and as gallery.
+    genuine : float64 array
+        Genuine distances, at most about a million.
+    watch : SentinelWatch
+        What was seen of sentinels, with a sample of rows in the units of the scores.
+    """
+
+    counts: np.ndarray
+    places: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    row_digests: np.ndarray
+    column_digests: np.ndarray
+    diagonal: np.ndarray
+    lines: np.ndarray
+    forth: np.ndarray
+    back: np.ndarray
+    watch: SentinelWatch
+    genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+
+@stage("looking at the scores")
+def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
+    """Look once at every score of a matrix."""
+    reader = BlockReader(scores)
+    m, n = scores.shape
+    itself = reader.watch.itself
+    same = bool(m == n and np.array_equal(scores.probe_ids, scores.gallery_ids))
+    most = min(_SYMMETRY_LINES, max(8, _SYMMETRY_VALUES // max(n, 1)))
+    lines = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+    lines = lines if same and not scores.streams else lines[:0]
+    found = DataScan(
+        counts=np.zeros(KINDS, dtype=np.int64),
+        places=np.zeros((KINDS, SHOWN, 2), dtype=np.int64),
+        rows=np.empty((m, 3)),
+        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0]]), n, axis=1),
+        row_digests=np.empty((m, 2), dtype=np.uint64),
+        column_digests=np.zeros(n, dtype=np.uint64),
+        diagonal=np.empty(m if same else 0),
+        lines=lines,
+        forth=np.empty((len(lines), n)),
+        back=np.empty((len(lines), n)),
+        watch=SentinelWatch(scores, itself, np.arange(n)),
+    )
+    genuine: list[np.ndarray] = []
+    with threads_for(scores):
+        for low in range(0, m, reader.rows_per_block()):
+            high = min(low + reader.rows_per_block(), m)
+            genuine.append(_scan_rows(reader, found, low, high))
+            (progress or report)(high, m)
+    found.genuine = np.concatenate(genuine) if genuine else found.genuine
+    return found
+
+
+def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.ndarray:
+    """Look at rows ``low:high``; return genuine distances of them."""
+    scores, itself = reader.scores, reader.watch.itself[low:high]
+    n = scores.shape[1]
+    raw = scores.read_rows(low, high)
+    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    mates = _mates(reader, low, high)
+    state = _state(scores, low, high, mates)
+    empty = np.empty(0, dtype=np.int64)
+    labelled = scores.labelled
+    classes = (scores.codes.probe[low:high], scores.codes.gallery) if labelled else (empty, empty)
+    rows = np.arange(low, high)
+    scan_rows(
+        low,
+        values,
+        state,
+        classes,
+        itself,
+        perfect_distance(scores.kind),
+        found.rows[low:high],
+        found.columns,
+        (found.row_digests[low:high], found.column_digests),
+        found.counts,
+        found.places,
+    )
+    if len(found.diagonal):
+        found.diagonal[low:high] = values[rows - low, rows]
+    if len(found.lines):
+        first, last = np.searchsorted(found.lines, [low, high])
+        found.forth[first:last] = values[found.lines[first:last] - low]
+        found.back[:, low:high] = values[:, found.lines].T
+    seen = values if not len(state) else np.where(state == IGNORE, np.nan, values)
+    sign = -1.0 if larger_is_closer(scores.kind) else 1.0
+    found.watch.look(low, seen, rows - low, np.arange(n), sign)
+    kept = seen[mates] if labelled else seen[state == GENUINE]
+    kept = kept[~np.isnan(kept)]
+    return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
+
+
+def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells of the probes' own subjects, but for themselves: places and columns."""
+    scores = reader.scores
+    place, position = reader.own_cells(low, high)
+    column = reader.gallery.columns[0, position]
+    other = scores.probe_ids[low + place] != scores.gallery_ids[column]
+    return place[other], column[other]
+
+
+def perfect_distance(kind: str) -> float:
+    """Return the distance of equal templates; of similarities a guess, NaN if unknown."""
+    return {"distance": 0.0, "similarity": -1.0}.get(kind, np.nan)
+
+
+def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the comparisons of some rows as a mask; empty where the labels say it all."""
+    state = np.empty((0, 0), dtype=np.uint8)
+    if scores.has_mask:
+        state = np.array(scores.read_mask(low, high), dtype=np.uint8)
+    if scores.exclude:
+        if not len(state):
+            state = np.full((high - low, scores.shape[1]), IMPOSTOR, dtype=np.uint8)
+        place, column = mates
+        gone = scores.excluded(low + place, column)
+        if scores.enrolment_times is not None:
+            rows = np.arange(low, high)[:, None]
+            state[scores.enrolment_times.not_enrolled(rows, slice(None))] = IGNORE
+        state[place[gone], column[gone]] = IGNORE
+    return state

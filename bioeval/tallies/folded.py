@@ -1,0 +1,302 @@
+"""Tallies folded on a fixed grid: numbers of attempts between thresholds, without single attempts.
+
+They are small, and hold no score and no fact of a single probe. What falls between two thresholds,
+or between two ranks, is known as bounds only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.base.errors import DataError, MergeError, ProtocolError
+from bioeval.scores.about import About
+from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
+from bioeval.tallies.tie_policies import rank_weights
+
+# The rows of `within`: probes by the nearest template of others, the enrolled and the unenrolled;
+# of anyone, of the enrolled; of their own subject; and of anyone, of the unenrolled.
+ENROLLED, UNENROLLED, TARGET, OWN, STRANGER = range(5)
+
+
+@dataclass
+class FoldedVerification:
+    """Attempts of verification between thresholds.
+
+    Attributes
+    ----------
+    thresholds : float64 array, shape (t,)
+        Increasing distances.
+    genuine, impostor : int64 arrays, shape (t + 1,)
+        Attempts above the threshold before, and at most at the next.
+    merged : bool
+        Whether thresholds were left out so that no count is small.
+    noise : float
+        Standard deviation of the noise of each count.
+    """
+
+    about: About
+    templates: str
+    fusion: str
+    claims: str
+    thresholds: np.ndarray
+    genuine: np.ndarray
+    impostor: np.ndarray
+    skipped_claims: int = 0
+    merged: bool = False
+    noise: float = 0.0
+
+    def merge(self, other: FoldedVerification) -> FoldedVerification:
+        """Count the attempts of both; at the thresholds of both where some were left out."""
+        require_alike(self, other, ("templates", "fusion", "claims"))
+        mine, theirs = _alike(self, other)
+        return replace(
+            mine,
+            about=mine.about.merge(theirs.about),
+            genuine=mine.genuine + theirs.genuine,
+            impostor=mine.impostor + theirs.impostor,
+            skipped_claims=mine.skipped_claims + theirs.skipped_claims,
+            noise=_joint_noise(mine, theirs),
+        )
+
+    def at(self, thresholds: np.ndarray) -> Self:
+        """Return the counts at some of the thresholds."""
+        joined = _joining(self.thresholds, thresholds)
+        return replace(
+            self,
+            thresholds=thresholds,
+            genuine=joined(self.genuine),
+            impostor=joined(self.impostor),
+        )
+
+    def without_small(self, least: int) -> Self:
+        """Return the counts at as many thresholds as leave none from 1 to below `least`."""
+        both = np.stack([self.genuine, self.impostor], axis=1)
+        _require_enough({"genuine attempts": both[:, 0], "impostor attempts": both[:, 1]}, least)
+        found = self.at(self.thresholds[_kept_ends(both, least)])
+        return replace(found, merged=True)
+
+    def tables(self) -> dict[str, np.ndarray]:
+        """Return the tables of counts by name."""
+        return {"genuine": self.genuine, "impostor": self.impostor}
+
+
+@dataclass
+class FoldedIdentification:
+    """Probes of identification between thresholds, and by the rank of the best mate.
+
+    Attributes
+    ----------
+    thresholds : float64 array, shape (t,)
+        Increasing distances.
+    ranks : int64 array, shape (r,)
+        Increasing; a column is of the ranks above the one before, up to this one.
+    di : int64 array, shape (t + 1, r + 1)
+        Genuine attempts by the first threshold not below their mate, and by rank; last what is
+        beyond all of them.
+    within : int64 array, shape (5, t + 1)
+        Probes by the first threshold not below the nearest template: `ENROLLED` ... `STRANGER`.
+    genuine, unmated, unmated_targets, targets, non_targets : int
+        Probes with a usable mate, and without, the enrolled of these; enrolled probes, and others.
+    tied : int
+        Genuine attempts with a non-mate exactly as close; -1 where it is unknown.
+    """
+
+    about: About
+    rank_unit: str
+    fusion: str
+    ties: str
+    thresholds: np.ndarray
+    ranks: np.ndarray
+    di: np.ndarray
+    within: np.ndarray
+    genuine: int
+    unmated: int
+    unmated_targets: int
+    targets: int
+    non_targets: int
+    tied: int
+    merged: bool = False
+    noise: float = 0.0
+
+    def merge(self, other: FoldedIdentification) -> FoldedIdentification:
+        """Count the probes of both; at the thresholds and ranks of both where some are left out."""
+        require_alike(self, other, ("rank_unit", "fusion", "ties"))
+        mine, theirs = _alike(self, other)
+        if not np.array_equal(mine.ranks, theirs.ranks):
+            if not (self.merged or other.merged):
+                raise MergeError("tallies folded at different ranks; fold both with one max_rank")
+            both = np.intersect1d(mine.ranks, theirs.ranks)
+            mine, theirs = mine.at_ranks(both), theirs.at_ranks(both)
+        names = ("genuine", "unmated", "unmated_targets", "targets", "non_targets", "di", "within")
+        added = {x: getattr(mine, x) + getattr(theirs, x) for x in names}
+        told = min(mine.tied, theirs.tied) >= 0
+        return replace(
+            mine,
+            about=mine.about.merge(theirs.about),
+            tied=mine.tied + theirs.tied if told else -1,
+            noise=_joint_noise(mine, theirs),
+            **added,
+        )
+
+    def at(self, thresholds: np.ndarray) -> Self:
+        """Return the counts at some of the thresholds."""
+        joined = _joining(self.thresholds, thresholds)
+        within = joined(self.within.T).T
+        return replace(self, thresholds=thresholds, di=joined(self.di), within=within)
+
+    def at_ranks(self, ranks: np.ndarray) -> Self:
+        """Return the counts at some of the ranks."""
+        return replace(self, ranks=ranks, di=_joining(self.ranks, ranks)(self.di.T).T)
+
+    def without_small(self, least: int) -> Self:
+        """Return the counts at as many thresholds and ranks as leave no small one."""
+        named = {
+            "mated searches": self.di,
+            "probes at rank 1": self.di[:, 0],
+            "probes behind rank 1": self.di[:, 1:],
+            "probes that are not enrolled": self.within[STRANGER],
+            "impostor attempts of enrolled probes": self.within[ENROLLED],
+        }
+        _require_enough(named, least)
+        ranked = self.di.sum(axis=0)
+        ends = _kept_ends(ranked[1:, None], least) + 1
+        found = self.at_ranks(self.ranks[np.append(0, ends)])
+        rows = np.concatenate([found.di, found.within.T], axis=1)
+        found = found.at(found.thresholds[_kept_ends(rows, least)])
+        tied = -1 if 0 < self.tied < least else self.tied
+        return replace(found, merged=True, tied=tied)
+
+    def tables(self) -> dict[str, np.ndarray]:
+        """Return the tables of counts by name."""
+        return {"di": self.di, "within": self.within}
+
+
+class TooFewError(DataError):
+    """All counts of a kind together are small."""
+
+
+Folded = FoldedVerification | FoldedIdentification
+
+
+def fold_verification(tally: VerificationTally, thresholds: np.ndarray) -> FoldedVerification:
+    """Return the attempts of a tally between thresholds at which it knows the counts."""
+    if tally.claims != "all" or tally.attempts:
+        raise ProtocolError("verification of drawn claims or of transactions cannot be folded")
+    counted = tally.given or tally.impostor
+    accepted = np.append(counted.at_most(thresholds), tally.impostor.total)
+    return FoldedVerification(
+        about=tally.about,
+        templates=tally.templates,
+        fusion=tally.fusion,
+        claims=tally.claims,
+        thresholds=thresholds,
+        genuine=_bins(tally.genuine, thresholds),
+        impostor=np.diff(accepted, prepend=0),
+        skipped_claims=tally.skipped_claims,
+    )
+
+
+def fold_identification(
+    tally: IdentificationTally, thresholds: np.ndarray, ranks: np.ndarray, ties: str
+) -> FoldedIdentification:
+    """Return the probes of a tally between thresholds, and at ranks under a policy for ties."""
+    if ties == "expected":
+        raise ProtocolError(
+            "identification with expected ties has chances, which do not fold into whole numbers; "
+            "choose pessimistic, optimistic or stable ties"
+        )
+    mated, enrolled = tally.mates > 0, tally.enrolled
+    probes, rank, _ = rank_weights(tally, np.flatnonzero(mated), ties)
+    place = np.searchsorted(thresholds, tally.mate[probes])
+    shape = len(thresholds) + 1, len(ranks) + 1
+    flat = place * shape[1] + np.searchsorted(ranks, rank)
+    usable, nearest = tally.others > 0, np.fmin(tally.nearest_mate, tally.nearest_other)
+    rows = (
+        tally.other[usable & enrolled],
+        tally.other[usable & ~enrolled],
+        nearest[enrolled],
+        tally.nearest_mate[enrolled],
+        nearest[~enrolled],
+    )
+    return FoldedIdentification(
+        about=tally.about,
+        rank_unit=tally.rank_unit,
+        fusion=tally.fusion,
+        ties=ties,
+        thresholds=thresholds,
+        ranks=ranks,
+        di=np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape),
+        within=np.array([_bins(row, thresholds) for row in rows]),
+        genuine=int(mated.sum()),
+        unmated=int((~mated).sum()),
+        unmated_targets=int((enrolled & ~mated).sum()),
+        targets=int(enrolled.sum()),
+        non_targets=int((~enrolled).sum()),
+        tied=int((tally.tied[mated] > 0).sum()),
+    )
+
+
+def _bins(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return how many values are between thresholds; NaN is none."""
+    there = values[~np.isnan(values)].astype(np.float64)
+    return np.bincount(np.searchsorted(thresholds, there), minlength=len(thresholds) + 1)
+
+
+def _joining(ends: np.ndarray, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what adds up the rows between the ends that are kept."""
+    first = np.append(0, np.searchsorted(ends, kept) + 1)
+    return lambda counts: np.add.reduceat(counts, first, axis=0)
+
+
+def _kept_ends(counts: np.ndarray, least: int) -> np.ndarray:
+    """Return the rows after which to cut, so that each sum is 0 or at least `least`; not the last.
+
+    From the first row on, each piece is as short as it may be; what is left at the end is added to
+    the pieces before it, as many as it takes.
+    """
+    ends, sums, total = list[int](), list[np.ndarray](), np.zeros(counts.shape[1], dtype=np.int64)
+    for i, row in enumerate(counts):
+        total = total + row
+        if _enough(total, least):
+            ends.append(i)
+            sums.append(total)
+            total = np.zeros_like(total)
+    while sums and not _enough(total, least):
+        ends.pop()
+        total = total + sums.pop()
+    # The last piece reaches to the end.
+    if ends and ends[-1] == len(counts) - 1:
+        ends.pop()
+    return np.array(ends, dtype=np.int64)
+
+
+def _enough(counts: np.ndarray, least: int) -> bool:
+    return bool(((counts == 0) | (counts >= least)).all())
+
+
+def _require_enough(counts: dict[str, np.ndarray], least: int) -> None:
+    for name, table in counts.items():
+        total = int(table.sum())
+        if 0 < total < least:
+            raise TooFewError(f"{total} {name}, fewer than {least}")
+
+
+def _alike(mine: Any, theirs: Any) -> tuple[Any, Any]:
+    """Return both at the same thresholds; different ones only where some were left out."""
+    if np.array_equal(mine.thresholds, theirs.thresholds):
+        return mine, theirs
+    if not (mine.merged or theirs.merged):
+        raise MergeError(
+            "tallies folded at different thresholds; fold both at the same: "
+            "be.tally(..., thresholds=...)"
+        )
+    both = np.intersect1d(mine.thresholds, theirs.thresholds)
+    return mine.at(both), theirs.at(both)
+
+
+def _joint_noise(mine: Any, theirs: Any) -> float:
+    return float(np.hypot(mine.noise, theirs.noise))

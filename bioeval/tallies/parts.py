@@ -1,0 +1,142 @@
+"""Counts of blocks of rows, and how they add up: exactly, in any order of blocks.
+
+Counts are a tree of dictionaries. Integers and arrays of integers add; truth values hold together
+if both do; :class:`Joined` arrays follow each other in the order of the rows; anything else merges
+by its own `merge`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import MergeError
+from bioeval.tallies.cells import CELLS
+from bioeval.tallies.counts import CellCounts
+
+#: A tree of counts.
+Counts = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Arrays of blocks of rows, in the order of the rows."""
+
+    arrays: tuple[np.ndarray, ...] = ()
+
+    @classmethod
+    def of(cls, *arrays: np.ndarray) -> Joined:
+        """Return arrays that follow each other."""
+        return cls(arrays)
+
+    def merge(self, other: Joined) -> Joined:
+        """Return these arrays and those of the following rows."""
+        return Joined((*self.arrays, *other.arrays))
+
+    def array(self) -> np.ndarray:
+        """Return the arrays as one."""
+        return self.arrays[0] if len(self.arrays) == 1 else np.concatenate(self.arrays)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The smallest and the largest of some finite scores; (inf, -inf) of none."""
+
+    low: float = math.inf
+    high: float = -math.inf
+
+    def merge(self, other: Extent) -> Extent:
+        """Return the extent of both."""
+        return Extent(min(self.low, other.low), max(self.high, other.high))
+
+
+@dataclass(frozen=True, eq=False)
+class NarrowCells:
+    """Counts in cells that may be narrower, and more, than those of a tally."""
+
+    cells: CellCounts = field(default_factory=CellCounts)
+    most: int = CELLS
+
+    def merge(self, other: NarrowCells) -> NarrowCells:
+        """Return the counts of both."""
+        most = max(self.most, other.most)
+        return NarrowCells(self.cells.merge(other.cells, most=most), most)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """Scores that looks at blocks of rows kept, in the windows that they have in common."""
+
+    lows: np.ndarray
+    highs: np.ndarray
+    scores: Joined = field(default_factory=Joined)
+
+    @classmethod
+    def of(cls, windows: Sequence[tuple[float, float]], scores: Sequence[np.ndarray]) -> KeptRows:
+        """Return what one look kept."""
+        lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
+        return cls(lows, highs, Joined(tuple(scores)))
+
+    @property
+    def windows(self) -> list[tuple[float, float]]:
+        """The windows: scores above the one and at most the other were kept."""
+        return list(zip(self.lows.tolist(), self.highs.tolist(), strict=True))
+
+    def merge(self, other: KeptRows) -> KeptRows:
+        """Return what both have kept."""
+        lows = np.maximum(self.lows[:, None], other.lows).reshape(-1)
+        highs = np.minimum(self.highs[:, None], other.highs).reshape(-1)
+        there = lows < highs
+        return KeptRows(lows[there], highs[there], self.scores.merge(other.scores))
+
+
+def merged(first: Counts, second: Counts) -> Counts:
+    """Return the counts of two blocks of rows, of which the second follows the first."""
+    if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
+        return {name: merged(first[name], second[name]) for name in first}
+    if isinstance(first, bool) and isinstance(second, bool):
+        return first and second
+    if type(first) is int and type(second) is int:
+        return first + second
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        if first.dtype.kind not in "iu" or first.shape != second.shape:
+            raise MergeError("counts of blocks differ in shape, or are not whole numbers")
+        return first + second
+    if type(first) is type(second) and hasattr(first, "merge"):
+        return first.merge(second)
+    raise MergeError(f"a {type(first).__name__} and a {type(second).__name__} do not add up")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Counts of some rows, and which rows they are: runs ``(low, high)``, increasing."""
+
+    rows: tuple[tuple[int, int], ...]
+    counts: Counts
+
+    def merge(self, other: Part) -> Part:
+        """Return the counts of both, which may not share a row; they follow each other."""
+        if other.rows[0] < self.rows[0]:
+            return other.merge(self)
+        if other.rows[0][0] < self.rows[-1][1]:
+            raise MergeError(
+                f"rows {other.rows[0][0]} to {min(self.rows[-1][1], other.rows[-1][1])} are in "
+                "both counts, or between others, and would count twice"
+            )
+        (*before, (low, high)), ((start, stop), *after) = self.rows, other.rows
+        touching = ((low, stop),) if high == start else ((low, high), (start, stop))
+        return Part((*before, *touching, *after), merged(self.counts, other.counts))
+
+
+def merged_parts(parts: Sequence[Part]) -> Part:
+    """Return the counts of all parts, in the order of their rows, as a tree of pairs."""
+    ordered = sorted(parts, key=lambda part: part.rows)
+    while len(ordered) > 1:
+        pairs = [ordered[i : i + 2] for i in range(0, len(ordered), 2)]
+        ordered = [reduce(Part.merge, pair) for pair in pairs]
+    return ordered[0]

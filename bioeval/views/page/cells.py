@@ -1,0 +1,126 @@
+"""The numbers of a page: each with its text, all its digits, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bioeval.views.page import words
+from bioeval.views.page.parts import Part
+
+#: How a number is written; the script of the page has the same.
+FORMATS = {"count": words.count, "score": words.score}
+
+
+#: Rows of a table that a page shows at once.
+LONG = 24
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a part; a live one moves with the threshold or the rank."""
+
+    part: Part
+    variable: str
+    value: Any
+    shape: str = "score"  # percent, count, score, out-of, times
+    decimals: int = 2
+    live: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)  # further data attributes
+    right = True  # where it is set in a cell
+
+    @property
+    def text(self) -> str:
+        """The number as it is read."""
+        if isinstance(self.value, str):
+            return self.value
+        if self.shape == "percent":
+            return words.percent(float(self.value), self.decimals)
+        return FORMATS[self.shape](float(self.value))
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The data attributes of its element."""
+        given = {
+            "task": self.part.task,
+            "variable": self.variable,
+            "system": self.part.system,
+            "value": words.digits(self.value),
+            **{key: words.digits(value) for key, value in self.more.items()},
+        }
+        if self.live:
+            given |= {"live": "", "format": self.shape, "decimals": str(self.decimals)}
+        return {f"data-{key.replace('_', '-')}": value for key, value in given.items()}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of a page that is more than its words."""
+
+    text: str
+    title: str = ""  # what it means at length
+    used: int | None = None  # the moving part whose threshold it is
+    right: bool = False  # whether it is set flush right, as a number is
+    code: bool = False
+    rank: bool = False  # whether it is the rank of the page
+    digits: str = ""  # all digits of a number that is of no dataset
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A number with its interval, in one cell."""
+
+    number: Number
+    low: Number | None = None
+    high: Number | None = None
+    right = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a page: heads, and rows of numbers and texts."""
+
+    name: str  # of the file that it is saved as
+    caption: str
+    heads: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+    live: bool = False
+    folds: bool = True  # whether it is folded where it is long
+
+    def trimmed(self) -> Table:
+        """Return the table without columns that are empty."""
+        kept = [i for i in range(len(self.heads)) if any(row[i] != "" for row in self.rows)]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, heads=[self.heads[i] for i in kept], rows=rows)
+
+    @property
+    def numeric(self) -> set[int]:
+        """The columns that hold numbers."""
+        return {
+            i for row in self.rows for i, cell in enumerate(row) if getattr(cell, "right", False)
+        }
+
+    @property
+    def folded(self) -> bool:
+        """Whether the table is long, and shown when it is opened."""
+        return len(self.rows) > LONG and self.folds and not self.live
+
+
+def shape_of(part: Part, name: str, dtype_kind: str) -> str:
+    """Return how a variable is written."""
+    units = str(part.dataset[name].attrs.get("units", "")) if name in part.dataset else ""
+    if units != "score" and words.is_rate(name, units):
+        return "percent"
+    return "count" if dtype_kind in "iub" or units in ("attempts", "probes") else "score"
+
+
+def decimals_for(attempts: Any) -> int:
+    """Return as many decimals of a per cent as make one attempt visible, two to four."""
+    return min(4, max(2, len(str(int(attempts or 0))) - 2))
+
+
+def attempts_of(part: Part, name: str) -> int:
+    """Return the attempts that a rate is over; 0 where that is not known."""
+    return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0

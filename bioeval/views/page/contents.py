@@ -1,0 +1,305 @@
+"""The contents of a page, and its text: one template, one style sheet, one script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from bioeval.base.errors import CardError, printable
+from bioeval.base.version import __version__
+from bioeval.results.row_walk import RowWalk
+from bioeval.views.page import words
+from bioeval.views.page.arrays import ArrayStore
+from bioeval.views.page.cells import Bounded, Number
+from bioeval.views.page.figures import Drawing, Figure, figures_of
+from bioeval.views.page.live import LiveState
+from bioeval.views.page.parts import Part, parts_of, systems_of
+from bioeval.views.page.pictures import pictures_of
+from bioeval.views.page.provenance import Provenance
+from bioeval.views.page.rows import apart, row_section
+from bioeval.views.page.sentences import OutOf, headline
+from bioeval.views.page.tables import (
+    live_table,
+    mean_table,
+    other_tables,
+    rank_table,
+    scalar_table,
+    target_table,
+)
+from bioeval.views.page.thumbnails import Images, Thumbnail
+from bioeval.views.tables import CHOSEN, alarms, has_chosen, warnings, with_joined_targets
+from bioeval.views.tables.remarks import about, intervals
+from bioeval.views.tables.sections import section
+from bioeval.views.terms import speaker
+
+
+def page_text(
+    results: Any, title: str, provenance: Provenance, images: Images | None = None
+) -> str:
+    """Return results as the text of an HTML page."""
+    results, walks = apart(results)
+    parts = [] if results is None else parts_of(results)
+    rows = [row_section(walk, number, walks) for number, walk in enumerate(walks, start=1)]
+    state, store = LiveState(parts), ArrayStore()
+    systems = systems_of(parts)
+    drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
+    hues = {name: drawn.index(name) for name in systems}
+    drawing = Drawing(store, hues, len(systems) > 1)
+    names = dict.fromkeys(part.task for part in parts)
+    tasks = [_task(task, parts, state, drawing, images) for task in names]
+    style, script = _asset("page.css"), _asset("page.js")
+    context = {
+        "title": printable(title) or ", ".join(systems[:4] or [row["title"] for row in rows[:4]]),
+        "hues": hues,
+        "several": len(systems) > 1,
+        "headline": headline(parts, state),
+        "state": state,
+        "control": _control(state),
+        "tasks": tasks,
+        "rows": rows,
+        "pictures": list(pictures_of(parts)),
+        "data": _data(parts),
+        "warnings": _warnings(parts),
+        "remarks": _remarks(parts),
+        "card": _card(parts, walks),
+        "provenance": provenance,
+        "version": __version__,
+        "fingerprints": _fingerprints(parts),
+        "style": style,
+        "script": script,
+        "policy": _policy(style, script),
+        "payload": _payload(state, tasks, store),
+        "arrays": store.text(),
+    }
+    return _template().render(context)
+
+
+def _payload(state: LiveState, tasks: list[dict], store: ArrayStore) -> str:
+    """Return what the script of the page reads, as JSON that cannot end its element."""
+    movers = [mover for task in tasks for figure in task["figures"] for mover in figure.movers]
+    for mover in movers:
+        mover.pop("xs", None), mover.pop("ys", None)
+    anchors = {"\n".join(group): live.number for group, live in state.anchors.items()}
+    given = {
+        "parts": {str(live.number): live.payload(store) for live in state.parts},
+        "leader": None if state.leader is None else state.leader.number,
+        "threshold": None if state.chosen is None else state.chosen.threshold,
+        "points": state.points,
+        "follows": {"\n".join(group): state.follows(live) for group, live in state.anchors.items()},
+        "anchors": anchors,
+        "movers": movers,
+        "bins": {
+            figure.file: figure.table
+            for task in tasks
+            for figure in task["figures"]
+            if figure.table is not None
+        },
+    }
+    text = json.dumps(given, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _task(
+    task: str, parts: list[Part], state: LiveState, drawing: Drawing, images: Images | None
+) -> dict[str, Any]:
+    """Return the figures and tables of one task."""
+    own = [part for part in parts if part.task == task]
+    rows = [row for row in state.rows() if row[0].part.task == task]
+    figures = figures_of([live for live, *_ in rows], drawing)
+    for number, figure in enumerate(figures):
+        _place(figure, f"{figure.plot}-{task.replace('/', '-')}-{number}", rows, state.rank)
+    several = drawing.several
+    made = [live_table(rows, several, state.rank)] if rows else []
+    made += [make(own, several) for make in (target_table, rank_table, mean_table, scalar_table)]
+    made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
+    details = [_details(part, False) for part in own]
+    if len(set(details)) > 1:
+        details = [_details(part, several) for part in own]
+    return {
+        "name": task,
+        "id": f"task-{task.replace('/', '-')}",
+        "title": own[0].title,
+        "details": list(dict.fromkeys(filter(None, details))),
+        "figures": figures,
+        "tables": [table.trimmed() for table in made if table is not None],
+    }
+
+
+def _place(figure: Figure, file: str, rows: list, rank: int) -> None:
+    """Name a figure, and put its marks where they stand when the page opens."""
+    figure.file = "".join(c if c.isalnum() or c in "-_" else "-" for c in file)
+    at = {live.number: (threshold, row) for live, threshold, row in rows}
+    for number, mover in enumerate(figure.movers):
+        threshold, row = at[mover["part"]]
+        mover["id"] = f"{figure.file}-mark-{number}"
+        if mover["by"] == "threshold":
+            whole = mover["high"] - mover["low"]
+            share = (threshold - mover["low"]) / whole if math.isfinite(threshold) else math.nan
+            x = mover["start"] + share * (mover["end"] - mover["start"])
+            mover["now"] = None if not 0 <= share <= 1 else (round(x, 1), None)
+            continue
+        index = rank - 1 if mover["by"] == "rank" else row
+        x = y = math.nan
+        if index >= 0:
+            of_row = mover["ys"][index]
+            x = mover["xs"][index]
+            y = of_row[rank - 1] if mover["by"] == "row-rank" else of_row
+        known = math.isfinite(x) and math.isfinite(y)
+        mover["now"] = (round(float(x), 1), round(float(y), 1)) if known else None
+
+
+def _details(part: Part, several: bool) -> str:
+    """Return the options of a task and what of it is independent, in words."""
+    try:
+        found = section(part.dataset, part.task)
+    except (KeyError, ValueError, TypeError):  # of other results the tables say it
+        return ""
+    text = "; ".join(filter(None, [found.details, *found.notes]))
+    return f"{part.system}: {text}" if several and text else text
+
+
+def _control(state: LiveState) -> dict[str, Any] | None:
+    """Return the values of the controls of the page; None where nothing moves."""
+    if state.leader is None or state.chosen is None:
+        return None
+    low, high = state.limits
+    leader = state.leader
+    row = leader.row(state.chosen.threshold)
+    return {
+        "low": words.digits(low),
+        "high": words.digits(high),
+        "value": words.digits(state.chosen.threshold),
+        "text": words.score(state.chosen.threshold),
+        "far": words.digits(leader.value("far", row, 1)) if "far" in leader.columns else "",
+        "larger": leader.part.accepts_larger,
+    }
+
+
+def _data(parts: list[Part]) -> list[dict[str, Any]]:
+    """Return what the systems were evaluated on, in words: what they share, then each by itself."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        if part.task != "comparison" or len(parts) == 1:  # which is of the data of its systems
+            found.setdefault(part.system, {})[part.task] = part.dataset
+    lines = {
+        name: {k: v for k, v in about(tasks) if k != "System"} for name, tasks in found.items()
+    }
+    if not lines:
+        return []
+    first, *others = lines.values()
+    shared = {k: v for k, v in first.items() if all(one.get(k) == v for one in others)}
+    said = [{"system": "", "lines": list(shared.items())}]
+    for name, own in lines.items():
+        if apart := [(k, v) for k, v in own.items() if k not in shared]:
+            said.append({"system": name if len(lines) > 1 else "", "lines": apart})
+    return [one for one in said if one["lines"]]
+
+
+def _warnings(parts: list[Part]) -> list[dict[str, Any]]:
+    """Return warnings, doubts about whole results first, each with the results it is about."""
+    by_path = {f"{part.system}\n{part.task}": part.dataset for part in parts}
+    found = []
+    for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
+        for text, paths in groups.items():
+            said = with_joined_targets(speaker(by_path[paths[0]])(str(_plain(text))))
+            found.append({"text": said, "of": _warned(paths, parts), "serious": serious})
+    return found
+
+
+def _warned(paths: list[str], parts: list[Part]) -> str:
+    """Return what a warning is about: tasks, with their systems where these are not all."""
+    if len(paths) == len(parts):
+        return ""
+    said: dict[str, list[str]] = {}
+    for path in paths:
+        system, task = path.split("\n")
+        said.setdefault(task, []).append(system)
+    texts = []
+    for task, systems in said.items():
+        every = [part.system for part in parts if part.task == task]
+        title = next(part.title for part in parts if part.task == task)
+        texts.append(title if len(systems) == len(every) else f"{', '.join(systems)}: {title}")
+    return "; ".join(texts)
+
+
+def _plain(text: str) -> str:
+    from bioeval.base.errors import renamed
+
+    return renamed(text, lambda name, value: name if value is None else f"{name}={value}")
+
+
+def _remarks(parts: list[Part]) -> list[str]:
+    by_path = {f"{part.system}/{part.task}": part.dataset for part in parts}
+    lines = [text.replace("In brackets", "Intervals") for text in intervals(by_path)]
+    rated = [part for part in parts if {"far", "cms", "cmc"} & set(part.dataset.data_vars)]
+    if not lines and rated:
+        lines = [
+            "No confidence intervals were computed; evaluate with interval = subject-bootstrap."
+        ]
+    chosen = next((part.dataset for part in parts if has_chosen(part.dataset)), None)
+    if chosen is not None:
+        text = speaker(chosen)(CHOSEN)
+        lines.append(f"{text[0].upper()}{text[1:]}.")
+    return lines
+
+
+def _card(parts: list[Part], walks: list[RowWalk]) -> dict[str, str] | None:
+    """Return the protocol in plain words, of a card that is shipped."""
+    said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
+    names = dict.fromkeys([*said, *(walk.protocol for walk in walks)])
+    from bioeval.protocol import explain, load
+
+    for name in filter(None, names):
+        try:
+            return {"name": name, "text": explain(load(name))}
+        except (CardError, OSError):
+            continue
+    return None
+
+
+def _fingerprints(parts: list[Part]) -> list[tuple[str, str]]:
+    found = {p.system: str(p.dataset.attrs.get("fingerprint", "")) for p in parts}
+    return [(system, text) for system, text in found.items() if text]
+
+
+# ------------------------------------------------------------------------- the files beside
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the content security policy: no network, and no style or script but those here."""
+
+    def digest(text: str) -> str:
+        raw = hashlib.sha256(text.encode("utf-8")).digest()
+        return f"'sha256-{base64.b64encode(raw).decode('ascii')}'"
+
+    return (
+        f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("bioeval.views.page").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests |= {
+        "number": lambda x: isinstance(x, Number | OutOf),
+        "thumbnail": lambda x: isinstance(x, Thumbnail),
+        "bounded": lambda x: isinstance(x, Bounded),
+    }
+    return environment.from_string(_asset("page.html.j2"))

@@ -1,0 +1,347 @@
+"""The curves of a page as SVG: paths of what can be seen, and marks that move.
+
+The paths are drawn here, so that they are there on paper and without a script; the script of the
+page moves the marks to the places that are stored for each row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.kinds import noun_of
+from bioeval.views.page.arrays import ArrayStore
+from bioeval.views.page.axes import Axis, unit_axis
+from bioeval.views.page.live import LivePart
+from bioeval.views.page.thinning import dense, path, steps_after, thinned
+from bioeval.views.terms import speaker
+
+WIDTH, HEIGHT = 560, 400
+LEFT, RIGHT, TOP, BOTTOM = 66, 18, 14, 52
+_X = (LEFT, WIDTH - RIGHT)
+_Y = (HEIGHT - BOTTOM, TOP)
+
+#: Bins of a histogram, at most: their edges are thresholds of the dataset.
+BINS = 60
+
+
+@dataclass
+class Figure:
+    """One picture: axes, curves, marks."""
+
+    plot: str  # what it is, as data-plot
+    title: str
+    x: Axis
+    y: Axis
+    curves: list[dict[str, Any]] = field(default_factory=list)
+    marks: list[dict[str, Any]] = field(default_factory=list)  # of operating points
+    movers: list[dict[str, Any]] = field(default_factory=list)
+    outlines: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    note: str = ""
+    table: dict[str, Any] | None = None  # of a histogram: its bins, for the CSV file
+    file: str = ""  # its name, and its id in the page
+
+    width, height, left, right, top, bottom = WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM
+
+    @cached_property
+    def key(self) -> tuple[float, float]:
+        """Where the key begins: in the corner with the fewest corners of curves."""
+        names = [curve["name"] for curve in self.curves if curve["name"]]
+        wide, high = 46 + 6.8 * max(map(len, names), default=0), 17 * len(names)
+        xs = (LEFT + 12, max(LEFT + 12, WIDTH - RIGHT - wide))
+        ys = (TOP + 14, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1))
+        places = [(x, y) for y in ys for x in xs[::-1]]
+
+        def covered(place: tuple[float, float]) -> int:
+            x, y = place
+            return sum(
+                int(((px > x - 8) & (px < x + wide) & (py > y - 14) & (py < y + high)).sum())
+                for px, py in self.outlines
+            )
+
+        return min(places, key=covered)
+
+    @property
+    def description(self) -> str:
+        """What the picture shows, in words."""
+        names = ", ".join(dict.fromkeys(curve["name"] for curve in self.curves))
+        return f"{self.title}. {self.y.name} against {self.x.name}. Curves: {names}."
+
+    def draw(
+        self, name: str, hue: int, dash: int, x: np.ndarray, y: np.ndarray, kind: str = "line"
+    ) -> None:
+        """Add a curve through places in the picture, thinned."""
+        self.outlines.append(dense(x, y))
+        self.curves.append(
+            {"name": name, "hue": hue % 7, "dash": dash % 7, "path": path(*thinned(x, y)),
+             "kind": kind}
+        )  # fmt: skip
+
+    def band(self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+        """Add an area between two curves."""
+        finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(x)
+        if finite.sum() < 2:
+            return
+        x, low, high = x[finite], low[finite], high[finite]
+        up, down = thinned(*steps_after(x, low)), thinned(*steps_after(x, high))
+        whole = np.concatenate([up[0], down[0][::-1]]), np.concatenate([up[1], down[1][::-1]])
+        self.curves.append(
+            {"name": "", "hue": hue % 7, "dash": 0, "path": path(*whole) + "Z", "kind": "band"}
+        )
+
+    def mark(self, hue: int, x: float, y: float, text: str) -> None:
+        """Mark an operating point."""
+        at = [round(float(a.place(np.array(v))), 1) for a, v in ((self.x, x), (self.y, y))]
+        if np.isfinite(at).all():
+            self.marks.append({"x": at[0], "y": at[1], "hue": hue % 7, "text": text})
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What all figures of a page share: where arrays go, and whether there are several systems."""
+
+    store: ArrayStore
+    hues: dict[str, int]
+    several: bool
+
+    def name(self, live: LivePart) -> str:
+        """Return the label of the curve of a part."""
+        return live.part.system
+
+    def hue(self, live: LivePart) -> int:
+        """Return the number of the colour of a system."""
+        return self.hues[live.part.system]
+
+
+def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
+    """Return the figures of one task, all systems in each where they have an axis in common."""
+    found: list[Figure] = []
+    rates = [p for p in parts if {"far", "frr", "gar"} <= set(p.columns)]
+    if rates:
+        found += [_roc(rates, drawing), _det(rates, drawing)]
+        for units in dict.fromkeys(p.part.units for p in rates):
+            same = [p for p in rates if p.part.units == units]
+            found.append(_error_rates(same, drawing))
+        found += [fig for p in rates if (fig := _histogram(p, drawing)) is not None]
+    if directed := [p for p in parts if "dir" in p.ranked and "far" in p.columns]:
+        found.append(_dir_far(directed, drawing))
+    if ranked := [p for p in parts if {"cms", "cmc"} & set(p.by_rank)]:
+        found.append(_cmc(ranked, drawing))
+    if opened := [p for p in parts if {"mrep", "mfr"} <= set(p.columns)]:
+        found.append(_gom(opened, drawing))
+    return found
+
+
+def _floor(parts: list[LivePart], name: str) -> float:
+    """Return a power of ten below the smallest rate that the attempts can show."""
+    totals = [int(p.part.dataset[name]) for p in parts if name in p.part.dataset]
+    return 10.0 ** -max(1, int(np.ceil(np.log10(max([10, *totals])))))
+
+
+def _ascending(live: LivePart, *names: str) -> list[np.ndarray]:
+    """Return columns from the strictest threshold to the loosest."""
+    order = slice(None, None, -1) if live.part.accepts_larger else slice(None)
+    return [np.asarray(live.columns[name], dtype=float)[order] for name in names]
+
+
+def _says(parts: list[LivePart], text: str) -> str:
+    return speaker(parts[0].part.dataset)(text)
+
+
+def _moves(
+    fig: Figure, live: LivePart, hue: int, drawing: Drawing, x: np.ndarray, y: np.ndarray,
+    by: str = "row",
+) -> None:  # fmt: skip
+    """Add a mark that stands at the place of a row, or of a rank."""
+    fig.movers.append(
+        {"part": live.number, "hue": hue % 7, "by": by,
+         "x": drawing.store.pixels(x), "y": drawing.store.pixels(y), "xs": x, "ys": y}
+    )  # fmt: skip
+
+
+def _roc(parts: list[LivePart], drawing: Drawing) -> Figure:
+    floor = _floor(parts, "impostor_attempts")
+    x = unit_axis("log", floor, _X, _says(parts, "FAR"))
+    low = min(float(np.nanmin(_ascending(p, "gar")[0])) for p in parts)
+    y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
+    fig = Figure("roc", f"ROC: {parts[0].part.title.lower()}", x, y)
+    fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
+    _rate_curves(fig, parts, drawing, "far", "gar")
+    return fig
+
+
+def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
+    across, up = _floor(parts, "impostor_attempts"), _floor(parts, "genuine_attempts")
+    x = unit_axis("probit", across, _X, _says(parts, "FAR"))
+    y = unit_axis("probit", up, _Y, _says(parts, "FRR"))
+    fig = Figure("det", f"DET: {parts[0].part.title.lower()}", x, y)
+    fig.note = "Axes of normal deviates; the circle is the equal error rate."
+    _rate_curves(fig, parts, drawing, "far", "frr")
+    for live in parts:
+        ds = live.part.dataset
+        if "far_at_eer" in ds and "eer" in ds:
+            at = float(ds["far_at_eer"]), float(ds["frr_at_eer"])
+            fig.mark(drawing.hue(live), *at, f"EER of {live.part.system}")
+    return fig
+
+
+def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, x: str, y: str) -> None:
+    for live in parts:
+        hue = drawing.hue(live)
+        xs, ys = _ascending(live, x, y)
+        px, py = fig.x.place(xs), fig.y.place(ys)
+        if {f"{y}_low", f"{y}_high"} <= set(live.columns):
+            ends = _ascending(live, f"{y}_low", f"{y}_high")
+            fig.band(hue, px, *(fig.y.place(v) for v in ends))
+        fig.draw(drawing.name(live), hue, hue, *steps_after(px, py))
+        at = (fig.x.place(live.columns[x]), fig.y.place(live.columns[y]))
+        _moves(fig, live, hue, drawing, *at)
+
+
+def _score_axis(parts: list[LivePart], low: float, high: float) -> Axis:
+    noun = noun_of(parts[0].part.kind).capitalize()
+    better = "larger" if parts[0].part.accepts_larger else "smaller"
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    return Axis("linear", low, high, *_X, f"{noun} ({better} is closer)")
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    return values[np.isfinite(values)]
+
+
+def _error_rates(parts: list[LivePart], drawing: Drawing) -> Figure:
+    every = _finite(np.concatenate([p.thresholds for p in parts]))
+    x = _score_axis(parts, float(every.min()), float(every.max()))
+    y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "Error rate"), percent=True)
+    title = _says(parts, "FAR and FRR by threshold")
+    fig = Figure("error_rates", f"{title}: {parts[0].part.title.lower()}", x, y)
+    for live in parts:
+        hue = drawing.hue(live) if drawing.several else 0
+        shown = np.flatnonzero(np.isfinite(live.thresholds))
+        shown = shown[::-1] if live.part.accepts_larger else shown
+        px = x.place(live.thresholds[shown])
+        for i, name in enumerate(("far", "frr")):
+            colour, dash = (hue, i) if drawing.several else (i, i)
+            py = y.place(live.columns[name][shown])
+            if {f"{name}_low", f"{name}_high"} <= set(live.columns):
+                ends = (y.place(live.columns[f"{name}{end}"][shown]) for end in ("_low", "_high"))
+                fig.band(colour, px, *ends)
+            words = [drawing.name(live)] if drawing.several else []
+            fig.draw(" ".join([*words, _says(parts, name.upper())]), colour, dash,
+                     *steps_after(px, py))  # fmt: skip
+            _moves(
+                fig, live, colour, drawing, x.place(live.thresholds), y.place(live.columns[name])
+            )
+    _line_at_threshold(fig, parts, drawing)
+    return fig
+
+
+def _line_at_threshold(fig: Figure, parts: list[LivePart], drawing: Drawing) -> None:
+    """Add a vertical line at the threshold of each group."""
+    for group in dict.fromkeys(p.group for p in parts):
+        live = next(p for p in parts if p.group == group)
+        fig.movers.append(
+            {"part": live.number, "hue": drawing.hue(live) % 7, "by": "threshold",
+             "low": fig.x.low, "high": fig.x.high, "start": fig.x.start, "end": fig.x.end}
+        )  # fmt: skip
+
+
+def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
+    """Return the counts between thresholds of the dataset, as two histograms."""
+    shown = np.flatnonzero(np.isfinite(live.thresholds))
+    if len(shown) < 3:
+        return None
+    accepted = [live.columns[name] for name in ("ga", "fa") if name in live.columns]
+    if len(accepted) < 2:
+        return None
+    edges = shown[np.unique(np.linspace(0, len(shown) - 1, BINS + 1).round().astype(int))]
+    at = live.thresholds[edges]
+    x = _score_axis([live], float(at[0]), float(at[-1]))
+    totals = [float(live.part.dataset[f"{c}_attempts"]) for c in ("genuine", "impostor")]
+    counts = [np.abs(np.diff(np.asarray(values, dtype=float)[edges])) for values in accepted]
+    shares = [c / (n * np.diff(at)) if n else c * 0 for c, n in zip(counts, totals, strict=True)]
+    top = max((float(s.max()) for s in shares), default=0.0) or 1.0
+    y = Axis("linear", 0.0, 1.05 * top, *_Y, "Density within each class")
+    who = f" ({live.part.system})" if drawing.several else ""
+    title = f"Genuine and impostor scores{who}: {live.part.title.lower()}"
+    fig = Figure("histogram", title, x, y)
+    for i, (name, values) in enumerate(zip(("Genuine", "Impostor"), shares, strict=True)):
+        px = np.repeat(x.place(at), 2)[1:-1]
+        py = np.repeat(y.place(values), 2)
+        base = y.place(np.zeros(1))
+        closed = np.concatenate([px[:1], px, px[-1:]]), np.concatenate([base, py, base])
+        fig.curves.append({"name": "", "hue": i, "dash": 0, "path": path(*closed) + "Z",
+                           "kind": "band"})  # fmt: skip
+        fig.draw(name, i, i, *closed)
+    fig.table = {
+        "from": at[:-1].tolist(),
+        "to": at[1:].tolist(),
+        "genuine": counts[0].astype(int).tolist(),
+        "impostor": counts[1].astype(int).tolist(),
+    }
+    _line_at_threshold(fig, [live], drawing)
+    return fig
+
+
+def _dir_far(parts: list[LivePart], drawing: Drawing) -> Figure:
+    x = unit_axis("log", _floor(parts, "impostor_attempts"), _X, _says(parts, "FAR"))
+    y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "DIR"), percent=True)
+    fig = Figure("dir_far", _says(parts, "DIR against FAR: open-set identification"), x, y)
+    fig.note = "The mark is at the rank of the page."
+    for live in parts:
+        hue = drawing.hue(live)
+        order = slice(None, None, -1) if live.part.accepts_larger else slice(None)
+        px = x.place(live.columns["far"])
+        ranks = (1,) if drawing.several else (1, 5, 10)
+        most = live.ranked["dir"].shape[1]
+        for i, rank in enumerate(rank for rank in ranks if rank <= most):
+            name = f"rank {rank}" if not drawing.several else f"{drawing.name(live)}, rank {rank}"
+            py = y.place(live.ranked["dir"][:, rank - 1])
+            if rank == 1 and {"dir_low", "dir_high"} <= set(live.ranked):
+                ends = (y.place(live.ranked[f"dir{e}"][order, 0]) for e in ("_low", "_high"))
+                fig.band(hue, px[order], *ends)
+            place = (hue, hue) if drawing.several else (i, i)
+            fig.draw(name, *place, *steps_after(px[order], py[order]))
+        _moves(fig, live, hue, drawing, px, y.place(live.ranked["dir"]), "row-rank")
+    return fig
+
+
+def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
+    most = max(2, min(50, max(p.ranks for p in parts)))
+    x = Axis("linear", 1.0, float(most), *_X, "Rank", first=True)
+    name = "cms" if all("cms" in p.by_rank for p in parts) else "cmc"
+    names = [name if name in p.by_rank else "cms" for p in parts]
+    least = min(float(np.nanmin(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
+    low = max(0.0, np.floor(10 * least - 0.5) / 10) if np.isfinite(least) else 0.0
+    y = Axis("linear", low, 1.0, *_Y, _says(parts, name.upper()), percent=True)
+    fig = Figure("cmc", f"CMC: {parts[0].part.title.lower()}", x, y)
+    for live, name in zip(parts, names, strict=True):
+        hue, values = drawing.hue(live), live.by_rank[name]
+        px, py = x.place(np.arange(1, len(values) + 1)), y.place(values)
+        shown = slice(0, most)
+        if {f"{name}_low", f"{name}_high"} <= set(live.by_rank):
+            ends = (y.place(live.by_rank[f"{name}{e}"])[shown] for e in ("_low", "_high"))
+            fig.band(hue, px[shown], *ends)
+        fig.draw(drawing.name(live), hue, hue, px[shown], py[shown])
+        beyond = np.arange(1, len(values) + 1) > most
+        _moves(fig, live, hue, drawing, np.where(beyond, np.nan, px), py, "rank")
+    return fig
+
+
+def _gom(parts: list[LivePart], drawing: Drawing) -> Figure:
+    every = _finite(np.concatenate([p.thresholds for p in parts]))
+    x = Axis("linear", float(every.min()), float(every.max()), *_X, "Threshold")
+    y = Axis("linear", 0.0, 1.0, *_Y, "mReP and mFR", percent=True)
+    fig = Figure("gom", "GOM: mReP and mFR by threshold", x, y)
+    for live in parts:
+        for i, (name, word) in enumerate((("mrep", "mReP"), ("mfr", "mFR"))):
+            colour, dash = (drawing.hue(live), i) if drawing.several else (i, i)
+            px, py = x.place(live.thresholds), y.place(live.columns[name])
+            words = [drawing.name(live)] if drawing.several else []
+            fig.draw(" ".join([*words, word]), colour, dash, px, py)
+            _moves(fig, live, colour, drawing, px, py)
+    return fig

@@ -1,0 +1,249 @@
+"""What moves with the threshold and the rank: the rows of each dataset, looked up by the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.views.page.arrays import ArrayStore
+from bioeval.views.page.parts import Part
+
+#: Ranks that the control of the page reaches, at most.
+MOST_RANKS = 100
+
+#: Rates of the live table, in its order, with the variables of their count and their attempts.
+RATES = {
+    "dir": ("", "genuine_attempts"),
+    "far": ("fa", "impostor_attempts"),
+    "frr": ("fr", "genuine_attempts"),
+    "gar": ("ga", "genuine_attempts"),
+    "grr": ("gr", "impostor_attempts"),
+    "cms": ("cms_count", "attempts"),
+    "cmc": ("cmc_count", "queries"),
+}
+
+# An operating point is chosen where so many false accepts are expected, or else so many.
+_ENOUGH = (30, 3)
+
+
+@dataclass(frozen=True)
+class LivePart:
+    """A dataset that has a row for each threshold, for each rank, or for each of both."""
+
+    number: int
+    part: Part
+    thresholds: np.ndarray  # increasing; empty where it has none
+    columns: dict[str, np.ndarray] = field(repr=False)  # over thresholds
+    ranked: dict[str, np.ndarray] = field(repr=False)  # over thresholds and ranks
+    by_rank: dict[str, np.ndarray] = field(repr=False)  # over ranks
+    ranks: int = 0  # 1 to this
+
+    @classmethod
+    def of(cls, number: int, part: Part) -> LivePart | None:
+        """Take the rows of a dataset; None where it has neither thresholds nor ranks."""
+        found: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+        for name, values in part.dataset.data_vars.items():
+            if values.dtype.kind in "iufb":
+                found.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
+        coordinate = part.dataset.coords.get("threshold")
+        over = coordinate is not None and coordinate.dims == ("threshold",)
+        columns = found.get(("threshold",), {}) if over else {}
+        thresholds = coordinate.values if columns and coordinate is not None else np.empty(0)
+        if not columns and not found.get(("rank",)):
+            return None
+        ranks = part.dataset["rank"].values.tolist() if "rank" in part.dataset.coords else []
+        whole = ranks == list(range(1, len(ranks) + 1))
+        ranked = found.get(("threshold", "rank"), {}) if over and whole else {}
+        return cls(
+            number,
+            part,
+            np.asarray(thresholds, dtype=float),
+            columns,
+            {name: values[:, :MOST_RANKS] for name, values in ranked.items()},
+            found.get(("rank",), {}) if whole else {},
+            len(ranks) if whole else 0,
+        )
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """Parts of one group have one threshold: those of a system in the same units."""
+        return self.part.system, self.part.units
+
+    @cached_property
+    def outside(self) -> int:
+        """The row of thresholds stricter than all: the strictest, if all are rejected there."""
+        last = len(self.thresholds) - 1 if self.part.accepts_larger else 0
+        rejected = all(
+            name in self.columns and self.columns[name][last] == value
+            for name, value in (("far", 0), ("frr", 1))
+        )
+        return last if rejected else -1
+
+    def row(self, threshold: float) -> int:
+        """Return the row that holds at a threshold: the nearest that is not looser; -1 for none.
+
+        Distances are padded and similarities are filled backwards.
+        """
+        if np.isnan(threshold):
+            return -1
+        if self.part.accepts_larger:
+            row = int(np.searchsorted(self.thresholds, threshold, "left"))
+            return row if row < len(self.thresholds) else self.outside
+        row = int(np.searchsorted(self.thresholds, threshold, "right")) - 1
+        return row if row >= 0 else self.outside
+
+    def row_at_far(self, far: float) -> int:
+        """Return the loosest row whose FAR is at most this; -1 for none."""
+        within = np.flatnonzero(self.columns["far"] <= far)
+        if not len(within):
+            return -1
+        return int(within[0] if self.part.accepts_larger else within[-1])
+
+    def value(self, name: str, row: int, rank: int) -> float | int:
+        """Return a variable at a row and a rank; NaN where it has none."""
+        if name in self.by_rank:
+            values = self.by_rank[name]
+            return values[rank - 1].item() if 0 < rank <= len(values) else np.nan
+        if row < 0:
+            return np.nan
+        if name in self.ranked:
+            of_row = self.ranked[name][row]
+            return of_row[rank - 1].item() if 0 < rank <= len(of_row) else np.nan
+        return self.columns[name][row].item()
+
+    def has(self, name: str) -> bool:
+        """Return whether a variable moves."""
+        return name in self.columns or name in self.ranked or name in self.by_rank
+
+    def payload(self, store: ArrayStore) -> dict[str, Any]:
+        """Return the rows as the script of the page takes them."""
+        return {
+            "system": self.part.system,
+            "task": self.part.task,
+            "group": "\n".join(self.group),
+            "larger": self.part.accepts_larger,
+            "outside": self.outside if len(self.thresholds) else -1,
+            "threshold": store.add(self.thresholds),
+            "columns": {name: store.add(v) for name, v in self.columns.items()},
+            "ranked": {name: store.add(v) for name, v in self.ranked.items()},
+            "byRank": {name: store.add(v) for name, v in self.by_rank.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The operating point that the page opens with."""
+
+    threshold: float  # of the rows of the leading part
+    target: float | None  # the FAR that it is chosen for; None for the equal error rate
+    exact: float  # the attainable threshold itself, which may lie between two rows
+
+
+class LiveState:
+    """The moving parts of a page, and where each stands when the page opens."""
+
+    def __init__(self, parts: list[Part]):
+        found = (LivePart.of(i, part) for i, part in enumerate(parts))
+        self.parts = [part for part in found if part is not None]
+        moved = [part for part in self.parts if len(part.thresholds)]
+        first = [part for part in moved if moved and part.part.system == moved[0].part.system]
+        self.leader = next(
+            (part for part in first if part.part.task == "verification/single"),
+            next((part for part in first if "far" in part.columns), first[0] if first else None),
+        )
+        self.anchors: dict[tuple[str, str], LivePart] = {}
+        for part in sorted(moved, key=lambda x: x.part.task != "verification/single"):
+            if "far" in part.columns or part.group not in self.anchors:
+                known = self.anchors.get(part.group)
+                if known is None or "far" not in known.columns:
+                    self.anchors[part.group] = part
+        self.chosen = _choose(self.leader) if self.leader else None
+        self.rank = 1
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest finite threshold of the leader's units."""
+        groups = [p for p in self.parts if len(p.thresholds) and self.follows(p)]
+        every = np.concatenate([part.thresholds for part in groups])
+        every = every[np.isfinite(every)]
+        return (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
+
+    @cached_property
+    def points(self) -> list[float]:
+        """The operating points of the leader's units, which may lie between two rows."""
+        names = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "threshold_at_far")
+        of_units = [live.part.dataset for live in self.parts if self.follows(live)]
+        found = (ds[name].values.ravel() for ds in of_units for name in names if name in ds)
+        return sorted({x for values in found for x in values.tolist() if np.isfinite(x)})
+
+    @property
+    def most_ranks(self) -> int:
+        """The largest rank of the control; 0 where nothing has ranks."""
+        return min(MOST_RANKS, max((part.ranks for part in self.parts), default=0))
+
+    def follows(self, part: LivePart) -> bool:
+        """Return whether a part has the units of the leader, and so its threshold."""
+        return self.leader is not None and part.part.units == self.leader.part.units
+
+    def thresholds(self) -> dict[tuple[str, str], float]:
+        """Return the threshold of each group when the page opens."""
+        if self.leader is None or self.chosen is None:
+            return {}
+        leader, at = self.leader, self.chosen.threshold
+        row = leader.row(at)
+        far = leader.value("far", row, 1) if "far" in leader.columns else np.nan
+        found = {}
+        for group, anchor in self.anchors.items():
+            if self.follows(anchor):
+                found[group] = at
+            elif "far" in anchor.columns:
+                own = anchor.row_at_far(float(far))
+                found[group] = float(anchor.thresholds[own]) if own >= 0 else np.nan
+            else:
+                found[group] = float(anchor.thresholds[len(anchor.thresholds) // 2])
+        return found
+
+    def rows(self) -> Iterator[tuple[LivePart, float, int]]:
+        """Return each part with its threshold and its row when the page opens."""
+        at = self.thresholds()
+        for part in self.parts:
+            threshold = at.get(part.group, np.nan) if len(part.thresholds) else np.nan
+            yield part, threshold, part.row(threshold)
+
+
+def _choose(leader: LivePart) -> Chosen:
+    """Choose the strictest FAR target that the data support, or else the equal error rate."""
+    dataset = leader.part.dataset
+    name = "threshold_at_far"
+    if name in dataset and "expected_false_accepts" in dataset:
+        limits = dataset[name]
+        limits = limits.isel(rank=0) if "rank" in limits.dims else limits
+        targets = list(
+            zip(
+                dataset["far_target"].values.tolist(),
+                dataset["expected_false_accepts"].values.tolist(),
+                limits.values.tolist(),
+                strict=True,
+            )
+        )
+        for enough in _ENOUGH:
+            fits = [x for x in targets if x[1] >= enough and np.isfinite(x[2])]
+            if fits:
+                target, _, exact = min(fits)
+                return Chosen(_row_of(leader, exact), target, exact)
+    if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
+        exact = float(dataset["eer_threshold"])
+        return Chosen(_row_of(leader, exact), None, exact)
+    middle = float(leader.thresholds[len(leader.thresholds) // 2])
+    return Chosen(middle, None, np.nan)
+
+
+def _row_of(leader: LivePart, threshold: float) -> float:
+    """Return the threshold of the row that holds at a threshold, if that is finite."""
+    row = leader.row(threshold)
+    found = float(leader.thresholds[row]) if row >= 0 else threshold
+    return found if np.isfinite(found) else threshold

@@ -1,0 +1,136 @@
+"""The parts of a page: the datasets of a result, by system and task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.errors import DataError, printable
+from bioeval.base.kinds import larger_is_closer
+from bioeval.views.tables.tasks import TASKS, datasets
+
+#: Tasks beside those of an evaluation, by a variable that only they have.
+_OTHERS = {
+    "value_a": "comparison",
+    "optimistic_far": "threshold_study",
+    "animal_of_subject": "zoo",
+    "label_error": "worst_pairs",
+    "garbe": "groups",
+    "extrapolated": "gallery_size",
+}
+
+#: Tasks of an evaluation, by their name in the attributes of a dataset.
+_NODES = {
+    "verification, single-template": "verification/single",
+    "verification, multi-template": "verification/multi",
+    "open-set identification": "open_set",
+    "closed-set identification": "closed_set",
+    "re-identification": "reid",
+    "GOM": "gom",
+}
+
+_IN_FOLDS = ", in folds"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One result of one system."""
+
+    system: str
+    task: str  # as a path, such as verification/single
+    dataset: xr.Dataset
+    place: int = 0  # in the order in which they were given
+
+    @property
+    def kind(self) -> str:
+        """What the scores are; of a comparison nothing is known."""
+        return str(self.dataset.attrs.get("kind", "distance"))
+
+    @property
+    def accepts_larger(self) -> bool:
+        """Whether scores are accepted at or above the threshold."""
+        return larger_is_closer(self.kind)
+
+    @property
+    def units(self) -> str:
+        """The units of thresholds: systems of equal kind and units share one."""
+        found = re.search(r"metric (\w+)", str(self.dataset.attrs.get("origin", "")))
+        of = str(self.dataset.get("threshold", xr.DataArray()).attrs.get("units", ""))
+        return " ".join(filter(None, (self.kind, of, found[1] if found else "")))
+
+    @property
+    def title(self) -> str:
+        """The task in words, as the title of a section."""
+        text = str(self.dataset.attrs.get("task", "")) or self.task.replace("_", " ") or "results"
+        return text[0].upper() + text[1:]
+
+
+def parts_of(results: Any, name: str = "") -> list[Part]:
+    """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
+    found = [replace(part, place=i) for i, part in enumerate(_found(results, name))]
+    if not found:
+        raise DataError("the results hold no dataset; expected what a function of bioeval returned")
+    seen: set[tuple[str, str]] = set()
+    for part in found:
+        key = part.system, part.task
+        if key in seen:
+            raise DataError(
+                f"two results are called {part.task!r} of {part.system!r}; name the systems in a "
+                "mapping of name to result"
+            )
+        seen.add(key)
+    place = {task: i for i, task in enumerate(TASKS)}
+    return sorted(found, key=lambda part: place.get(part.task.partition("/")[0], len(place)))
+
+
+def _found(results: Any, name: str) -> Iterator[Part]:
+    if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
+        for key, one in results.items():
+            yield from _found(one, str(key))
+        return
+    if not isinstance(results, xr.Dataset | xr.DataTree):
+        raise DataError(
+            f"a report got {type(results).__name__}; expected a Dataset or a DataTree of results, "
+            "a row of be.explain, or a mapping of name to these"
+        )
+    for path, dataset in datasets(results):
+        if not dataset.data_vars:
+            continue
+        system, task = _split(path, dataset)
+        system = "/".join(filter(None, (name, system)))
+        system = system or str(dataset.attrs.get("system", "")) or "results"
+        yield Part(printable(system), task, dataset)
+
+
+def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
+    """Return the system and the task of a path; of one without a task by what the dataset has."""
+    known = (*TASKS, "folds", *_OTHERS.values())
+    words = [word for word in path.split("/") if word]
+    first = next((i for i, word in enumerate(words) if word in known), len(words))
+    if words[first:] == ["verification"]:  # single- or multi-template, as it says itself
+        return "/".join(words[:first]), _task_of(dataset)
+    if words[first:]:
+        return "/".join(words[:first]), "/".join(words[first:])
+    return "/".join(words), _task_of(dataset)
+
+
+def _task_of(dataset: xr.Dataset) -> str:
+    said = str(dataset.attrs.get("task", ""))
+    for variable, task in _OTHERS.items():
+        if variable in dataset:
+            return task
+    if said.endswith(_IN_FOLDS):
+        bare = said.removesuffix(_IN_FOLDS)
+        return f"folds/{_NODES.get(bare, bare)}"
+    if said.startswith("verification"):
+        return f"verification/{dataset.attrs.get('templates', 'single')}"
+    return _NODES.get(said, re.sub(r"\W+", "_", said).strip("_") or "results")
+
+
+def systems_of(parts: list[Part]) -> list[str]:
+    """Return the systems, each once, in the order in which they were given."""
+    return list(dict.fromkeys(part.system for part in sorted(parts, key=lambda part: part.place)))

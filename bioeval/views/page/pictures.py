@@ -1,0 +1,68 @@
+"""Plots that do not move, as SVG files in a page: those of matplotlib."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from bioeval.views.page.parts import Part
+from bioeval.views.plots.registry import PLOTS
+from bioeval.views.plots.save import save
+from bioeval.views.plots.select_datasets import drawable, pick
+
+# What the page shows by itself; the surface of DIR is its threshold and its rank.
+_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom")
+
+#: Pictures of one system each, at most.
+MOST = 12
+
+
+def pictures_of(parts: list[Part]) -> Iterator[dict[str, Any]]:
+    """Return every plot that does not move: its name, its title, and its SVG as a data address."""
+    results: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        results.setdefault(part.task, {})[part.system] = part.dataset
+    drawn = 0
+    for task, given in results.items():
+        data = given if len(given) > 1 else next(iter(given.values()))
+        for plot in PLOTS.values():
+            if plot.name in _LIVE or (found := drawable(data, plot)) is None:
+                continue
+            for stem, options in plot.files.items():
+                for system in pick(found, plot.name) if plot.one_system else [found]:
+                    if drawn == MOST:
+                        return
+                    drawn += 1
+                    name = getattr(system, "name", "")
+                    title = " ".join(filter(None, (stem.replace("-", " ").replace("_", " "), name)))
+                    source, wide = _drawn(plot, system, options)
+                    yield {
+                        "plot": plot.name,
+                        "title": f"{title[0].upper()}{title[1:]}: {task}",
+                        "file": "-".join(filter(None, (stem, task.replace("/", "-"), name))),
+                        "source": source,
+                        "wide": wide,
+                    }
+
+
+def _drawn(plot: Any, data: Any, options: Any) -> tuple[str, bool]:
+    """Return a plot as a data address, and whether it takes the width of two."""
+    display = getattr(importlib.import_module(plot.home), plot.display)
+    figure = Figure(layout="constrained")
+    display.from_results(data).plot(figure, **options)
+    return as_address(figure)
+
+
+def as_address(figure: Figure) -> tuple[str, bool]:
+    """Return a figure as a data address of SVG, and whether it takes the width of two."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw = save(figure, Path(folder) / "plot.svg").read_bytes()
+    width, height = figure.get_size_inches()
+    address = "data:image/svg+xml;base64," + base64.b64encode(raw).decode("ascii")
+    return address, bool(width > 1.6 * height)

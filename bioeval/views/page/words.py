@@ -1,0 +1,167 @@
+"""Numbers of a page as text, and labels of variables.
+
+The script of the page writes the same numbers in the same way; a test compares them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from bioeval.base import scalars
+from bioeval.base.scalars import Scalar
+
+#: Short labels of what has none of its own.
+_LABELS = {
+    "gar": "GAR",
+    "grr": "GRR",
+    "ga": "genuine accepted",
+    "fr": "genuine rejected",
+    "fa": "impostors accepted",
+    "gr": "impostors rejected",
+    "di": "DI, exactly at the rank",
+    "cms": "CMS",
+    "cmc": "CMC",
+    "ttr": "TTR",
+    "ttr_identity": "TTR, own identity",
+    "ftr": "FTR",
+    "eer_hull": "EER of the convex hull",
+    "eer_low": "EER bracket, low",
+    "eer_high": "EER bracket, high",
+    "mrp": "mRP",
+    "mvp": "mVP",
+    "mrep": "mReP",
+    "mfr": "mFR",
+}
+
+
+_ENDS = (
+    *("_low", "_high", "_mean", "_sd", "_se", "_pooled"),
+    *("_overall", "_without", "_as_probe", "_as_claimed", "_share", "_share_as_probe"),
+    "_share_as_claimed",
+)
+
+# Parts of names that are abbreviations.
+_SHORT = re.compile(r"\b(far|frr|gar|grr|dir|eer|hter|auc|cms|cmc|fdr|garbe|fta|fte|far|map)\b")
+
+
+def _all_scalars() -> Iterator[Scalar]:
+    for value in vars(scalars).values():
+        if isinstance(value, Scalar):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (x for x in value if isinstance(x, Scalar))
+        elif isinstance(value, dict):
+            for one in value.values():
+                if isinstance(one, Scalar):
+                    yield one
+                elif isinstance(one, tuple):
+                    yield from (x for x in one if isinstance(x, Scalar))
+
+
+#: Every scalar that a table has a label for, by its variable; of several of a name the first.
+SCALARS: dict[str, Scalar] = {}
+for _scalar in _all_scalars():
+    SCALARS.setdefault(_scalar.name, _scalar)
+
+
+def label(name: str) -> str:
+    """Return the label of a variable; its name where nothing shorter is known."""
+    scalar = SCALARS.get(name)
+    if name not in _LABELS and scalar is not None and scalar.label and "{" not in scalar.label:
+        return scalar.label
+    plain = name.replace("_", " ")
+    return _LABELS.get(name, _SHORT.sub(lambda match: match[0].upper(), plain))
+
+
+def has_label(name: str) -> bool:
+    """Return whether a variable has a label of its own, and is shown among the first."""
+    scalar = SCALARS.get(name)
+    return name in _LABELS or (scalar is not None and bool(scalar.label))
+
+
+def is_rate(name: str, units: str = "1", values: Any = None) -> bool:
+    """Return whether a variable is a proportion, which is shown in per cent."""
+    for end in _ENDS:
+        stem = name.removesuffix(end)
+        if stem != name and (stem in SCALARS or stem in _LABELS):
+            name = stem
+            break
+    scalar = SCALARS.get(name.removeprefix("train_").removeprefix("optimistic_"))
+    if scalar is not None:
+        return scalar.percent
+    return units == "1" and name in _LABELS
+
+
+def digits(value: Any) -> str:
+    """Return a number with all its digits: as ``data-value`` has it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return str(value) if isinstance(value, int | str) else repr(float(value))
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with decimals; of halves the one farther from 0, as a browser does."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+
+
+def significant(value: float, figures: int) -> float:
+    """Return a number rounded to so many figures, halves as in :func:`fixed`."""
+    return float(Context(prec=figures, rounding=ROUND_HALF_UP).create_decimal(Decimal(value)))
+
+
+def percent(value: float, decimals: int = 2) -> str:
+    """Return a proportion in per cent; what is not quite 0 or 1 is never written so."""
+    if math.isnan(value):
+        return "n/a"
+    text, least = fixed(100 * value, decimals), 10.0**-decimals
+    if value > 0 and float(text) == 0:
+        return f"< {least:.{decimals}f} %"
+    if value < 1 and float(text) == 100:
+        return f"> {100 - least:.{decimals}f} %"
+    return f"{text} %"
+
+
+def score(value: float) -> str:
+    """Return a threshold with six digits."""
+    if not math.isfinite(value):
+        return {"nan": "n/a"}.get(digits(value), digits(value))
+    return f"{significant(value, 6):.6g}"
+
+
+def count(value: float) -> str:
+    """Return a count with its thousands set apart; an expected one with two decimals."""
+    if not math.isfinite(value):
+        return "n/a"
+    if value == int(value):
+        return f"{int(value):,}"
+    whole, _, rest = fixed(value, 2).partition(".")
+    return f"{int(whole):,}.{rest}"
+
+
+def base_of(rate: float) -> int:
+    """Return the power of ten, 100 or more, that a rate is told in: 1.3 in 1,000."""
+    if not (0 < rate < 0.0095):
+        return 100
+    power = 10 ** math.ceil(-math.log10(rate))
+    return power if rate * power < 9.5 else power // 10
+
+
+def out_of(rate: float, base: int | None = None) -> str:
+    """Return a rate as so many of a power of ten: ``1.3 in 1,000``."""
+    if math.isnan(rate):
+        return "an unknown number"
+    base = base_of(rate) if base is None else base
+    if rate == 0:
+        return "none"
+    return f"{rounded(rate * base)} in {base:,}"
+
+
+def rounded(value: float) -> str:
+    """Return a number with two digits, 100 whole."""
+    if math.isnan(value):
+        return "n/a"
+    return fixed(value, 0) if value >= 99.5 else f"{significant(value, 2):g}"

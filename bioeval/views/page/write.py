@@ -1,0 +1,73 @@
+"""Write results as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bioeval.scores.formats.files import check_target, replacing
+from bioeval.views.page.provenance import Provenance
+
+
+def report(
+    results: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "",
+    files: Sequence[str | os.PathLike[str]] = (),
+    command: str = "",
+    images: str = "",
+    image_folder: str | os.PathLike[str] = ".",
+) -> Path:
+    """Write results as one self-contained HTML page.
+
+    The page has the answer in a few sentences, rates that move with a threshold and a rank, the
+    curves, all figures with their intervals, warnings, and what it was made from. It needs no
+    network, no server, and no other file.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, explained row, or mapping of str to these
+        What a function of bioeval returned, or several systems by name. A dataset that was loaded
+        from a file is one too. Rows that :func:`explain` returned have a section each.
+    path : path
+        The HTML file to write, completely or not at all.
+    title : str, optional
+        Title of the page; the names of the systems unless given.
+    files : sequence of paths, optional
+        Files that the results were made from; the page has a digest (xxh3_128) of each.
+    command : str, optional
+        The command or call that makes the page again.
+    images : str, optional
+        Metadata column of the image files of samples: the worst pairs, if the results have them,
+        are shown with small pictures.
+    image_folder : path
+        The folder that these files are in.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Raises
+    ------
+    DataError
+        If the results are something else, two results have one name, or `path` cannot be written.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> results = be.evaluate(be.simulate(20, 4), interval="subject-bootstrap")
+    >>> be.report(results, "report.html")  # doctest: +SKIP
+    """
+    check_target(path)
+    from bioeval.views.page.contents import page_text
+    from bioeval.views.page.thumbnails import Images
+
+    shown = Images(images, image_folder) if images else None
+    text = page_text(results, title, Provenance.of(files, command), shown)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return Path(path)

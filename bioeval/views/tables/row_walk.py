@@ -1,0 +1,273 @@
+"""One row of scores as tables: its ordered lists, and what each entry adds to which counter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from bioeval.base.errors import counted, printable
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.results.counters import Count, amount_text, quotients
+from bioeval.results.row_walk import GENUINE, TITLES, RowWalk, StepByStep, TaskWalk
+from bioeval.views.row_lists import ShownList, lists_of, sums_text
+from bioeval.views.tables import numbers
+from bioeval.views.tables.layout import grid, indented, plain_table
+
+#: Counters of a task that are shown even where they are 0.
+_ALWAYS = {"verification": ("ga", "fr", "fa", "gr")}
+
+_STYLES = {GENUINE: "bold"}
+
+_LEGEND = {
+    "verification": "GA, FR: genuine accepted, rejected. FA, GR: impostor accepted, rejected.",
+    "open_set": "DI(t, k): detected and identified at rank k. FR: no mate within t at rank 1. FA, "
+    "GR: an impostor probe with, or without an entry within t.",
+    "closed_set": "CMS(k): found at rank k, and so at every later one.",
+    "reid": "CMC(k): found at rank k, and so at every later one. AP: each match adds its precision "
+    "/ matches. INP: matches / rank of the last one.",
+}
+
+
+def legend(walks: Iterable[RowWalk]) -> Iterator[str]:
+    """Yield what the counters of the tasks mean."""
+    there = {task.task.partition("/")[0] for walk in walks for task in walk.tasks}
+    yield from (text for task, text in _LEGEND.items() if task in there)
+
+
+def _legend(walks: Iterable[RowWalk]) -> Iterator[Any]:
+    yield Text("")
+    yield from (Text(text, style="dim") for text in legend(walks))
+
+
+class RowWalkTable:
+    """A :class:`RowWalk` that rich can print."""
+
+    def __init__(self, walk: RowWalk):
+        self.walk = walk
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        walk = self.walk
+        yield Text(printable(walk.title), style="bold")
+        yield grid(about(walk))
+        yield from body(walk, options.max_width)
+        yield Text("")
+        yield Text("What this row adds", style="bold")
+        yield indented(_sums(walk))
+        yield from _notes(walk)
+
+
+def about(walk: RowWalk) -> Iterator[tuple[str, str]]:
+    """Yield what the row is of, and where its threshold comes from."""
+    system = f"{walk.system}, " if walk.system else ""
+    yield "data", f"{system}{walk.layout}, {counted(walk.probes, 'probes')}"
+    yield "protocol", walk.protocol
+    if walk.threshold is not None:
+        yield "threshold", f"{_threshold(walk.threshold)}: {walk.threshold_is}"
+        yield "accepted", f"iff {acceptance(walk.kind)}"
+    elif walk.threshold_is:
+        yield "threshold", walk.threshold_is
+
+
+def acceptance(kind: str) -> str:
+    """Return when a score is accepted."""
+    return f"{noun(kind)} {'>=' if larger_is_closer(kind) else '<='} threshold"
+
+
+def noun(kind: str) -> str:
+    """Return what a score is called."""
+    return "order" if kind == "order" else noun_of(kind)
+
+
+def _threshold(value: float) -> str:
+    return "none accepts any (reject all)" if math.isnan(value) else numbers.threshold(value)
+
+
+def body(walk: RowWalk, width: int) -> Iterator[Any]:
+    """Yield the lists of a row; in a narrow terminal the tasks of a list one below the other."""
+    tasks = next((n for n, least in _TASKS_IN.items() if width >= least), 1)
+    for shown in lists_of(walk):
+        yield Text("")
+        yield Text(title_of(shown), style="bold")
+        for first in range(0, len(shown.tasks), tasks):
+            yield indented(_list(shown, walk, range(len(shown.tasks))[first : first + tasks]))
+        for text in shown.left_out:
+            yield indented(Text(f"- {text}", style="dim"))
+        if shown.conditional:
+            yield indented(Text("a | b: a if accepted, b if rejected", style="dim"))
+
+
+#: The most tasks beside a list, by the least width.
+_TASKS_IN = {9: 140, 4: 96, 2: 72}
+
+
+def title_of(shown: ShownList) -> str:
+    """Return the title of a list."""
+    if shown.tasks[0].task == "reid":
+        return shown.tasks[0].title
+    return {"template": "List of templates", "subject": "List of subjects"}[shown.unit]
+
+
+def _list(shown: ShownList, walk: RowWalk, tasks: Sequence[int]) -> Table:
+    """Return a list under some tasks, with the threshold between the accepted and the rejected."""
+    alone = len(shown.tasks) == 1
+    table = plain_table(gap=2 if len(tasks) < 4 else 1)
+    table.add_column("place", justify="right", no_wrap=True)
+    what = "template" if shown.unit == "template" else "by template"
+    shortened = any(line.number > 1 for line in shown.lines)
+    table.add_column(what, overflow="fold", min_width=10 if shortened else 1)
+    table.add_column("subject", overflow="fold")
+    table.add_column(noun(walk.kind), justify="right", no_wrap=True)
+    table.add_column("role", no_wrap=True)
+    for head in (shown.heads[k] for k in tasks):
+        table.add_column(head, overflow="fold", min_width=max(map(len, head.split())))
+    if alone:
+        table.add_column("", overflow="fold", style="dim")
+    accepted = shown.accepted
+    width = 5 + len(tasks) + alone
+
+    def cut(k: int) -> None:
+        if k == accepted and walk.threshold is not None:
+            cells = ["", "", "", _threshold(walk.threshold), "threshold"]
+            if math.isnan(walk.threshold):
+                cells[3] = "reject all"
+            table.add_row(*cells, *[""] * (width - 5), style="bold cyan")
+
+    for k, line in enumerate(shown.lines):
+        cut(k)
+        some = [line.cells[i] for i in tasks]
+        cells = [Text(cell, "dim" if cell in ("-", "left out") else "") for cell in some]
+        score = "" if line.score is None else numbers.score(line.score)
+        names = line.place, line.template, line.subject, score, line.role_text
+        reason = [line.reason] if alone else []
+        table.add_row(*names, *cells, *reason, style=_STYLES.get(line.role))
+    cut(len(shown.lines))
+    if not shown.lines:
+        table.add_row("", "no entry is left")
+    return table
+
+
+def _sums(walk: RowWalk) -> Table:
+    """Return what the row adds to the counters of each task, and why."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", style="bold")
+    table.add_column(overflow="fold", style="dim")
+    for task in walk.tasks:
+        table.add_row(task.title, adds(task), why(task))
+    return table
+
+
+def adds(task: TaskWalk) -> str:
+    """Return what a row adds to the counters of a task."""
+    if task.conditional:
+        return "depends on the threshold"
+    hidden = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
+    counts = {k: v for k, v in task.counts.items() if k.name not in hidden}
+    return sums_text(_complete(task.task, counts)) or "nothing"
+
+
+def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
+    """Return counts in their order, of verification with those that are 0."""
+    always = _ALWAYS.get(task.partition("/")[0], ())
+    found = {Count(name, None, 0): counts.get(Count(name, None, 0), 0) for name in always}
+    return found | dict(counts)
+
+
+def why(task: TaskWalk) -> str:
+    """Return what decides in a row."""
+    decides = [e for e in task.entries if e.if_accepted or e.if_rejected]
+    if task.task in ("open_set", "closed_set") and decides:
+        entry = decides[0]
+        name = entry.template if task.unit == "template" else entry.subject
+        return printable(f"{name}: {entry.reason.partition(';')[0]}")
+    return task.rule
+
+
+def notes(walk: RowWalk) -> list[str]:
+    """Return what happens in a row, with the tasks that it happens in, and what is left out."""
+    said = [(task.title, note) for task in walk.tasks for note in task.notes]
+    joined: dict[str, list[str]] = {}
+    for title, note in said:
+        joined.setdefault(note, []).append(title)
+    texts = [f"{'; '.join(titles)}: {note}" for note, titles in joined.items()]
+    return [printable(text) for text in (*texts, *walk.notes)]
+
+
+def _notes(walk: RowWalk) -> Iterator[Any]:
+    if texts := notes(walk):
+        yield Text("")
+    yield from (Text(text, style="dim") for text in texts)
+    yield from _legend([walk])
+
+
+class StepsTable:
+    """A :class:`StepByStep` that rich can print."""
+
+    def __init__(self, steps: StepByStep):
+        self.steps = steps
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        walks, totals = self.steps.walks, self.steps.totals
+        yield Text("Every probe, step by step", style="bold")
+        yield grid(about(walks[0]))
+        for k, (walk, sums) in enumerate(zip(walks, totals, strict=True), start=1):
+            yield Text("")
+            yield Text(printable(f"Step {k} of {len(walks)}: {walk.title}"), style="bold underline")
+            yield from body(walk, options.max_width)
+            yield Text("")
+            yield indented(_so_far(walk, sums))
+        yield Text("")
+        yield Text("Rates: each over the attempts of its own class", style="bold underline")
+        yield indented(_rates(totals[-1]))
+        yield from _legend(walks)
+
+
+def _so_far(walk: RowWalk, sums: Mapping[str, Mapping[Count, float]]) -> Table:
+    """Return what a step adds to each task, and the sums after it."""
+    table = plain_table()
+    for head in ("", "this probe adds", "so far"):
+        table.add_column(head, overflow="fold")
+    so_far = {task: sums_text(_complete(task, counts)) for task, counts in sums.items()}
+    last = {task.task: k for k, task in enumerate(walk.tasks)}
+    for k, task in enumerate(walk.tasks):
+        shown = so_far.get(task.task, "") if last[task.task] == k else ""
+        table.add_row(task.title, adds(task), Text(shown, style="bold"))
+    return table
+
+
+def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
+    """Return the rates with the sums that they are made of."""
+    table = Table.grid(padding=(0, 2))
+    for _ in range(4):
+        table.add_column(overflow="fold")
+    for task, counts in sums.items():
+        title, before = TITLES.get(task, task), -1.0
+        for rate in quotients(task, counts):
+            if rate.rank not in (None, 1) and rate.part == before:
+                continue  # no probe is found at this rank
+            before = rate.part
+            name = _RATES.get(rate.name, rate.name.upper()).format(rank=rate.rank)
+            value, fraction = "n/a: no attempt", ""
+            if rate.over:
+                fraction = f"{amount_text(rate.part)} / {amount_text(rate.over)}"
+                value = f"{100 * rate.value:.2f} %"
+            table.add_row(
+                Text(title, "bold"), f"{name} = {rate.formula}", fraction, Text(value, "bold")
+            )
+            title = ""
+    return table
+
+
+#: Rates as the lecture writes them, where that is not their name.
+_RATES = {
+    "dir": "DIR(t, {rank})",
+    "cms": "CMS({rank})",
+    "cmc": "CMC({rank})",
+    "mean_ap": "mAP",
+    "mean_inp": "mINP",
+}

@@ -1,0 +1,125 @@
+"""The commands tally, best-mates and merge: several sites, what is written, shown and refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.__main__ import main
+
+SITES = ("north", "south")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("sites")
+    whole = be.simulate(
+        16, 3, layout="probe-against-gallery", probes=2, unenrolled=4, random_state=1
+    )
+    be.save(whole, place / "whole.npz")
+    for i, site in enumerate(SITES):
+        rows = np.flatnonzero(whole.probe_labels % 2 == i)
+        columns = np.flatnonzero(whole.gallery_labels % 2 == i)
+        labels = whole.probe_labels, whole.gallery_labels
+        be.save(be.Scores(whole.values[rows], labels[0][rows], labels[1]), place / f"{site}.npz")
+        part = be.Scores(whole.values[:, columns], labels[0], labels[1][columns])
+        be.save(part, place / f"part-{site}.npz")
+    np.savetxt(place / "grid.txt", np.linspace(1, 6, 11))
+    (place / "key").write_text("a secret\n")
+    return place
+
+
+def document(capsys, *args):
+    capsys.readouterr()
+    assert main([*map(str, args), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_probes_at_two_sites(folder, tmp_path, capsys):
+    files = []
+    for site in SITES:
+        out = tmp_path / f"{site}.tally"
+        given = ["tally", folder / f"{site}.npz", "--site", site, "--key-file", folder / "key"]
+        grid = ["--thresholds", folder / "grid.txt", "--points", "--out", out]
+        assert main([*map(str, [*given, *grid])]) == 0
+        assert "all 48 genuine scores" in capsys.readouterr().out
+        files.append(out)
+    found = document(capsys, "merge", *files)["tasks"]
+    whole = document(capsys, "run", folder / "whole.npz", "--thresholds", folder / "grid.txt")
+    for node, task in whole["tasks"].items():
+        known = {k: v for k, v in task.items() if k not in ("d_prime", "warnings")}
+        assert {k: found[node][k] for k in known} == known
+    assert main(["merge", *map(str, files)]) == 0
+    shown = capsys.readouterr().out
+    assert "EER" in shown and "System    north + south" in shown
+    assert main(["merge", str(files[0]), str(files[0])]) == 2
+    assert "would count twice" in capsys.readouterr().err
+
+
+def test_a_gallery_at_two_sites(folder, tmp_path, capsys):
+    mates, tallies = [], []
+    for site in SITES:
+        mates.append(tmp_path / f"{site}.mates")
+        given = ["best-mates", folder / f"part-{site}.npz", "--site", site]
+        assert main([*map(str, [*given, "--out", mates[-1]])]) == 0
+    assert "the score of its nearest mate" in capsys.readouterr().out
+    both = tmp_path / "all.mates"
+    assert document(capsys, "merge", *mates, "--out", both)["file"] == str(both)
+    for site in SITES:
+        tallies.append(tmp_path / f"{site}.tally")
+        given = ["tally", folder / f"part-{site}.npz", "--site", site, "--mates", both]
+        assert main([*map(str, [*given, "--out", tallies[-1]])]) == 0
+    assert main(["merge", str(tallies[0])]) == 2
+    assert "1 of 2 parts of a gallery" in capsys.readouterr().err
+    found = document(capsys, "merge", *tallies, "--union-of-galleries")["tasks"]
+    whole = document(capsys, "run", folder / "whole.npz")["tasks"]
+    for node in ("open_set", "closed_set"):
+        assert {k: found[node][k] for k in whole[node] if k != "warnings"} == {
+            k: v for k, v in whole[node].items() if k != "warnings"
+        }
+    assert main(["merge", str(mates[0]), str(tallies[0])]) == 2
+    assert "merge files of one kind" in capsys.readouterr().err
+    assert main(["merge", *map(str, mates)]) == 2
+    assert main(["merge", *map(str, mates), "--union-of-galleries"]) == 2
+
+
+def test_sharing(folder, tmp_path, capsys):
+    out = tmp_path / "x.tally"
+    given = ["tally", folder / "north.npz", "--thresholds", folder / "grid.txt", "--out", out]
+    found = document(capsys, *given, "--share", "--min-count", "3", "--salt-file", folder / "key")
+    assert any("from 1 to 2" in line for line in found["discloses"])
+    tally = be.Tally.load(out)
+    assert tally.shared.salted and found["discloses"] == tally.disclosed()
+    assert main([*map(str, given), "--fold"]) == 2
+    assert "would be replaced; say --force" in capsys.readouterr().err
+    small = document(capsys, *given, "--fold", "--max-rank", "3", "--force")
+    assert any("counts between 11 thresholds" in line for line in small["discloses"])
+    shown = document(capsys, "merge", out)["tasks"]["open_set"]
+    assert "eer_at_least" in shown
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["tally", "S", "--out", "S"], "one of the files to read"),
+        (["tally", "S", "--out", "o", "--min-count", "3"], "belong to --share"),
+        (["tally", "S", "--out", "o", "--share", "--thresholds", "9"], "--thresholds is a number"),
+        (["tally", "S", "--out", "o", "--share", "--epsilon", "1"], "--probes-per-person"),
+        (["tally", "S", "--out", "o", "--key-file", "E"], "expected a secret"),
+        (["tally", "S", "--out", "o", "--mates", "S"], "saved mates"),
+        (["tally", "S"], "--out"),
+        (["merge", "S"], "a saved tally, or mates"),
+        (["best-mates", "S", "--out", "o", "--protocol", "identity-dedup"], "do not add up"),
+    ],
+)
+def test_what_is_refused(args, says, folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "E").write_text(" \n")
+    words = [str(folder / "north.npz") if x == "S" else x for x in args]
+    assert main(words) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()

@@ -1,0 +1,40 @@
+"""Every link of every page has its target, and every anchor is there once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pages import PAGES, ROOT, anchors, prose
+
+
+def links(page: Path) -> list[str]:
+    text = re.sub(r"`[^`]*`|^    .*$", "", prose(page), flags=re.MULTILINE)
+    return re.findall(r"\]\(([^)\s]+)\)", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_have_targets(page):
+    wrong = []
+    for link in links(page):
+        if re.match(r"https?://|mailto:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or not target.is_relative_to(ROOT):
+            wrong.append(f"{link}: no such file")
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+            wrong.append(f"{link}: no such anchor")
+    assert not wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_an_anchor_is_there_once(page):
+    found = Counter(re.findall(r'<a id="([^"]+)"></a>', prose(page)))
+    assert not [anchor for anchor, times in found.items() if times > 1]
+
+
+def test_the_pages_are_found():
+    assert {"README.md", "docs/definitions.md"} <= {str(page.relative_to(ROOT)) for page in PAGES}

@@ -1,0 +1,219 @@
+"""An evaluation goes on from its checkpoint, and from no other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xxhash
+
+import bioeval as be
+from bioeval.base.engine import computed_by
+from bioeval.evaluation.blocks.engine import BlockEngine, Here
+from bioeval.evaluation.blocks.part_file import read_part, write_part
+from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part
+from bioeval.tallies.sweep import SweepWork
+
+SAVED = Path(__file__).parent / "saved"
+
+
+@pytest.fixture(autouse=True)
+def blocks_are_small(monkeypatch):
+    """Rows are read few at a time, so that there are many blocks."""
+    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
+
+
+class _Interrupted(Exception):
+    """Stands for whatever ends a run."""
+
+
+def population(seed=1):
+    return be.simulate(30, 4, random_state=seed)
+
+
+def interrupted(scores, folder, after, **options):
+    """Evaluate until so many blocks are kept."""
+
+    def progress(done, total):
+        if len(list(folder.glob("0*.part"))) >= after:
+            raise _Interrupted
+
+    with pytest.raises(_Interrupted):
+        be.tally(scores, checkpoint=folder, progress=progress, **options)
+
+
+def counted_parts(monkeypatch):
+    """Return a list of the blocks that are counted from now on."""
+    rows, part = [], SweepWork.part
+
+    def noted(self, low, high):
+        rows.append((low, high))
+        return part(self, low, high)
+
+    monkeypatch.setattr(SweepWork, "part", noted)
+    return rows
+
+
+def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
+    scores, folder = population(), tmp_path / "kept"
+    expected = be.tally(scores, points=True).tree()
+    rows = counted_parts(monkeypatch)
+    interrupted(scores, folder, 3, points=True)
+    first = list(rows)
+    found = be.tally(scores, points=True, checkpoint=folder).tree()
+    assert found.identical(expected)
+    assert len(first) == 3
+    assert not set(first) & set(rows[3:])
+    assert sorted(rows)[-1][1] == 120
+    rows.clear()
+    assert be.tally(scores, points=True, checkpoint=folder).tree().identical(expected)
+    assert not rows
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda s: (s, {"thresholds": 7}), "options, thresholds: None there, 7 here"),
+        (lambda s: (s, {"far_targets": [0.5]}), "options, far_targets"),
+        (lambda s: (s.excluding(), {"protocol": "frte-11"}), "protocol"),
+        (lambda s: (s.select(probes=range(60)), {}), "scores, scores, shape"),
+        (lambda s: (be.Scores(s.values, np.arange(120) // 3), {}), "scores, scores, labels"),
+        (lambda s: (be.Scores(-s.values, s.probe_labels, kind="similarity"), {}), "kind"),
+    ],
+)
+def test_a_checkpoint_of_another_evaluation_is_refused(tmp_path, other, said):
+    scores = population()
+    be.tally(scores, checkpoint=tmp_path / "kept")
+    changed, options = other(scores)
+    with pytest.raises(be.CheckpointError, match=said):
+        be.tally(changed, checkpoint=tmp_path / "kept", **options)
+
+
+@pytest.mark.parametrize("cell", [(0, 1), (119, 0)])
+def test_a_single_other_score_is_refused(tmp_path, cell):
+    scores = population()
+    be.tally(scores, checkpoint=tmp_path / "kept")
+    values = np.array(scores.values)
+    values[cell] = np.nextafter(values[cell], np.inf)
+    with pytest.raises(be.CheckpointError, match=f"the scores of rows .*{cell[0] and 120}"):
+        be.tally(be.Scores(values, scores.probe_labels), checkpoint=tmp_path / "kept")
+
+
+def test_a_single_other_embedding_is_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    points, who = rng.normal(size=(90, 6)), np.repeat(np.arange(30), 3)
+    options = {"memory_limit": 20_000, "dtype": "float32"}
+    scores = be.Scores.from_embeddings(points, who, **options)
+    whole = be.tally(scores, checkpoint=tmp_path / "kept")
+    assert whole.tree().identical(be.tally(scores).tree())
+    points[17, 3] += 1e-3
+    with pytest.raises(be.CheckpointError, match="scores, embeddings"):
+        be.tally(be.Scores.from_embeddings(points, who, **options), checkpoint=tmp_path / "kept")
+
+
+def test_another_version_is_refused(tmp_path, monkeypatch):
+    scores, folder = population(), tmp_path / "kept"
+    be.tally(scores, checkpoint=folder)
+    monkeypatch.setattr("bioeval.evaluation.blocks.checkpoint.__version__", "99.0")
+    with pytest.raises(be.CheckpointError, match=r"version of bioeval: .* 99\.0 here"):
+        be.tally(scores, checkpoint=folder)
+
+
+def test_damaged_files_are_refused(tmp_path):
+    scores, folder = population(), tmp_path / "kept"
+    be.tally(scores, checkpoint=folder)
+    part = min(folder.glob("0*.part"))
+    whole = part.read_bytes()
+    for damaged in (whole[:-1], whole[:40], b"", whole[:50] + b"x" + whole[51:]):
+        part.write_bytes(damaged)
+        with pytest.raises(be.CheckpointError, match=f"{part.name}: is damaged"):
+            be.tally(scores, checkpoint=folder)
+    part.unlink()
+    assert be.tally(scores, checkpoint=folder).tree().identical(be.tally(scores).tree())
+    manifest = folder / "checkpoint.json"
+    manifest.write_text(manifest.read_text().replace('"raise"', '"reject"'))
+    with pytest.raises(be.CheckpointError, match="is damaged"):
+        be.tally(scores, checkpoint=folder)
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(be.CheckpointError, match="is no checkpoint, and not empty"):
+        be.tally(population(), checkpoint=tmp_path)
+    assert [x.name for x in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_blocks_may_have_any_size(tmp_path):
+    scores = population()
+    expected = be.evaluate(scores)
+    for rows in (1, 7, 64, 500):
+        with computed_by(BlockEngine(Here(), rows=rows)):
+            assert be.evaluate(scores).identical(expected)
+
+
+def example():
+    """Return a part with every kind of counts."""
+    cells = CellCounts(-3, 5, np.array([1, 0, 4]), 2, 0)
+    return Part(
+        ((3, 9),),
+        {
+            "joined": Joined.of(np.arange(6, dtype=np.float32), np.empty(0)),
+            "extent": Extent(-1.5, float("inf")),
+            "narrow": NarrowCells(cells, 77),
+            "kept": KeptRows.of([(-np.inf, 0.25)], [np.array([0.125])]),
+            "number": 12,
+            "said": True,
+            "counts": np.arange(4).reshape(2, 2),
+        },
+    )
+
+
+def test_a_part_is_read_as_it_was_written(tmp_path):
+    write_part(tmp_path / "x.part", example(), "abc")
+    part, digest = read_part(tmp_path / "x.part")
+    assert (part.rows, digest) == (((3, 9),), "abc")
+    require_example(part)
+
+
+def test_a_part_of_layout_1_is_read():
+    require_example(read_part(SAVED / "part-1.part")[0])
+
+
+def require_example(part):
+    counts, wanted = part.counts, example().counts
+    assert counts.keys() == wanted.keys()
+    assert [x.dtype for x in counts["joined"].arrays] == [np.float32, np.float64]
+    np.testing.assert_array_equal(counts["joined"].array(), wanted["joined"].array())
+    assert counts["extent"] == wanted["extent"]
+    assert (counts["number"], counts["said"]) == (12, True)
+    np.testing.assert_array_equal(counts["counts"], wanted["counts"])
+    assert counts["kept"].windows == wanted["kept"].windows
+    narrow = counts["narrow"]
+    assert (narrow.most, narrow.cells.exponent, narrow.cells.first) == (77, -3, 5)
+    assert narrow.cells.negative_infinite == 2
+    np.testing.assert_array_equal(narrow.cells.counts, [1, 0, 4])
+
+
+def test_parts_and_checkpoints_of_other_layouts_are_refused(tmp_path):
+    data = (SAVED / "part-1.part").read_bytes()[:-16].replace(b'"schema": 1', b'"schema": 9')
+    (tmp_path / "x.part").write_bytes(data + xxhash.xxh3_128_digest(data))
+    with pytest.raises(be.CheckpointError, match="is of layout 9; this version reads 1"):
+        read_part(tmp_path / "x.part")
+    be.tally(population(), checkpoint=tmp_path / "kept")
+    path = tmp_path / "kept" / "checkpoint.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"bioeval_checkpoint": 9}))
+    with pytest.raises(be.CheckpointError, match="is of layout 9"):
+        be.tally(population(), checkpoint=tmp_path / "kept")
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    scores, folder = population(), tmp_path / "kept"
+    interrupted(scores, folder, 2)
+    part = min(folder.glob("0*.part"))
+    shutil.copy(part, folder / f".{part.name}.12ab34cd.part")
+    be.tally(scores, checkpoint=folder)
+    assert not list(folder.glob(".*"))

@@ -1,0 +1,178 @@
+"""Evaluations on a cluster give what one process gives, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.base.engine import computed_by
+from bioeval.base.errors import EngineError
+from bioeval.evaluation.blocks.cluster import Cluster
+from bioeval.evaluation.blocks.engine import BlockEngine
+from tests.optional import optional_import
+
+distributed = optional_import("distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers in this process."""
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def blocks_are_small(monkeypatch):
+    """Rows are read few at a time, so that there are many blocks."""
+    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
+
+
+def embeddings(seed=0):
+    """Return points around the centres of 40 subjects, three each, and their subjects."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(40, 1, 8))
+    points = (centres + 0.6 * rng.normal(size=(40, 3, 8))).reshape(-1, 8)
+    return points, np.repeat(np.arange(40), 3)
+
+
+def systems(tmp_path):
+    """Return scores of every kind of source."""
+    square = be.simulate(30, 4, random_state=1)
+    values, labels = np.asarray(square.values), square.probe_labels
+    holes = values.copy()
+    holes[3, 7] = holes[50, 2] = np.nan
+    points, who = embeddings()
+    mapped = np.lib.format.open_memmap(tmp_path / "s.npy", "w+", np.float32, values.shape)
+    mapped[:] = values
+    mapped.flush()
+    rng = np.random.default_rng(5)
+    mask = np.where(labels[:, None] == labels, 2, 1) * (rng.random(values.shape) < 0.9)
+    camera = rng.integers(0, 3, len(labels))
+    return {
+        "square": square,
+        "selection": square.select(probes=rng.permutation(120)[:70], gallery=range(10, 120)),
+        "similarity": be.Scores(-values[:80], labels[:80], labels, kind="similarity"),
+        "float16": be.Scores(values.astype(np.float16), labels),
+        "holes": be.Scores(holes, labels, nan="exclude"),
+        "ties": be.Scores(np.round(values, 1), labels),
+        "mask": be.Scores(values, labels, mask=mask.astype(np.uint8)),
+        "excluding": be.Scores(
+            values, labels, probe_meta={"session": camera}, exclude=("session",)
+        ),
+        "mapped": be.Scores(np.load(tmp_path / "s.npy", mmap_mode="r"), labels),
+        "streamed": be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32"),
+        "names": be.Scores(values, [f"person {x}" for x in labels]),
+    }
+
+
+NAMES = (
+    *("square", "selection", "similarity", "float16", "holes", "ties", "mask", "excluding"),
+    *("mapped", "streamed", "names"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_on_a_cluster_is_that_of_one_process(client, tmp_path, name):
+    scores = systems(tmp_path)[name]
+    expected = be.evaluate(scores, thresholds=30)
+    with computed_by(BlockEngine(Cluster(client), rows=17)):
+        found = be.evaluate(scores, thresholds=30)
+    assert found.identical(expected)
+
+
+def reid_scores():
+    values = np.asarray(be.simulate(20, 6, random_state=3).values, dtype=np.float32)
+    labels, camera = np.repeat(np.arange(20), 6), np.tile([0, 1, 2], 40)
+    probes = np.arange(0, 120, 6)
+    rest = np.setdiff1d(np.arange(120), probes)
+    meta = {"probe_meta": {"camera": camera[probes]}, "gallery_meta": {"camera": camera[rest]}}
+    return be.Scores(values[np.ix_(probes, rest)], labels[probes], labels[rest], **meta)
+
+
+CALLS = {
+    "tally": lambda **place: be.tally(be.simulate(30, 4), points=True, **place).tree(),
+    "verification": lambda **place: be.verification(be.simulate(30, 4), **place),
+    "claims": lambda **place: be.verification(
+        be.simulate(30, 4), claims=be.partition.ClaimSampler(2, random_state=1), **place
+    ),
+    "fused": lambda **place: be.verification(
+        be.simulate(30, 4), templates="multi", fusion="mean", thresholds=[0.2, 0.5], **place
+    ),
+    "open_set": lambda **place: be.open_set(be.simulate(30, 4), rank_unit="subject", **place),
+    "drawn": lambda **place: be.open_set(
+        be.simulate(10, 3), gallery="single", thresholds=[0.3, 0.6], **place
+    ),
+    "closed_set": lambda **place: be.closed_set(be.simulate(30, 4), ties="expected", **place),
+    "reid": lambda **place: be.reid(reid_scores(), thresholds=[0.2, 0.4], **place),
+    "cuhk03": lambda **place: be.reid(reid_scores(), "cuhk03", **place),
+    "gom": lambda **place: be.gom(reid_scores(), budget=20, **place),
+    "interval": lambda **place: be.closed_set(
+        be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_task_on_a_cluster_is_that_of_one_process(client, name):
+    assert CALLS[name](client=client).identical(CALLS[name]())
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
+    expected = CALLS[name]()
+    for _ in range(2):
+        assert CALLS[name](checkpoint=tmp_path / "kept").identical(expected)
+
+
+def test_what_cannot_be_distributed_is_an_error(client):
+    with pytest.raises(EngineError, match="cannot be distributed"):
+        be.verification(be.simulate(20, 4), interval="analytic", client=client)
+
+
+def test_lists_and_folds_are_not_distributed(client):
+    pairs = be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True])
+    for call in (
+        lambda: be.verification(pairs, client=client),
+        lambda: be.evaluate(be.simulate(20, 4), "course-kfold", client=client),
+        lambda: be.verification(visits(), attempts="visit", client=client),
+        lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
+    ):
+        with pytest.raises(EngineError, match="cannot be distributed"):
+            call()
+
+
+def visits():
+    labels = np.repeat(np.arange(10), 4)
+    meta = {"visit": np.tile([1, 1, 2, 2], 10)}
+    return be.Scores(np.asarray(be.simulate(10, 4).values), labels, probe_meta=meta)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **place: be.verification(visits(), attempts="visit", thresholds=9, **place),
+        lambda **place: be.closed_set(
+            be.simulate(9, 3), gallery="single", sampling=5, random_state=1, **place
+        ),
+        lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
+        lambda **place: be.evaluate(be.simulate(20, 4), "course-kfold", **place),
+    ],
+)
+def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
+    assert call(checkpoint=tmp_path / "kept").identical(call())
+
+
+def test_an_error_of_the_scores_is_that_of_one_process(client):
+    values = np.asarray(be.simulate(30, 4).values).copy()
+    values[100, 3] = values[110, 5] = np.nan
+    scores = be.Scores(values, np.repeat(np.arange(30), 4))
+    with pytest.raises(be.DataError, match="hold 2 NaN, the first at row 100, column 3"):
+        be.tally(scores, client=client)
+
+
+def test_a_client_is_one_of_distributed():
+    with pytest.raises(be.DataError, match=r"client is str; expected a dask\.distributed\.Client"):
+        be.tally(be.simulate(5, 2), client="tcp://localhost:8786")

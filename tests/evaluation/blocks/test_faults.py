@@ -1,0 +1,47 @@
+"""Runs that are killed, stopped and cut off, with real processes: the trials of `scripts/soak`."""
+
+from __future__ import annotations
+
+import pytest
+
+import bioeval as be
+from tests.optional import optional_import
+
+optional_import("distributed")
+
+import soak_study  # noqa: E402 (starts clusters)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # of connections that break: they are to
+]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return be.tally(soak_study.population())
+
+
+@pytest.mark.parametrize("name", soak_study.DISTURBANCES)
+def test_a_cluster_that_is_disturbed_counts_the_same(name, whole):
+    found = soak_study.disturbed(soak_study.DISTURBANCES[name])
+    if name == "a worker stopped" and isinstance(found, be.EngineError):
+        assert "stands still" in str(found)  # others may wait for what it holds
+    else:
+        assert soak_study.same(found, whole), found
+
+
+def test_without_a_scheduler_a_run_ends_with_an_error():
+    found = soak_study.disturbed(soak_study.kill_scheduler)
+    assert isinstance(found, be.EngineError)
+    assert "the scheduler of the cluster" in str(found)
+
+
+def test_a_run_that_is_killed_goes_on_from_its_checkpoint():
+    said = []
+    assert soak_study.kill_checkpointed(3, 5, said.append), said
+
+
+def test_a_run_without_room_goes_on_once_there_is_some():
+    said = []
+    assert soak_study.full_disk(said.append), said

@@ -1,0 +1,379 @@
+"""Checks of data: each fault is found where it is planted, and nothing is found in sound data."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.__main__ import main
+from bioeval.kernels import data_scan
+from bioeval.tallies.data_scan import scan
+
+WHO = np.repeat(np.arange(40), 4)
+TARGETS = (0.1,)
+SOUND = {"samples", "layout", "labels", "names", "metadata", "people"} | {
+    "failed", "sentinels", "duplicates", "zero-distance", "symmetry", "kind", "ties",
+}  # fmt: skip
+
+
+def distances(seed: int = 0, who: np.ndarray = WHO) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    templates = 2 * rng.normal(size=(len(who), 6))[who] + rng.normal(size=(len(who), 6))
+    return np.linalg.norm(templates[:, None] - templates[None], axis=2)
+
+
+def checked(values: Any, labels: Any = WHO, gallery: Any = None, **options: Any) -> Any:
+    return be.check_data(be.Scores(values, labels, gallery, **options), far_targets=TARGETS)
+
+
+def faults(found: Any) -> dict[str, str]:
+    return {x.check: x.severity for x in found if x.severity != "ok"}
+
+
+def test_sound_data_have_no_finding():
+    d = distances()
+    for values, kind in ((d, "distance"), (-d, "similarity"), (d.astype("float32"), "distance")):
+        found = checked(values, kind=kind)
+        assert faults(found) == {}, str(found)
+        assert {x.check for x in found} == SOUND
+        assert not found.misleads
+    rest = np.arange(160) % 4 > 0
+    against = checked(d[::4, rest], WHO[::4], WHO[rest])
+    assert faults(against) == {}
+    assert "symmetry" not in {x.check for x in against}
+    embedded = np.random.default_rng(1).normal(size=(40, 8))[WHO]
+    embedded = embedded + 0.5 * np.random.default_rng(2).normal(size=embedded.shape)
+    for limit in (1, 1 << 30):  # streamed, and as a matrix
+        scores = be.Scores.from_embeddings(embedded, WHO, metric="l2", memory_limit=limit)
+        assert faults(be.check_data(scores, far_targets=TARGETS)) == {}
+
+
+def test_samples():
+    found = checked(distances()[:159, :159], WHO[:159])["samples"]
+    assert found.message == "40 subjects with 3 to 4 templates each (median 4)"
+    alone = checked(distances()[:157, :157], WHO[:157])["samples"]
+    assert (alone.severity, alone.count, alone.where) == ("note", 1, "39")
+    single = checked(distances()[::4, ::4], WHO[::4])
+    assert single["samples"].severity == "error" and "one template" in single["samples"].message
+    strangers = checked(distances()[:80, 80:], [str(x) for x in WHO[:80]], WHO[80:])["samples"]
+    assert strangers.severity == "error" and "<U" in strangers.remedy
+    one = checked(distances()[:4, :4], WHO[:4])["samples"]
+    assert one.severity == "error" and "FAR is not defined" in one.message
+    some = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
+    assert some.severity == "ok" and "40 probes of subjects that are not enrolled" in some.message
+
+
+def test_layout():
+    assert checked(distances()[:, ::4], WHO, WHO[::4])["layout"].severity == "note"
+    same = checked(distances(), WHO, WHO)
+    assert same["layout"].severity == "warning" and "leave" in same["layout"].remedy
+    assert same["zero-distance"].severity == "warning"  # a template compared with itself
+
+
+def test_labels():
+    names = np.array([f"p{x}" for x in WHO], dtype=object)
+    assert checked(distances(), names)["labels"].severity == "ok"
+    names[5] = "P1 "
+    found = checked(distances(), names)["labels"]
+    assert (found.severity, found.count, found.where) == ("warning", 1, "'p1' and 'P1 '")
+    names[5:9] = "unknown"
+    found = checked(distances(), names)["labels"]
+    assert (found.severity, found.count, found.where) == ("warning", 8, "'unknown'")
+
+
+def test_names_and_metadata():
+    names = [f"{i}.png" for i in range(160)]
+    assert checked(distances(), probe_meta={"file": names})["names"].severity == "ok"
+    names[7] = "3.png"
+    found = checked(distances(), probe_meta={"file": names})["names"]
+    assert (found.severity, found.count, found.where) == ("warning", 1, "'3.png' (rows 3, 7)")
+    both = be.Scores(
+        distances()[:80, 80:], WHO[:80], WHO[:80],
+        probe_meta={"file": names[:80]}, gallery_meta={"file": names[79:159]},
+    )  # fmt: skip
+    assert be.check_data(both.select(probes=np.r_[:3, 4:80]))["names"].where == "'79.png'"
+    session = {"session": np.arange(160) % 2}
+    assert checked(distances(), probe_meta=session)["metadata"].severity == "note"
+    assert checked(distances(), probe_meta=session, exclude="session")["metadata"].severity == "ok"
+    assert (
+        checked(distances(), probe_meta={"session": np.arange(160) % 4})["metadata"].severity
+        == "ok"
+    )  # no two of a subject in one session
+
+
+def test_people():
+    scores = be.Scores(distances(), WHO)
+
+    def people(*targets: float) -> Any:
+        return be.check_data(scores, far_targets=targets, read_scores=False)["people"]
+
+    pairs = (160**2 - 40 * 16) // 2  # 12,480
+    assert people(30 / pairs).severity == "ok"
+    assert people(29.9 / pairs).severity == "note"
+    assert people(3 / pairs).severity == "note"
+    assert people(0.1, 2.9 / pairs).severity == "warning"
+    few = people(0.0001)
+    assert "30,000 impostor pairs, of about 63 subjects" in few.remedy
+    assert checked(distances()[:36, :36], WHO[:36])["people"].severity == "warning"
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_failed_and_infinite(kind):
+    values = distances() if kind == "distance" else -distances()
+    values[3, 5] = values[9, 2] = np.nan
+    found = checked(values, kind=kind)["failed"]
+    assert (found.severity, found.count) == ("error", 2)
+    assert found.where == "row 3, column 5, row 9, column 2"
+    assert checked(values, kind=kind, nan="exclude")["failed"].severity == "note"
+    values[4] = np.nan
+    assert checked(values, kind=kind, nan="reject")["failed"].where.startswith("all of row 4")
+    values = distances() if kind == "distance" else -distances()
+    values[3, 5] = np.inf if kind == "distance" else -np.inf
+    assert checked(values, kind=kind)["failed"].severity == "note"
+    assert (
+        checked(-values, kind="similarity" if kind == "distance" else "distance")["failed"].severity
+        == "note"
+    )
+    values[3, 5] *= -1
+    assert checked(values, kind=kind)["failed"].severity == "warning"
+    values = distances()
+    np.fill_diagonal(values, np.nan)
+    assert checked(values)["failed"].severity == "ok"
+
+
+def test_sentinels():
+    for at in (np.s_[7], np.s_[:, 7]):
+        values = distances()
+        values[at] = -1
+        found = checked(values)["sentinels"]
+        assert found.severity == "error" and found.count == 1
+        assert found.where == ("row 7" if at == 7 else "column 7")
+    values = distances()
+    values.flat[::97] = 999
+    found = checked(values)["sentinels"]
+    assert found.severity == "error" and "999" in found.message
+
+
+def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
+    """Return distances where a template is a copy of another."""
+    values = values.copy()
+    values[other] = values[one]
+    values[:, other] = values[:, one]
+    values[one, other] = values[other, one] = values[other, other] = 0
+    return values
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan, 5.0])
+def test_copies_under_one_label_and_under_two(fill):
+    same, other = copied(distances(), 4, 6), copied(distances(), 4, 60)
+    for values in (same, other):
+        np.fill_diagonal(values, fill)
+    found = checked(same)["duplicates"]
+    assert (found.severity, found.count, found.where) == ("warning", 1, "rows 4, 6")
+    assert checked(same)["zero-distance"].severity == "warning"
+    found = checked(other)
+    assert found["duplicates"].severity == "error" and "1 and 15" in found["duplicates"].message
+    zero = found["zero-distance"]
+    assert (zero.severity, zero.count) == ("error", 2)
+    assert zero.where == "row 4, column 60 (1, 15), row 60, column 4 (15, 1)"
+    assert found.misleads
+    # Of similarities the largest.
+    assert checked(1 - other, kind="similarity")["duplicates"].severity == "error"
+    three = copied(copied(distances(), 4, 60), 4, 90)
+    three[60, 90] = three[90, 60] = 0
+    assert checked(three)["duplicates"].where == "rows 4, 60, 90"
+
+
+def test_copies_in_a_gallery_of_its_own():
+    values = distances()[:80, 80:].copy()
+    values[:, 7] = values[:, 3]
+    found = checked(values, WHO[:80], WHO[:80])["duplicates"]
+    assert (found.severity, found.where) == ("error", "columns 3, 7")
+    gallery = np.r_[WHO[:4], WHO[:4], WHO[8:80]]
+    assert checked(values, WHO[:80], gallery)["duplicates"].severity == "warning"
+    values[9] = values[10]
+    assert checked(values, WHO[:80], gallery)["duplicates"].count == 2
+
+
+def test_a_zero_between_labels_without_a_copy():
+    values = distances()
+    values[4, 60] = values[60, 4] = 0
+    found = checked(values)
+    assert found["zero-distance"].severity == "warning"
+    assert found["duplicates"].severity == "ok"
+
+
+def test_copied_embeddings():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(40, 8))[WHO] + 0.5 * rng.normal(size=(160, 8))
+    x[60] = x[4]
+    for limit in (1, 1 << 30):
+        for metric in ("l2", "cosine"):
+            scores = be.Scores.from_embeddings(x, WHO, metric=metric, memory_limit=limit)
+            found = be.check_data(scores, far_targets=TARGETS)
+            assert found["zero-distance"].severity == "error", str(found)
+
+
+def test_symmetry():
+    values = distances()
+    values[3, 90] += 1
+    found = checked(values)["symmetry"]
+    assert (found.severity, found.count) == ("warning", 2)
+    assert "row 3, column 90" in found.where or "row 90, column 3" in found.where
+    rounding = distances() * (1 + 1e-9 * np.random.default_rng(0).random((160, 160)))
+    found = checked(rounding)
+    assert found["symmetry"].severity == "note" and "rounding" in found["symmetry"].message
+    assert "12,480 impostor pairs" in found["people"].message
+    other = distances() + np.random.default_rng(0).random((160, 160))
+    found = checked(other)
+    assert found["symmetry"].severity == "note" and "24,960" in found["people"].message
+
+
+def test_kind():
+    d = distances()
+    for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
+        found = checked(values, kind=kind)["kind"]
+        assert found.severity == "error" and other in found.remedy
+        assert "farthest from itself" in found.message
+    shuffled = WHO.copy()
+    np.random.default_rng(0).shuffle(shuffled)
+    chance = checked(d, shuffled)["kind"]
+    assert chance.severity in ("note", "warning")
+    against = checked(d[::2, 1::2], WHO[::2], WHO[1::2], kind="similarity")["kind"]
+    assert against.severity == "error"
+
+
+def test_ties():
+    coarse = checked(distances().round())["ties"]
+    assert coarse.severity == "warning" and "distinct scores" in coarse.message
+    assert checked(distances().round(2))["ties"].severity == "note"
+    assert checked(distances().astype("float16"))["ties"].severity == "note"
+
+
+def test_pairs():
+    rng = np.random.default_rng(0)
+    genuine = np.arange(400) % 2 == 0
+    values = rng.normal(size=400) + 4 - 3 * genuine
+
+    def of(values: np.ndarray, **options: Any) -> Any:
+        scores = be.Scores.from_pairs(values, genuine, **options)
+        return be.check_data(scores, far_targets=TARGETS)
+
+    assert set(faults(of(values))) <= {"people"}
+    assert of(values, kind="similarity")["kind"].severity == "error"
+    broken = values.copy()
+    broken[7] = np.nan
+    assert of(broken)["failed"].where == "pair 7"
+    broken = values.copy()
+    broken[:40] = 99
+    assert of(broken)["sentinels"].severity == "error"
+    broken = values.copy()
+    broken[1] = 0
+    assert of(broken)["zero-distance"].where == "pair 1"
+    only = be.Scores.from_pairs(values, np.ones(400))
+    assert be.check_data(only)["samples"].severity == "error"
+
+
+def test_masks_orders_cards_and_lists():
+    values = distances()
+    values[3, 5] = np.nan
+    mask = np.full((160, 160), 1, dtype=np.uint8)
+    mask[WHO[:, None] == WHO] = 2
+    mask[3, 5] = 0
+    np.fill_diagonal(mask, 0)
+    assert checked(values, mask=mask)["failed"].severity == "ok"
+    assert be.check_data(be.Scores(values, mask=mask), far_targets=TARGETS)["failed"].count == 0
+    order = distances().argsort(axis=1).argsort(axis=1)
+    found = be.check_data(be.Scores(order, WHO, kind="order"), far_targets=TARGETS)
+    assert {x.check for x in found} & {"kind", "ties", "zero-distance"} == set()
+    cameras = {"camera": np.arange(80) % 2}
+    reid = be.Scores(
+        distances()[:80, 80:], WHO[:80], np.r_[WHO[:76], -1, -1, -1, -1],
+        probe_meta=cameras, gallery_meta=cameras,
+    )  # fmt: skip
+    auto = be.check_data(reid)
+    assert auto["labels"].where == "-1" and auto["metadata"].severity == "note"
+    by_card = {x.check for x in be.check_data(reid, "market1501")}
+    assert by_card & {"labels", "metadata"} == set()
+    with pytest.raises(be.ProtocolError):
+        be.check_data(be.TopKScores([[0, 1]], ["a"], ["a", "b"]))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.sampled_from(["C", "F"]))
+def test_a_pass_counts_what_is_there(seed, square, masked, order):
+    rng = np.random.default_rng(seed)
+    m, n = (11, 11) if square else (7, 11)
+    values = np.asarray(rng.integers(0, 4, (m, n)).astype(float), order=order)
+    values[rng.random((m, n)) < 0.1] = np.nan
+    values[rng.random((m, n)) < 0.1] = np.inf
+    values[rng.random((m, n)) < 0.1] = -np.inf
+    probe, gallery = rng.integers(0, 3, m), rng.integers(0, 3, n)
+    gallery = probe if square else gallery
+    mask = rng.integers(0, 2, (m, n)) if masked else np.ones((m, n), dtype=int)
+    mask = mask * np.where(probe[:, None] == gallery, 2, 1)
+    scores = be.Scores(
+        values, probe, None if square else gallery, nan="exclude", mask=mask if masked else None
+    )
+    found = scan(scores)
+    expected = dict.fromkeys(range(data_scan.KINDS), 0)
+    first: dict[int, tuple[int, int]] = {}
+    for i in range(m):
+        for j in range(n):
+            if not mask[i, j] or (square and i == j):
+                continue
+            x, genuine = values[i, j], mask[i, j] == 2
+            expected[data_scan.GENUINE if genuine else data_scan.IMPOSTOR] += 1
+            what = None
+            if np.isnan(x):
+                what = data_scan.FAILED
+            elif np.isinf(x):
+                what = data_scan.FARTHEST if x > 0 else data_scan.NEAREST
+            elif x == 0:
+                what = data_scan.PERFECT_GENUINE if genuine else data_scan.PERFECT_IMPOSTOR
+            if what is not None:
+                expected[what] += 1
+                first.setdefault(what, (i, j))
+    assert found.counts.tolist() == list(expected.values())
+    for what, cell in first.items():
+        assert tuple(found.places[what][0].tolist()) == cell
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("check") / "s.npz"
+    be.save(be.Scores(distances(), WHO), path)
+    return str(path)
+
+
+def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, tmp_path, capsys):
+    assert main(["check", file, "--far", "0.1"]) == 0
+    assert "nothing found" in capsys.readouterr().out
+    out = tmp_path / "o"
+    assert main(["check", file, "--kind", "similarity", "--out", str(out)]) == 1
+    text = capsys.readouterr().out
+    assert "--kind distance" in text and "would mislead" in text
+    with open(out / "findings.csv", encoding="utf-8") as table:
+        rows = {x["check"]: x["severity"] for x in csv.DictReader(table)}
+    document = json.loads((out / "summary.json").read_text())
+    assert rows == {x["check"]: x["severity"] for x in document["findings"]}
+    assert document["misleads"] is True and rows["kind"] == "error"
+    assert main(["check", file, "--json", "--far", "0.1"]) == 0
+    assert json.loads(capsys.readouterr().out)["misleads"] is False
+    assert main(["check", file + "x"]) == 2
+
+
+def test_run_says_in_a_line_what_the_labels_show(file, capsys):
+    assert main(["run", file, "--far", "0.1", "--no-auc"]) == 0
+    assert "Labels and metadata: " in capsys.readouterr().out
+    assert main(["run", file, "--no-auc", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["check"]
+    assert [x["check"] for x in found] == ["people"]

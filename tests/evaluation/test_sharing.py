@@ -1,0 +1,267 @@
+"""Tallies folded on a grid, and those that a site shares."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from tests.optional import optional_import
+
+GRID = np.linspace(1, 6, 21)
+SAVED = Path(__file__).parent / "saved"
+
+
+def population(seed: int = 0, subjects: int = 30) -> be.Scores:
+    return be.simulate(subjects, 3, layout="probe-against-gallery", probes=2, random_state=seed)
+
+
+def counted(seed: int = 0, **options) -> be.Tally:
+    return be.tally(population(seed), thresholds=GRID, site=f"site {seed}", **options)
+
+
+@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_folded_counts_are_those_of_the_probes(layout, kind):
+    given = be.simulate(12, 3, layout=layout, random_state=4)
+    sides = (given.probe_labels,) if layout == "all-against-all" else (
+        given.probe_labels, given.gallery_labels
+    )  # fmt: skip
+    values = given.values if kind == "distance" else -given.values
+    whole = be.tally(be.Scores(values, *sides, kind=kind))
+    folded = whole.folded(max_rank=4)
+    some = {"rank": slice(1, 4)}
+    for node in ("open_set", "closed_set"):
+        exact, found = whole.dataset(node).sel(some), folded.dataset(node)
+        shared = [name for name in found.data_vars if name in exact]
+        assert {"tied"} < set(shared)
+        for name in shared:
+            assert exact[name].equals(found[name]), name
+    exact, found = whole.dataset("open_set").sel(some), folded.dataset("open_set")
+    assert found.eer_at_least - 1e-12 <= exact.eer <= found.eer_at_most + 1e-12
+    assert (found.dir_at_far_at_least <= exact.dir_at_far).all()
+    assert (found.dir_at_far_at_most >= exact.dir_at_far).all()
+    node = "verification/single"
+    assert folded.dataset(node).identical(whole.dataset(node))
+
+
+def test_folded_parts_merge_to_the_folded_whole(tmp_path):
+    scores = population()
+    rows = np.arange(scores.shape[0])
+    parts = [
+        be.tally(scores.select(probes=x), thresholds=GRID).folded(GRID)
+        for x in (rows[::2], rows[1::2])
+    ]
+    parts[0].save(tmp_path / "a.tally")
+    merged = be.Tally.load(tmp_path / "a.tally").merge(parts[1])
+    whole = be.tally(scores, thresholds=GRID).folded(GRID)
+    for node in whole.parts:
+        assert merged.dataset(node).equals(whole.dataset(node)), node
+    with pytest.raises(be.MergeError, match="folded at different ranks"):
+        parts[0].merge(be.tally(scores.select(probes=rows[1::2]), thresholds=GRID).folded(
+            GRID, max_rank=3
+        ))  # fmt: skip
+    with pytest.raises(be.MergeError, match="folded at different thresholds"):
+        parts[0].merge(be.tally(scores.select(probes=rows[1::2]), thresholds=GRID).folded(
+            GRID[:5]
+        ))  # fmt: skip
+
+
+def test_a_folded_tally_does_not_grow_with_the_probes():
+    sizes = []
+    for subjects in (20, 80):
+        folded = be.tally(population(1, subjects)).folded(GRID, max_rank=10)
+        tally = folded.parts["open_set"].tally
+        sizes.append([(tally.di.nbytes, tally.within.nbytes)])
+    assert sizes[0] == sizes[1]
+
+
+def test_what_is_shared_has_counts_alone(tmp_path):
+    scores = population()
+    whole = be.tally(scores, thresholds=GRID, points=True, key="key")
+    path = tmp_path / "shared.tally"
+    whole.share(GRID, salt="salt").save(path)
+    with path.open("rb") as file, np.load(file) as archive:
+        arrays = dict(archive)
+    floats = {name: x for name, x in arrays.items() if x.dtype.kind == "f"}
+    assert all(np.isin(x, GRID).all() for x in floats.values())
+    text = arrays.pop("header").tobytes().decode()
+    header = json.loads(text)
+    assert header["discloses"] == be.Tally.load(path).disclosed()
+    before = {*whole.counted.probes.tolist()}
+    for x in arrays.values():
+        assert not before & {*x.ravel().tolist()}
+    about = whole.parts["open_set"].tally.about
+    for digest in (*about.probe_subjects, *about.fingerprints, about.gallery):
+        assert digest not in text
+    shared = be.Tally.load(path)
+    for node in ("verification/single", "verification/multi"):
+        exact, found = whole.dataset(node), shared.dataset(node)
+        for name in ("ga", "fa", "gar", "far", "genuine_attempts", "subjects"):
+            assert exact[name].equals(found[name]), name
+        for name in ("eer", "auc"):
+            assert found[f"{name}_at_least"] <= exact[name] <= found[f"{name}_at_most"]
+        assert (found.frr_at_far_at_least <= exact.frr_at_far[:4] + 1e-12).all()
+        assert (found.frr_at_far_at_most >= exact.frr_at_far[:4] - 1e-12).all()
+
+
+def test_shared_tallies_merge_by_their_salt():
+    scores = population()
+    rows = np.arange(scores.shape[0])
+    a, b, c = (
+        be.tally(scores.select(probes=x), thresholds=GRID).share(GRID, salt=salt)
+        for x, salt in ((rows[:30], "s"), (rows[30:], "s"), (rows[30:], "other"))
+    )
+    merged, whole = a.merge(b), be.tally(scores, thresholds=GRID).share(GRID, salt="s")
+    for node in whole.parts:
+        assert merged.dataset(node).equals(whole.dataset(node)), node
+    with pytest.raises(be.MergeError, match="would count twice"):
+        a.merge(a.merge(b))
+    with pytest.raises(be.MergeError, match="different galleries|different keys"):
+        a.merge(c)
+    with pytest.raises(be.DataError, match="one that was shared"):
+        a.share(GRID)
+
+
+def test_without_digests_sites_are_told_apart_by_name():
+    a, b = counted(0).share(GRID), counted(1).share(GRID)
+    merged = a.merge(b)
+    found = merged.dataset("verification/single")
+    assert "was not checked" in found.attrs["warnings"]
+    assert int(found.genuine_attempts) == 2 * 30 * 2 * 3 and "subjects" not in found
+    with pytest.raises(be.MergeError, match="sites with one name"):
+        a.merge(merged)
+    with pytest.raises(be.MergeError, match="one tally was shared, and the other not"):
+        a.merge(counted(1))
+
+
+@pytest.mark.parametrize("least", [2, 5, 20])
+def test_no_count_is_small(least, tmp_path):
+    whole = counted()
+    shared = whole.share(GRID, max_rank=20, min_count=least)
+    shared.save(tmp_path / "x.tally")
+    shared = be.Tally.load(tmp_path / "x.tally")
+    for part in shared.parts.values():
+        for table in part.tally.tables().values():
+            assert ((table == 0) | (table >= least)).all()
+    node = "verification/single"
+    kept, exact = shared.dataset(node), whole.dataset(node)
+    at = {"threshold": kept.threshold.values}
+    assert 0 < kept.sizes["threshold"] < len(GRID)
+    for name in ("far", "frr"):
+        assert kept[name].equals(exact[name].sel(at))
+    if least > 2:
+        assert "open_set and closed_set left out: 2 probes behind rank 1" in kept.attrs["warnings"]
+        return
+    found = shared.dataset("open_set")
+    ranks = found["rank"].values
+    assert found.dir.equals(
+        whole.dataset("open_set").dir.sel(threshold=found.threshold.values, rank=ranks)
+    )
+    both = shared.merge(counted(1).share(GRID, max_rank=20, min_count=least))
+    exact_both = whole.merge(counted(1)).dataset(node)
+    joint = both.dataset(node)
+    assert joint.far.equals(exact_both.far.sel(threshold=joint.threshold.values))
+
+
+def test_too_few_to_share():
+    scores = population(subjects=3)
+    with pytest.raises(
+        be.DataError, match="nothing can be shared .* 18 genuine attempts, fewer than 50"
+    ):
+        be.tally(scores, thresholds=GRID).share(GRID, min_count=50)
+
+
+def test_noise_is_that_of_its_epsilon():
+    optional_import("opendp")
+    whole = counted()
+    with pytest.raises(be.DataError, match="probes_per_person"):
+        whole.share(GRID, epsilon=1.0)
+    grid = GRID[[4, 10, 16]]
+    shared = [
+        whole.share(grid, max_rank=2, epsilon=8.0, probes_per_person=2, templates_per_person=3)
+        for _ in range(40)
+    ]
+    node = "verification/single"
+    tally = shared[0].parts[node].tally
+    # Six tables of counts: 8/6 for each; 2 probes against 90 templates, changed on both sides.
+    scale = 2 * 2 * 90 / (8 / 6)
+    assert tally.noise == pytest.approx(np.sqrt(2) * scale, rel=0.01)
+    exact = whole.share(grid, max_rank=2).parts[node].tally.impostor
+    errors = np.array([x.parts[node].tally.impostor - exact for x in shared])
+    assert errors.std() == pytest.approx(tally.noise, rel=0.35)
+    found = shared[0].dataset(node)
+    assert "noisy" in found.attrs["warnings"] and "eer_at_least" not in found
+    assert (np.diff(found.far) >= 0).all()
+    opened = shared[0].dataset("open_set")
+    assert (opened.dir.diff("rank") >= 0).all() and (opened.dir.diff("threshold") >= 0).all()
+    assert np.isnan(opened.tied)
+    assert any("epsilon = 8" in line and "180 attempts" in line for line in shared[0].disclosed())
+    square = be.tally(be.simulate(6, 3, random_state=1), thresholds=GRID)
+    with pytest.raises(be.ProtocolError, match="all-against-all"):
+        square.share(GRID, epsilon=1.0, probes_per_person=3, templates_per_person=3)
+
+
+def test_what_cannot_be_folded():
+    cameras = {"probe_meta": {"camera": [1, 1]}, "gallery_meta": {"camera": [2, 2]}}
+    scores = be.Scores(np.ones((2, 2)), [1, 2], [1, 2], **cameras)
+    with pytest.raises(be.ProtocolError, match="reid has means over queries"):
+        be.tally(scores, "market1501").folded()
+    with pytest.raises(be.MergeError, match="not counted at these thresholds"):
+        be.tally(population()).share(GRID)
+
+
+def test_layout_4_is_read():
+    """Two of three parts of a gallery; and counts that were shared."""
+    part = be.Tally.load(SAVED / "tally-layout-4-part.npz")
+    assert (len(part.part.covered), len(part.part.missing)) == (2, 1)
+    shared = be.Tally.load(SAVED / "tally-layout-4-shared.npz")
+    assert shared.shared.min_count == 5 and shared.shared.salted
+    single = shared.dataset("verification/single")
+    assert int(single.genuine_attempts) == 30 * 2 * 3
+    assert single.far.values[-1] == 1 or single.sizes["threshold"] < len(GRID)
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("thresholds", lambda x: x[::-1]),
+        ("thresholds", lambda x: x[:-1]),
+        ("di", lambda x: -x),
+        ("within", lambda x: x[:4]),
+        ("ranks", lambda x: x * 0),
+        ("impostor", lambda x: x.astype(float)),
+    ],
+)
+def test_damaged_counts_are_refused(name, how, tmp_path):
+    path = tmp_path / "x.tally"
+    counted().share(GRID, max_rank=3, salt="s").save(path)
+    with path.open("rb") as file, np.load(file) as archive:
+        arrays = dict(archive)
+    key = next(x for x in arrays if x.endswith(f".{name}"))
+    arrays[key] = how(arrays[key])
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(be.DataError, match="damaged"):
+        be.Tally.load(path)
+
+
+def test_damaged_headers_are_refused(tmp_path):
+    path = tmp_path / "x.tally"
+    counted().share(GRID, max_rank=3, salt="s").save(path)
+    with path.open("rb") as file, np.load(file) as archive:
+        arrays = dict(archive)
+    whole = json.loads(arrays["header"].tobytes())
+    for change in (
+        {"shared": {**whole["shared"], "epsilon": -1.0}},
+        {"part": {"class": "GalleryPart", "covered": {"tuple": []}, "missing": {"tuple": []},
+                  "mates": ""}},
+    ):  # fmt: skip
+        arrays["header"] = np.frombuffer(json.dumps(whole | change).encode(), dtype=np.uint8)
+        with path.open("wb") as file:
+            np.savez(file, **arrays)
+        with pytest.raises(be.DataError, match="damaged"):
+            be.Tally.load(path)

@@ -1,0 +1,283 @@
+"""Files made by the libraries that own their formats, and by hand from specifications.
+
+Made by their libraries: netCDF 3 and 4 (scipy, xarray), MATLAB 5 (scipy), Parquet and Arrow
+(pyarrow), zarr, safetensors. By hand, from their specification: IJB's lists of pairs of templates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from optional import optional_import
+
+import bioeval as be
+from bioeval.cli import main
+
+WHO = ["ann", "ann", "bob", "é"]
+VALUES = np.arange(16.0).reshape(4, 4)
+
+
+@pytest.mark.parametrize("engine", ["scipy", "h5netcdf"])
+def test_netcdf_as_xarray_writes_it(tmp_path, engine):
+    xr = optional_import("xarray")
+    optional_import(engine)
+    data = xr.Dataset(
+        {"scores": (("probe", "gallery"), VALUES)},
+        {"probe_labels": ("probe", WHO), "gallery_labels": ("gallery", [*WHO[:3], "zoe"])},
+        {"kind": "similarity"},
+    )
+    data["probe_day"] = "probe", np.arange(4, dtype="i4")
+    data.to_netcdf(tmp_path / "x.nc", engine=engine)
+    found = be.load(tmp_path / "x.nc")
+    np.testing.assert_array_equal(found.values, VALUES)
+    assert found.kind == "similarity"
+    assert found.probe_labels.tolist() == WHO and found.gallery_labels.tolist()[3] == "zoe"
+    assert found.probe_meta["day"].tolist() == [0, 1, 2, 3]
+    raw = (tmp_path / "x.nc").read_bytes()
+    (tmp_path / "y.nc").write_bytes(raw[: len(raw) // 2])
+    with pytest.raises(be.DataError, match="y.nc: is truncated or damaged"):
+        be.load(tmp_path / "y.nc")
+
+
+def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
+    """A long Parquet file: its columns are kept in temporary files, and counted in pieces."""
+    arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
+    from bioeval.scores import coded_subjects, growing_column, matrix
+    from bioeval.scores.formats import arrow_tables
+
+    rng = np.random.default_rng(3)
+    n = 5000
+    a, b = rng.integers(0, 40, (2, n))
+    table = {
+        "similarity": rng.normal(size=n).astype(np.float32) + (a == b),
+        "subject_a": [f"s{x}" for x in a],
+        "subject_b": arrow.array([f"s{x}" for x in b]).dictionary_encode(),
+    }
+    parquet.write_table(arrow.table(table), tmp_path / "x.parquet", row_group_size=n)
+    whole = be.load(tmp_path / "x.parquet")
+    expected = be.verification(whole)
+    monkeypatch.setattr(growing_column, "MOST_BYTES", 100)
+    for module in (coded_subjects, matrix):
+        monkeypatch.setattr(module, "PIECE", 700)
+    monkeypatch.setattr(arrow_tables, "_PIECE", 300)
+    found = be.load(tmp_path / "x.parquet")
+    assert isinstance(found.values.base, np.memmap) or isinstance(found.values, np.memmap)
+    assert found.values.tolist() == table["similarity"].tolist()
+    assert found.genuine.tolist() == (a == b).tolist()
+    assert found.pair_subjects.tolist() == [[f"s{x}", f"s{y}"] for x, y in zip(a, b, strict=True)]
+    codes = found.pair_codes
+    assert codes.values.tolist() == sorted({*found.pair_subjects.ravel().tolist()})
+    ds = be.verification(found)
+    assert ds.attrs["warnings"] == expected.attrs["warnings"]
+    for name in expected.data_vars:
+        np.testing.assert_allclose(ds[name], expected[name], rtol=1e-14)
+    some = found.select(probes=[5, 3])
+    assert some.pair_subjects.tolist() == found.pair_subjects[[5, 3]].tolist()
+
+
+def test_numbers_of_a_table(tmp_path):
+    """Whole numbers as scores, and words of which a dictionary has more than the rows."""
+    arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
+    words = arrow.DictionaryArray.from_arrays(arrow.array([0, 1]), ["target", "nontarget", "2"])
+    table = arrow.table({"distance": [3, 4], "genuine": words, "more": [None, 1]})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    found = be.load(tmp_path / "x.parquet")
+    assert (found.values.tolist(), found.genuine.tolist()) == ([3, 4], [True, False])
+    parquet.write_table(
+        arrow.table({"distance": [[1.0], [2.0]], "genuine": [1, 0]}), tmp_path / "x.parquet"
+    )
+    with pytest.raises(be.DataError, match="distance is of type list.*expected one value a row"):
+        be.load(tmp_path / "x.parquet")
+
+
+class Stream:
+    """A table of which nothing is known but that it gives itself as a stream of Arrow."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_any_table_of_arrow():
+    arrow = optional_import("pyarrow")
+    table = Stream(arrow.table({"distance": [1.0, 2.0], "genuine": [True, False]}))
+    found = be.load(table)
+    assert (found.values.tolist(), found.genuine.tolist()) == ([1, 2], [True, False])
+    days = Stream(arrow.table({"day": [1, 2]}))
+    meta = be.Scores(np.eye(2), ["a", "b"], probe_meta=days).probe_meta
+    assert meta["day"].tolist() == [1, 2]
+
+
+def test_scores_of_templates_as_ijb_has_them(tmp_path, capsys):
+    """Scores in a .npy file, in the order of a list of pairs of templates."""
+    path, trials = tmp_path / "scores.npy", tmp_path / "template_pair_label.txt"
+    trials.write_text("1 11 1\n1 12 0\n2 11 0\n")
+    np.save(path, np.array([0.9, 0.1, 0.2], dtype=np.float32))
+    found = be.load(path, trials=trials, kind="similarity")
+    assert found.genuine.tolist() == [True, False, False] and found.dtype == np.float32
+    assert main(["run", str(path), str(trials), "--kind", "similarity"]) == 0
+    assert (
+        "in the order of the trials of template_pair_label.txt"
+        in capsys.readouterr().out.replace("\n    ", " ")
+    )
+    with pytest.raises(be.DataError, match="does not say whether its scores are distances or"):
+        be.load(path, trials=trials)
+    np.save(path, np.zeros(2))
+    with pytest.raises(be.DataError, match="has 2 scores without names, and .* 3 trials"):
+        be.load(path, trials=trials, kind="similarity")
+
+
+def test_a_store_is_replaced_as_a_whole(tmp_path, capsys):
+    optional_import("zarr")
+    for n in (3, 2):
+        be.save(be.Scores(np.eye(n), list("abc")[:n]), tmp_path / f"{n}.npz")
+    new, out = str(tmp_path / "2.npz"), str(tmp_path / "x.zarr")
+    assert main(["convert", str(tmp_path / "3.npz"), out]) == 0
+    assert main(["convert", new, out]) == 2
+    assert "x.zarr would be replaced; say --force" in capsys.readouterr().err
+    assert main(["convert", new, out, "--force"]) == 0
+    assert be.load(out).shape == (2, 2)
+    assert {path.name for path in tmp_path.iterdir()} == {"2.npz", "3.npz", "x.zarr"}
+    (tmp_path / "folder").mkdir()
+    assert main(["convert", new, str(tmp_path / "folder.zarr")]) == 0
+    (tmp_path / "plain.zarr").mkdir()
+    assert main(["convert", new, str(tmp_path / "plain.zarr"), "--force"]) == 2
+    assert "plain.zarr: is a folder" in capsys.readouterr().err
+
+
+def test_a_damaged_chunk_of_a_store(tmp_path):
+    """Chunks are decoded as rows are counted."""
+    optional_import("zarr")
+    scores = be.Scores(np.arange(40000.0).reshape(200, 200), np.arange(200) // 2)
+    be.save(scores, tmp_path / "x.zarr")
+    chunk = max((tmp_path / "x.zarr" / "scores").rglob("*"), key=lambda path: path.stat().st_size)
+    raw = chunk.read_bytes()
+    chunk.write_bytes(raw[:50] + b"\0" * 500 + raw[550:])
+    message = "the array 'scores': rows 0..199, columns 0..199 cannot be read"
+    with pytest.raises(be.DataError, match=message):
+        be.verification(be.load(tmp_path / "x.zarr"))
+
+
+def test_a_wide_text_whose_lines_are_longer_than_the_first(tmp_path):
+    (tmp_path / "x.csv").write_text("label,a,b\na,1,2,3,4\nb,1,2\n")
+    with pytest.raises(be.DataError, match="line 2: 5 cells; expected 3"):
+        be.load(tmp_path / "x.csv", kind="distance")
+
+
+def test_a_matrix_of_templates_as_ijb_has_them(tmp_path, capsys):
+    """A table with a line for each medium, a matrix of templates, and the pairs to evaluate."""
+    path, labels, pairs = (tmp_path / name for name in ("m.npy", "t.csv", "pairs.txt"))
+    values = np.arange(9.0).reshape(3, 3)
+    np.save(path, values)
+    labels.write_text("template_id,subject_id,media_id\n7,ann,1\n7,ann,2\n3,bob,3\n9,ann,4\n")
+    pairs.write_text("7 9 1\n7 3 0\n3 9 0\n")
+    found = be.load(path, labels=labels, trials=pairs, kind="similarity")
+    assert found.values.tolist() == [values[0, 2], values[0, 1], values[1, 2]]
+    assert found.genuine.tolist() == [True, False, False]
+    assert found.pair_subjects.tolist() == [["ann", "ann"], ["ann", "bob"], ["bob", "ann"]]
+    args = [str(path), str(pairs), "--labels", str(labels), "--kind", "similarity"]
+    assert main(["run", *args]) == 0
+    assert "3 pairs" in capsys.readouterr().out
+    pairs.write_text("7 9 1\n7 4 0\n3 9 0\n")
+    with pytest.raises(be.DataError, match="line 2: the template '4' is not in .*t.csv, as 1 of 2"):
+        be.load(path, labels=labels, trials=pairs, kind="similarity")
+    np.save(path, np.eye(4))
+    with pytest.raises(be.DataError, match=r"has shape \(4, 4\), and .* names 3 templates"):
+        be.load(path, labels=labels, trials=pairs, kind="similarity")
+
+
+def _ijb_by_hand(folder):
+    """IJB's header-less lists, by hand from their specification, and features of the images."""
+    media, pairs = folder / "face_tid_mid.txt", folder / "template_pair_label.txt"
+    rows = [(7, 1), (7, 1), (3, 3), (7, 2), (9, 4), (9, 5)]  # template, medium
+    media.write_text("".join(f"{i}.jpg {t} {m}\n" for i, (t, m) in enumerate(rows, 1)))
+    pairs.write_text("7 9 1\n7 3 0\n3 9 0\n")
+    features = np.random.default_rng(3).normal(size=(6, 4)).astype(np.float32)
+    np.save(folder / "features.npy", features)
+    return media, pairs, features
+
+
+def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys):
+    """Made by hand from the specification of IJB's lists, which have no header."""
+    media, pairs, x = _ijb_by_hand(tmp_path)
+    x = x.astype(float)
+    templates = {7: ((x[0] + x[1]) / 2 + x[3]) / 2, 3: x[2], 9: (x[4] + x[5]) / 2}
+    expected = [
+        1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+        for a, b in ((templates[i], templates[j]) for i, j in ((7, 9), (7, 3), (3, 9)))
+    ]
+    path, files = tmp_path / "features.npy", {"labels": media, "trials": pairs}
+    found = be.load(path, average=["template", "media"], **files)
+    np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+    assert found.genuine.tolist() == [True, False, False] and found.pair_subjects is None
+    command = ["run", str(path), str(pairs), "--labels", str(media), "--average", "template,media"]
+    assert main(command) == 0
+    assert "3 pairs" in capsys.readouterr().out
+    # One row a template, in the order of the list.
+    np.save(path, np.array([*templates.values()]))
+    again = be.load(path, metric="cosine", **files)
+    np.testing.assert_allclose(again.values, expected, rtol=1e-12)
+    with pytest.raises(be.DataError, match="its rows are templates, so leave out average"):
+        be.load(path, average="template", **files)
+    with pytest.raises(be.DataError, match="templates of its 3 rows are missing; .* as labels"):
+        be.load(path, metric="cosine", trials=pairs)
+
+
+def test_errors_of_the_lists_of_ijb(tmp_path):
+    media, pairs, _ = _ijb_by_hand(tmp_path)
+    path, files = tmp_path / "features.npy", {"labels": media, "trials": pairs}
+    with pytest.raises(be.DataError, match="6 rows, .* 6 images of 3 templates.*template,media"):
+        be.load(path, metric="cosine", **files)
+    with pytest.raises(be.DataError, match=r"has shape \(6, 4\).*features need metric"):
+        be.load(path, kind="similarity", **files)
+    with pytest.raises(be.DataError, match="expected 'template' first"):
+        be.load(path, average="media", **files)
+    with pytest.raises(be.DataError, match="kind='similarity'|kind has no meaning"):
+        be.load(path, average="template", kind="similarity", **files)
+    with pytest.raises(be.DataError, match="no subject; give the pairs of templates as trials"):
+        be.load(path, labels=media, average=["template", "media"])
+    pairs.write_text("7 9 1\n7 7 1\n")
+    with pytest.raises(be.DataError, match="1 pairs compare a template with itself.* pair 2"):
+        be.load(path, average="template", **files)
+    pairs.write_text("7 9\n")
+    with pytest.raises(be.DataError, match="does not say which pairs are genuine, and .*no subj"):
+        be.load(path, average="template", **files)
+    media.write_text("1.jpg 7 x\n")
+    with pytest.raises(be.DataError, match="first line is '1.jpg 7 x'; expected the names"):
+        be.load(path, average="template", **files)
+
+
+def test_a_matrix_and_texts_of_scores_with_the_lists_of_ijb(tmp_path):
+    media, pairs, _ = _ijb_by_hand(tmp_path)
+    values = np.arange(9.0).reshape(3, 3)  # of the templates 7, 3 and 9
+    np.save(tmp_path / "m.npy", values)
+    found = be.load(tmp_path / "m.npy", labels=media, trials=pairs, kind="similarity")
+    assert found.values.tolist() == [values[0, 2], values[0, 1], values[1, 2]]
+    assert found.genuine.tolist() == [True, False, False]
+    (tmp_path / "in_order.txt").write_text("0.9\n0.1\n0.2\n")
+    (tmp_path / "named.txt").write_text("3 9 0.2\n7 9 0.9\n7 3 0.1\n")
+    for name, expected in (("in_order", [0.9, 0.1, 0.2]), ("named", [0.2, 0.9, 0.1])):
+        scores = be.load(tmp_path / f"{name}.txt", trials=pairs, kind="similarity")
+        assert scores.values.tolist() == expected
+        assert scores.genuine.tolist() == [x == 0.9 for x in expected]
+
+
+def test_subjects_of_the_table_of_ijb(tmp_path):
+    """A header as IJB-C's tables have it, with the subject; genuine follows from it."""
+    _, pairs, _ = _ijb_by_hand(tmp_path)
+    table = tmp_path / "enroll_templates.csv"
+    whose = {7: 1, 3: 2, 9: 1}
+    rows = [(7, 1), (7, 1), (3, 3), (7, 2), (9, 4), (9, 5)]
+    lines = [f"{t},{whose[t]},img/{i}.jpg,{m}" for i, (t, m) in enumerate(rows)]
+    table.write_text("\n".join(["TEMPLATE_ID,SUBJECT_ID,FILENAME,MEDIA_ID", *lines]) + "\n")
+    pairs.write_text("7 9\n7 3\n")
+    found = be.load(
+        tmp_path / "features.npy", labels=table, trials=pairs, average=["template", "media"]
+    )
+    assert found.genuine.tolist() == [True, False]
+    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"]]
+    whole = be.load(tmp_path / "features.npy", labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
+    assert whole.probe_labels.tolist() == ["1", "2", "1"]
+    np.testing.assert_allclose(whole.values[0, [2, 1]], found.values, rtol=1e-12)

@@ -1,0 +1,172 @@
+"""What is written is read back as it was, in every format that can be written, or is refused."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from optional import optional_import
+
+import bioeval as be
+from bioeval.scores.formats import losses, registry
+
+STORES = [".npz", ".npy", ".mat", ".h5", ".zarr", ".safetensors"]
+TABLES = [".wide.csv", ".wide.tsv", ".wide.parquet", ".wide.feather"]
+LISTS = [".csv", ".tsv", ".jsonl", ".parquet", ".feather"]
+NEEDS = {
+    **dict.fromkeys([".parquet", ".feather", ".wide.parquet", ".wide.feather"], "pyarrow"),
+    ".zarr": "zarr",
+    ".safetensors": "safetensors",
+}
+NUMBERS = st.floats(-1e6, 1e6, width=32)
+LABELS = st.lists(st.sampled_from(["ann", "bob", "é x", "007", "1"]), min_size=2, max_size=5)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    def new(suffix):
+        if suffix in NEEDS:
+            optional_import(NEEDS[suffix])
+        path = tmp_path_factory.getbasetemp() / "round" / f"x{suffix}"
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.mkdir()
+        return path
+
+    return new
+
+
+def same_matrix(found, scores, *, meta=True):
+    np.testing.assert_array_equal(found.values, scores.values)
+    assert (found.layout, found.kind) == (scores.layout, scores.kind)
+    for side in ("probe", "gallery"):
+        ours, theirs = (getattr(x, f"{side}_labels").tolist() for x in (found, scores))
+        assert ours == theirs
+        if meta:
+            ours, theirs = (getattr(x, f"{side}_meta") for x in (found, scores))
+            assert ours.keys() == theirs.keys()
+            assert all(ours[name].tolist() == theirs[name].tolist() for name in theirs)
+
+
+@st.composite
+def matrices(draw, square, meta=True):
+    rows = draw(LABELS)
+    columns = None if square else [*draw(LABELS), "zoe"]
+    m, n = len(rows), len(rows if columns is None else columns)
+    cells = draw(st.lists(NUMBERS, min_size=m * n, max_size=m * n))
+    values = np.array(cells).reshape(m, n).astype(draw(st.sampled_from(["f4", "f8"])))
+    more = {}
+    if meta:
+        more["probe_meta"] = {"day": list(range(m)), "where": [f"place {i}" for i in range(m)]}
+        more["mask"] = None if draw(st.booleans()) else draw(masks((m, n)))
+    kind = draw(st.sampled_from(["distance", "similarity", "llr"]))
+    return be.Scores(values, rows, columns, kind=kind, **more)
+
+
+def masks(shape):
+    size = shape[0] * shape[1]
+    cells = st.lists(st.integers(0, 2), min_size=size, max_size=size)
+    return cells.map(lambda cells: np.array(cells, dtype=np.uint8).reshape(shape))
+
+
+@pytest.mark.parametrize("suffix", STORES)
+@pytest.mark.parametrize("square", [True, False])
+def test_matrices_in_stores(place, suffix, square):
+    @given(matrices(square))
+    def holds(scores):
+        path = place(suffix)
+        be.save(scores, path)
+        found = be.load(path)
+        # Labels and metadata of CSV files are text.
+        same_matrix(found, scores, meta=suffix != ".npy")
+        assert (found.mask is None) == (scores.mask is None)
+        assert found.mask is None or found.mask.tolist() == scores.mask.tolist()
+        assert found.dtype == scores.dtype
+
+    holds()
+
+
+@pytest.mark.parametrize("suffix", TABLES)
+@pytest.mark.parametrize("square", [True, False])
+def test_matrices_in_tables(place, suffix, square):
+    @given(matrices(square, meta=False))
+    def holds(scores):
+        path = place(suffix)
+        if not square and scores.probe_labels.tolist() == scores.gallery_labels.tolist():
+            return
+        be.save(scores, path)
+        same_matrix(be.load(path, kind=scores.kind), scores)
+        becomes = [text for text in losses(scores, path) if "become" in text]
+        text = suffix in (".wide.csv", ".wide.tsv")
+        assert bool(becomes) == (text and scores.dtype != np.float64)
+
+    holds()
+
+
+@pytest.mark.parametrize("suffix", [*LISTS, *(x for x in STORES if x != ".npy")])
+def test_lists_of_pairs(place, suffix):
+    @given(
+        st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=20),
+        st.sampled_from(["distance", "similarity", "llr"]),
+        st.booleans(),
+    )
+    def holds(pairs, kind, named):
+        path = place(suffix)
+        values, same = (list(column) for column in zip(*pairs, strict=True))
+        who = [["ann", "ann" if x else f"é {i}"] for i, x in enumerate(same)]
+        # MATLAB's characters have no second dimension of words.
+        subjects = who if named and suffix != ".mat" else None
+        scores = be.Scores.from_pairs(values, same, kind=kind, subjects=subjects)
+        be.save(scores, path)
+        found = be.load(path)
+        np.testing.assert_array_equal(found.values, scores.values)
+        assert found.genuine.tolist() == same and found.kind == kind
+        if subjects:
+            assert found.pair_subjects.tolist() == subjects
+
+    holds()
+
+
+def test_every_way_to_write_is_here():
+    ways = [form.written_as or form.suffixes[:1] for form in registry.written_formats()]
+    covered = {*STORES, *TABLES, *LISTS, ".mtx", ".txt"}  # BEE: test_stores.py
+    assert {ending for way in ways for ending in way} <= covered
+
+
+# ------------------------------------------------------------------------- what is not held
+
+SQUARE = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"))
+
+
+@pytest.mark.parametrize(
+    ("scores", "name", "message"),
+    [
+        (SQUARE.select(probes=[0], gallery=[0, 1]), "x.wide.csv", "share labels or templates"),
+        (be.Scores(np.eye(2), list("ab"), list("ab")), "x.wide.csv", "share labels or templates"),
+        (be.Scores(np.eye(2), list("ab"), ["c", "score"]), "x.wide.csv", "none called score"),
+        (be.Scores(np.ones((2, 1)), list("ab"), ["c"]), "x.wide.csv", "expected 2 to 999"),
+        (be.Scores(np.eye(2), list("ab"), mask=np.eye(2, dtype="u1")), "x.wide.csv", "no mask"),
+        (be.Scores.from_pairs([1.0], [1]), "x.wide.csv", "is a matrix, and these scores are pairs"),
+        (be.Scores(np.eye(2), ["a ", "b"]), "x.mat", "text with a blank at its end"),
+        (be.Scores.from_pairs([1.0], [1], subjects=[["a", "a"]]), "x.mat", "2 dimensions"),
+        (be.Scores(np.eye(2, dtype=np.longdouble), list("ab")), "x.mat", "which MATLAB has not"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_refused(tmp_path, scores, name, message):
+    with pytest.raises(be.DataError, match=message):
+        be.save(scores, tmp_path / name)
+    assert not any(tmp_path.iterdir())
+
+
+def test_what_a_table_loses_is_said():
+    scores = be.Scores(np.eye(2, dtype="f4"), [1, 2], probe_meta={"day": [1, 2]}, nan="reject")
+    assert losses(scores, "x.wide.csv") == [
+        "labels become text",
+        "the metadata day are left out",
+        "float32 scores become float64",
+        'a table does not say what its scores are: read it with `kind="distance"`',
+        'what a failed comparison means is not said: read it with `nan="reject"`',
+    ]
+    assert losses(be.Scores(np.eye(2, dtype="f2"), [1, 2]), "x.mat")

@@ -1,0 +1,289 @@
+"""Matrices in containers: read ahead, each chunk once, under a memory limit."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import h5py
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from optional import optional_import
+
+import bioeval as be
+from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
+from bioeval.scores import stored
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.stored import StoredRows
+
+
+class Chunked:
+    """An array in chunks that notes which rows are read, and by which thread."""
+
+    def __init__(self, values, rows, columns=None, broken=()):
+        self.values, self.shape, self.dtype = values, values.shape, values.dtype
+        self.chunks = (rows, columns or values.shape[1])
+        self.reads, self.threads, self.broken = [], [], broken
+
+    def __getitem__(self, key):
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        low, high, _ = rows.indices(self.shape[0])
+        left, right, _ = columns.indices(self.shape[1])
+        for row, column in self.broken:
+            if low <= row < high and left <= column < right:
+                raise OSError("inflate error -3")
+        self.reads.append((low, high))
+        self.threads.append(threading.current_thread().name)
+        return self.values[rows, columns]
+
+
+def matrix(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) // 5
+    x = rng.normal(size=(n // 5, 8))[labels] + 0.8 * rng.normal(size=(n, 8))
+    return np.linalg.norm(x[:, None] - x[None], axis=2).astype(np.float32), labels
+
+
+# ------------------------------------------------------------------------- rows
+
+
+@given(
+    st.lists(st.integers(1, 7), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 45), st.integers(0, 45)), max_size=8),
+)
+def test_any_rows_are_those_of_the_array(heights, spans):
+    values = np.arange(sum(heights) * 3.0).reshape(-1, 3)
+    array = Chunked(values, 1)
+    array.chunks = (tuple(heights), (3,))
+    rows = StoredRows(array, "x")
+    for low, high in spans:
+        assert (rows[low:high] == values[low:high]).all()
+        index = np.array([low, high, low]) % len(values)
+        assert (rows[index] == values[index]).all()
+    rows.forget()
+
+
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=6), st.integers(1, 9), st.booleans())
+def test_a_sweep_reads_each_row_once_and_whole_chunks(heights, step, sample):
+    values = np.zeros((sum(heights), 2))
+    array = Chunked(values, 1)
+    array.chunks = (tuple(heights), (2,))
+    rows = StoredRows(array, "x")
+    ends = set(np.cumsum((0, *heights)).tolist())
+    if sample:
+        rows[0:1]
+    for low in range(0, len(values), step):
+        rows[low : low + step]
+    rows.forget()
+    read = np.zeros(len(values), dtype=int)
+    for low, high in array.reads:
+        read[low:high] += 1
+        assert {low, high} <= ends
+    assert (read == 1).all()
+
+
+def test_what_follows_is_read_by_a_thread_while_rows_are_counted():
+    array = Chunked(np.zeros((40, 2)), 10)
+    rows = StoredRows(array, "x")
+    rows[0:10]
+    for _ in range(200):
+        if len(array.reads) > 1:
+            break
+        time.sleep(0.01)
+    assert array.reads == [(0, 10), (10, 20)]
+    assert array.threads[1].startswith("bioeval-read")
+    rows[10:20]
+    rows.forget()
+
+
+def test_all_at_once_is_not_kept():
+    rows = StoredRows(Chunked(np.zeros((40, 2)), 10), "x")
+    rows[:]
+    assert rows._last is None
+
+
+# ------------------------------------------------------------------------- errors
+
+
+def test_a_chunk_that_cannot_be_read_is_named():
+    d, labels = matrix()
+    array = Chunked(d, 50, 100, broken=[(210, 130)])
+    scores = be.Scores(StoredRows(array, "x.h5: 'scores'"), labels)
+    message = r"x.h5: 'scores': rows 200..249, columns 100..199 cannot be read \(inflate error -3\)"
+    with pytest.raises(be.DataError, match=message):
+        be.evaluate(scores)
+
+
+def test_damaged_bytes_of_a_file_are_named(tmp_path):
+    d, labels = matrix(600)
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("scores", data=d, chunks=(100, 600), compression="gzip")
+        place = data.id.get_chunk_info(4)
+    with open(path, "r+b") as raw:
+        raw.seek(place.byte_offset + 10)
+        raw.write(b"\xff" * 200)
+    with pytest.raises(be.DataError, match=r"x.h5: 'scores': rows 400..499, columns 0..599"):
+        be.evaluate(be.Scores(h5py.File(path)["scores"], labels))
+
+
+def test_ctrl_c_stops_while_rows_are_awaited():
+    program = """
+import signal, time, numpy as np, bioeval as be
+from bioeval.scores.stored import StoredRows
+class Slow:
+    shape, dtype, chunks = (4000, 600), np.dtype("f4"), (10, 600)
+    def __getitem__(self, key):
+        time.sleep(5)
+        return np.random.default_rng(0).random((key.stop - key.start, 600), dtype="f4")
+scores = be.Scores(StoredRows(Slow(), "x"), np.arange(4000) % 60, np.arange(600) % 60)
+print("ready", flush=True)
+be.verification(scores)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in error
+    assert process.returncode != 0
+
+
+# ------------------------------------------------------------------------- results
+
+
+def containers(d, folder):
+    path = folder / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("scores", data=d, chunks=(70, 90), compression="gzip")
+    yield h5py.File(path)["scores"]
+    zarr = optional_import("zarr")
+    yield zarr.create_array(folder / "x.zarr", data=d, chunks=(70, 90))
+    array = optional_import("dask.array")
+    yield array.from_array(d, chunks=((50, 150, 400), (250, 350)))
+
+
+def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
+    d, labels = matrix(600)
+    order = np.random.default_rng(1).permutation(600)
+    shuffled = labels[order]
+    expected = be.evaluate(be.Scores(d, shuffled))
+    before = numba.get_num_threads()
+    try:
+        for values in containers(d, tmp_path):
+            for threads in {1, before}:
+                numba.set_num_threads(threads)
+                found = be.evaluate(be.Scores(values, shuffled).within("200 MiB"))
+                for node in expected.leaves:
+                    assert found[node.path].to_dataset().equals(node.to_dataset())
+    finally:
+        numba.set_num_threads(before)
+
+
+def test_a_container_is_inflated_once_a_sweep(monkeypatch):
+    d, labels = matrix(600)
+    array = Chunked(d, 60, 100)
+    be.verification(be.Scores(StoredRows(array, "x"), labels), auc=False)
+    rows = np.zeros(600, dtype=int)
+    for low, high in array.reads:
+        rows[low:high] += 1
+    assert rows.min() >= 1
+    assert rows.max() <= 3  # a sweep, a look, and the sample for symmetry
+
+
+def test_a_dataset_travels_to_another_process(tmp_path):
+    d, _ = matrix(60)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["scores"] = d
+    rows = StoredRows(h5py.File(tmp_path / "x.h5")["scores"])
+    assert (pickle.loads(pickle.dumps(rows))[10:20] == d[10:20]).all()
+
+
+def test_wide_parquet_is_left_in_its_file(tmp_path):
+    pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
+    d, labels = matrix()
+    names = ["label", *map(str, labels)]
+    table = pa.Table.from_arrays([pa.array(names[1:]), *map(pa.array, d.T)], names=names)
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=70)
+    scores = be.load(tmp_path / "x.parquet", kind="distance")
+    assert scores.is_stored
+    assert scores.row_chunk == 70
+    found, expected = be.verification(scores), be.verification(be.Scores(d, labels))
+    assert found.eer == expected.eer
+    assert (found.far.values == expected.far.values).all()
+    missing = table.set_column(3, "x", pa.array([None, *d[1:, 2]], pa.float32()))
+    parquet.write_table(missing, tmp_path / "y.parquet")
+    with pytest.raises(be.DataError, match=r"y.parquet: row 0: x has no value"):
+        be.verification(be.load(tmp_path / "y.parquet", kind="distance"))
+
+
+# ------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize(
+    ("given_", "number"),
+    [("2 GiB", 2 << 30), ("500MB", 500_000_000), ("1.5kib", 1536), (7, 7), ("7", 7), ("3 B", 3)],
+)
+def test_bytes_are_read_with_their_units(given_, number):
+    assert require_bytes("memory_limit", given_) == number
+
+
+@pytest.mark.parametrize("wrong", ["", "GiB", "2 apples", "-1", 0, 1.5, True, "1e9", None])
+def test_what_is_no_number_of_bytes_is_refused(wrong):
+    with pytest.raises(be.DataError, match="memory_limit is .*expected a number of bytes"):
+        require_bytes("memory_limit", wrong)
+
+
+def test_collected_scores_take_a_quarter_of_the_limit():
+    assert at_most(100, 8) == 100
+    with memory_limited(1 << 10):
+        assert at_most(100, 8) == 32
+        assert at_most(10, 8) == 10
+    assert at_most(100, 8) == 100
+    assert in_words(1) == "1 MiB"
+
+
+@pytest.mark.parametrize("chunk", [1, 100])
+def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
+    d, labels = matrix(600)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("scores", data=d, chunks=(chunk, 600))
+    scores = be.Scores(h5py.File(tmp_path / "x.h5")["scores"], labels)
+    with pytest.raises(be.DataError, match="memory_limit is 1 MiB, too little.*at least") as found:
+        be.evaluate(scores.within("1 MiB"))
+    least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
+    assert least is not None
+    enough = scores.within(least[1])
+    assert BlockReader(enough).rows_per_block() >= chunk
+    assert be.verification(enough).eer == be.verification(be.Scores(d, labels)).eer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask"])
+@pytest.mark.parametrize(("size", "limit"), [(5000, 170), (8000, 230)])
+def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
+    if not Path("/proc/self/clear_refs").exists():
+        pytest.skip("peak memory is measured by /proc")
+    import large_data_study as study
+
+    optional_import("dask" if kind == "dask" else "zarr")
+    study.write("zarr" if kind == "dask" else kind, tmp_path, size)
+    limit *= 2 if kind == "dask" else 1
+    found = study.in_a_process("peak", kind, tmp_path, size, f"{limit} MiB", "evaluate")
+    assert found["peak"] < limit << 20
+
+
+def test_libraries_of_containers_are_known():
+    assert not stored.is_stored(np.zeros(3))

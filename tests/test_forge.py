@@ -1,0 +1,64 @@
+"""The workflows and templates of the forge are valid, and the version is one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from optional import REQUIRED
+
+import bioeval
+
+SCHEMAS = {
+    "vendor.github-workflows": ".github/workflows/*.yml",
+    "custom.github-workflows-require-timeout": ".github/workflows/*.yml",
+    "vendor.github-issue-config": ".github/ISSUE_TEMPLATE/config.yml",
+    "vendor.github-issue-forms": ".github/ISSUE_TEMPLATE/[!c]*.yml",
+    "vendor.dependabot": ".github/dependabot.yml",
+    "vendor.citation-file-format": "CITATION.cff",
+}
+
+
+def checked(root, tool: str, *args: str) -> None:
+    """Run a checker, or skip and say which is missing."""
+    if shutil.which(tool) is None:
+        message = f"{tool} is not installed"
+        pytest.fail(message) if REQUIRED else pytest.skip(message)
+    done = subprocess.run([tool, *args], cwd=root, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_files_of_the_forge_follow_their_schema(root, schema):
+    files = [str(path) for path in root.glob(SCHEMAS[schema])]
+    assert files
+    checked(
+        root, "check-jsonschema", "--default-filetype", "yaml", "--builtin-schema", schema, *files
+    )
+
+
+def test_workflows_are_safe(root):
+    checked(root, "zizmor", "--offline", "--quiet", "--config", ".github/zizmor.yml", ".github")
+
+
+def test_workflows_run_scripts_that_exist(root):
+    said = "\n".join(path.read_text() for path in (root / ".github" / "workflows").glob("*.yml"))
+    scripts = set(re.findall(r"run: (\S*(?:scripts|\.ci)/\S+)", said))
+    assert {"scripts/test", "scripts/lint", "scripts/docs", ".ci/run"} <= scripts
+    for script in scripts:
+        assert os.access(root / script, os.X_OK), script
+
+
+def test_pythons_of_the_workflows_are_those_of_the_package(root):
+    workflow = (root / ".github/workflows/tests.yml").read_text()
+    tested = re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1])
+    declared = re.findall(r"Python :: (3\.\d+)", (root / "pyproject.toml").read_text())
+    assert tested == declared
+
+
+def test_the_citation_has_the_version(root):
+    text = (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (\S+)$", text, re.MULTILINE)[1] == bioeval.__version__
