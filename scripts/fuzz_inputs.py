@@ -16,6 +16,8 @@ from typing import Any
 import click
 import h5py
 import numpy as np
+import pyarrow
+import pyarrow.feather
 import pyarrow.parquet
 import safetensors.numpy
 import scipy.io
@@ -231,7 +233,20 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     safetensors.numpy.save_file({"scores": d, "labels": who}, folder / "s.safetensors")
     be.save(be.Scores(d.astype(np.float32), who), folder / "s.h5")
     be.save(be.Scores(d.astype(np.float32), who), folder / "s.mtx")
-    made = ("p.parquet", "s.safetensors", "s.h5", "s.mtx", "s.mask")
+    pyarrow.feather.write_feather(pyarrow.table(table), str(folder / "p.feather"))
+    square = be.Scores(d, [f"s{i}" for i in who])
+    wide = ("w.wide.csv", "w.wide.parquet", "w.safetensors", "w.mat")
+    for name in wide:
+        be.save(square, folder / name)
+    be.save(square, folder / "s.zarr")
+    inside = (path for path in (folder / "s.zarr").rglob("*") if path.is_file())
+    store = {path.relative_to(folder).as_posix(): path.read_bytes() for path in inside}
+    with scipy.io.netcdf_file(folder / "s.nc", "w") as file:
+        file.createDimension("n", n)
+        for name, values, dims in (("scores", d, "nn"), ("labels", who.astype("i4"), "n")):
+            file.createVariable(name, values.dtype, tuple(dims))[:] = values
+    zstd = pyarrow.compress(bob, codec="zstd", asbytes=True)
+    made = ("p.parquet", "s.safetensors", "s.h5", "s.mtx", "s.mask", "p.feather", "s.nc", *wide)
     written = {name: (folder / name).read_bytes() for name in made}
     matrix = ["convert", "s.txt", "out.npz", "--as", "matrix", *kind]
     return [
@@ -265,6 +280,27 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
         Input("parquet", {"p.parquet": written["p.parquet"]}, ["run", "p.parquet"]),
         Input("safetensors", {"s.safetensors": written["s.safetensors"]}, ["run", "s.safetensors"]),
         Input("hdf5", {"s.h5": written["s.h5"]}, ["run", "s.h5"]),
+        Input("feather", {"p.feather": written["p.feather"]}, ["run", "p.feather"]),
+        Input("netcdf 3", {"s.nc": written["s.nc"]}, ["run", "s.nc"]),
+        Input("zarr", store, ["run", "s.zarr"]),
+        Input("text zstd", {"s.zst": zstd}, ["run", "s.zst", *kind]),
+        *(Input(f"wide {name[7:]}", {name: written[name]}, ["run", name, *kind])
+          for name in wide[:2]),
+        *(Input(f"saved {name[2:]}", {name: written[name]}, ["run", name]) for name in wide[2:]),
+        Input(
+            "npy templates",
+            {
+                "s.npy": _npy(d),
+                "t.txt": _text(*(f"{i} {j} {int(who[i] == who[j])}" for i, j in pairs)),
+                "t.csv": _text("template_id,subject_id", *(f"{i},{w}" for i, w in enumerate(who))),
+            },
+            ["run", "s.npy", "t.txt", "--labels", "t.csv", *kind],
+        ),
+        Input(
+            "npy in order",
+            {"s.npy": _npy([d[i, j] for i, j in reversed(pairs)]), "t.txt": trials},
+            ["run", "s.npy", "t.txt", *kind],
+        ),
         Input(
             "bee", {name: written[name] for name in ("s.mtx", "s.mask")},
             ["run", "s.mtx", "s.mask"],
@@ -441,8 +477,11 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 #: A command that works, for each command, to which odd options are added.
 WORKING = {
     "run": ["s.npz"],
+    "check": ["s.npz"],
+    "explain": ["s.npz", "--probe", "2"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
+    "report": ["s.npz", "--out", "new", "--interval", "none", "--folds", "0"],
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
     "gallery-size": ["s.npz"],
@@ -450,10 +489,14 @@ WORKING = {
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
     "epc": ["s.npz", "s.npz"],
     "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],
+    "tally": ["s.npz", "--out", "new", "--force"],
+    "best-mates": ["s.npz", "--out", "new", "--force"],
+    "merge": ["t.npz"],
     "calibration": ["s.npz", "--calibrate", "logistic"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
     "sample-size": ["--frr", "0.1", "--icc", "0.2", "--width", "0.1"],
+    "plan": ["s.npz", "--workers", "4", "--price", "0.1"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
     "convert": ["s.npz", "out.csv"],
@@ -464,7 +507,7 @@ WORKING = {
 def working_commands(valid: list[Input]) -> dict[str, Input]:
     """Return for each command one that works."""
     known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
-    names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv")
+    names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv", "t.npz")
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
     return {

@@ -62,7 +62,20 @@ def zoo() -> None:
     be.plot.save(be.plot.zoo(ds), HERE / "zoo.png", dpi=110)
 
 
+def row() -> None:
+    """Write row.png of explain.md: one row of a small matrix."""
+    d = [
+        [0, 2, 6, 9, 5, 8], [2, 0, 4, 7, 3, 6], [6, 4, 0, 5, 8, 4],
+        [9, 7, 5, 0, 6, 9], [5, 3, 8, 6, 0, 1], [8, 6, 4, 9, 1, 0],
+    ]  # fmt: skip
+    names = {"name": ["a1", "a2", "b1", "b2", "c1", "c2"]}
+    who = ["ann", "ann", "bob", "bob", "cat", "cat"]
+    scores = be.Scores(np.array(d, dtype=float), who, probe_meta=names, name="tiny")
+    be.plot.save(be.explain(scores, "b1").plot(), HERE / "row.png")
+
+
 if __name__ == "__main__":
     det()
     zoo()
     claims()
+    row()

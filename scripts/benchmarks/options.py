@@ -32,6 +32,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "partitions": "random partitions of one matrix, 100 x 100 each",
         "folds": "ten folds against one verification",
         "files": "be.load and be.evaluate of each kind of file, against the same in memory",
+        "lists": "long lists of pairs, against the bare parsers of text and Parquet",
         "start": "the first run in a new environment, the second dtype, and a later run",
         "exact": "exact means over random galleries, against sampling them",
         "reid": "re-identification against loops that sort every row",

@@ -25,6 +25,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "copy": "one random partition, against a NumPy copy of the same cells",
         "folds": "ten folds, against be.verification of the same scores without AUC and hull",
         "files": "from file to results, against be.evaluate of the same matrix in memory",
+        "lists": "long lists of pairs: be.load, against what reads the file without bioeval",
         "start": "bioeval run of 400 x 400 scores, against one that compiles nothing",
         "drawn": "one template a subject, drawn: the exact mean over all galleries",
         "reid": "re-identification: how many times as long another way takes as be.reid",
@@ -58,6 +59,8 @@ AT_MOST: Mapping[str, float] = MappingProxyType(
         "file: npy": 1.3,
         "file: hdf5": 1.3,
         "file: zarr": 1.3,
+        "lists: csv": 2.0,
+        "lists: txt": 2.0,
         "exact: against multi": 25.0,
         "exact: against sampled": 1.0,
         "embeddings: be.tally float32": 1.25,
@@ -89,6 +92,9 @@ WITHIN: Mapping[str, tuple[float, str]] = MappingProxyType(
         "start: warm": (1.4, "s"),
         "memory: embeddings, evaluate": (150.0, "MiB"),
         "memory: file": (200.0, "MiB"),
+        "lists: csv, memory": (1024.0, "MiB"),
+        "lists: txt, memory": (1024.0, "MiB"),
+        "lists: parquet, memory": (1024.0, "MiB"),
     }
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import machine
 from benchmarks.drawn import drawn_rows
 from benchmarks.files import file_rows
+from benchmarks.lists import list_rows
 from benchmarks.memory import memory_rows
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
@@ -149,7 +150,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     rows, taken_apart, about["processor_share"] = _against_reads(bench, about["load_average"], tell)
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
-    more |= {"folds": fold_rows, "files": file_rows, "start": start_rows}
+    more |= {"folds": fold_rows, "files": file_rows, "lists": list_rows, "start": start_rows}
     more |= {"exact": drawn_rows, "reid": reid_rows, "million": million_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:

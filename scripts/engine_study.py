@@ -1,0 +1,188 @@
+"""What blocks of rows cost and bring: two workers against one, blocks against none, many tasks.
+
+Times are of one run on a machine that may be busy: only their ratios mean anything.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+import numpy as np
+
+import bioeval as be
+from bioeval.base.engine import computed_by
+from bioeval.evaluation.blocks.cluster import Cluster
+from bioeval.evaluation.blocks.engine import BlockEngine, Here
+from bioeval.tallies.parts import Joined
+
+
+def population(templates: int, features: int = 128) -> be.Scores:
+    """Return a square matrix of float32 embeddings, computed as it is read."""
+    rng = np.random.default_rng(7)
+    centres = rng.normal(size=(templates // 4, 1, features))
+    points = centres + 0.8 * rng.normal(size=(templates // 4, 4, features))
+    points = points.reshape(-1, features).astype(np.float32)
+    labels = np.repeat(np.arange(templates // 4), 4)
+    return be.Scores.from_embeddings(points, labels, dtype="float32", memory_limit=64 << 20)
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Return wall-clock and processor seconds of a call, and what it returns."""
+    wall, processor = time.perf_counter(), time.process_time()
+    found = call()
+    return time.perf_counter() - wall, time.process_time() - processor, found
+
+
+def overhead(templates: int, repeats: int) -> None:
+    """Compare blocks of the engine's own size with a sweep that knows no blocks."""
+    scores = population(templates)
+    be.tally(scores.select(probes=range(0, templates, 8)))
+    plain, blocks = [], []
+    for _ in range(repeats):
+        plain.append(timed(lambda: be.tally(scores)))
+        with computed_by(BlockEngine(Here())):
+            blocks.append(timed(lambda: be.tally(scores)))
+    same = plain[0][2].tree().identical(blocks[0][2].tree())
+    wall, processor = (min(x[i] for x in blocks) / min(x[i] for x in plain) for i in (0, 1))
+    click.echo(
+        f"{templates:,} x {templates:,} in blocks against one sweep, in one process: "
+        f"{processor:.2f} of the processor time, {wall:.2f} of the time; the counts are "
+        f"{'the same' if same else 'OTHERS'}"
+    )
+
+
+def scaling(templates: int, repeats: int) -> None:
+    """Compare workers of one thread with this process on one thread."""
+    from distributed import Client, LocalCluster
+
+    scores = population(templates)
+    be.tally(scores.select(probes=range(0, templates, 8)))
+    times: dict[int, list[float]] = {0: [], 1: [], 2: []}
+    results = {}
+    clusters = {}
+    for workers in (1, 2):
+        clusters[workers] = LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        )
+    clients = {workers: Client(cluster) for workers, cluster in clusters.items()}
+    for client in clients.values():  # kernels are loaded, embeddings sent
+        be.tally(scores.select(probes=range(0, templates, 8)), client=client)
+    busiest: dict[int, list[float]] = {0: [], 1: [], 2: []}
+    for _ in range(repeats):
+        wall, processor, results[0] = timed(lambda: be.tally(scores))
+        times[0].append(wall)
+        busiest[0].append(processor)
+        for workers, client in clients.items():
+            before = client.run(time.process_time)
+            wall, own, results[workers] = timed(
+                lambda client=client: be.tally(scores, client=client)
+            )
+            after = client.run(time.process_time)
+            times[workers].append(wall)
+            busiest[workers].append(own + max(after[x] - before[x] for x in before))
+    for workers, client in clients.items():
+        client.close()
+        clusters[workers].close()
+    best = {workers: min(found) for workers, found in times.items()}
+    same = all(results[0].tree().identical(results[k].tree()) for k in (1, 2))
+    click.echo(
+        f"{templates:,} x {templates:,}, one process of one thread against clusters: two workers "
+        f"are {best[0] / best[2]:.2f} times as fast as the process, one worker "
+        f"{best[0] / best[1]:.2f} times; the counts are {'the same' if same else 'OTHERS'}"
+    )
+    ratio = {k: min(busiest[0]) / min(busiest[k]) for k in (1, 2)}
+    click.echo(
+        f"  by processor time, of the busiest worker and the client one after the other: "
+        f"{ratio[2]:.2f} with two workers, {ratio[1]:.2f} with one"
+    )
+    cells = templates**2
+    hours = best[2] / cells * 200_000**2 / 3600
+    click.echo(
+        f"  at the rate of two workers ({cells / best[2] / 1e6:,.0f} million comparisons a "
+        f"second), 200,000 x 200,000 would take {hours:.1f} hours (extrapolated)"
+    )
+
+
+class Ready:
+    """Work whose counts are ready: a thousand thresholds, a hundred ranks."""
+
+    what, step = "ready", 1
+
+    def __init__(self, tasks: int):
+        self.scores = be.Scores(np.zeros((tasks, 2)), np.arange(tasks), [0, 1])
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Return counts."""
+        counts = np.full((1000, 100), 1, dtype=np.int64)
+        return {"counts": counts, "rows": Joined.of(np.arange(low, high))}
+
+
+def tasks(number: int, workers: int) -> None:
+    """Reduce many ready tallies on many workers, and read the scheduler's own events."""
+    from distributed import Client, LocalCluster
+
+    work = Ready(number)
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(workers)
+        engine = BlockEngine(Cluster(client), rows=1)
+        wall, processor, found = timed(lambda: engine.count(work, None))
+        log = list(cluster.scheduler.transition_log)
+    right = int(found["counts"][0, 0]) == number and len(found["rows"].array()) == number
+    started: dict[Any, float] = {}
+    waited = []
+    for entry in log:
+        key, before, after, *_, when = entry
+        if not str(key).startswith("bioeval-"):
+            continue
+        if after in ("waiting", "queued") and before in ("released", "forgotten"):
+            started[key] = when
+        if after == "processing" and key in started:
+            waited.append(when - started[key])
+    stamps = np.sort([entry[-1] for entry in log])
+    busy = float(np.diff(stamps).clip(max=0.001).sum()) if len(stamps) > 1 else math.nan
+    click.echo(
+        f"{number:,} ready tallies on {workers} workers in this process: {wall:.1f} s "
+        f"({processor:.1f} s of processor, workers included), counts "
+        f"{'right' if right else 'WRONG'}; the scheduler's log has {len(log):,} transitions, "
+        f"close together for at most {busy:.1f} s of them; a task waited "
+        f"{1000 * float(np.median(waited)):.1f} ms for a worker in the median"
+    )
+
+
+@click.command()
+@click.option("--templates", default=12_000, help="Of the square matrices.")
+@click.option("--repeats", default=3, help="The least time of so many is taken.")
+@click.option("--part", "chosen", type=click.Choice(["overhead", "scaling", "tasks"]))
+def main(templates: int, repeats: int, chosen: str | None) -> None:
+    """Measure what blocks of rows cost and bring."""
+    one = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    if any(os.environ.get(name) != "1" for name in one):  # read when libraries are loaded
+        done = subprocess.run([sys.executable, *sys.argv], env={**os.environ, **one}, check=False)
+        sys.exit(done.returncode)
+    load = os.getloadavg()[0]
+    click.echo(f"{os.cpu_count()} processors, {load:.1f} processes running before")
+    if chosen in (None, "overhead"):
+        overhead(templates, repeats)
+    if chosen in (None, "scaling"):
+        scaling(templates, repeats)
+    if chosen in (None, "tasks"):
+        tasks(4000, 256)
+
+
+if __name__ == "__main__":
+    main()
