@@ -68,7 +68,9 @@ class Axis:
             return [10.0**power for power in range(math.ceil(first - 1e-9), math.floor(last) + 1)]
         if self.scale == "probit":
             return [*_DEVIATES, *_NEAR_ONE]
-        ticks = list(map(float, MaxNLocator(6).tick_values(self.low, self.high)))
+        ticks = list(
+            map(float, MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high))
+        )
         return [self.low, *(x for x in ticks if x > self.low)] if self.first else ticks
 
     def _label(self, value: float) -> str:
