@@ -258,7 +258,7 @@ def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
 def _is_key(value: str, data: str) -> bool:
     """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
     in_file = Path(data).suffix.lower() in (".npz", ".mat", "")
-    return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask"))
+    return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
 
 
 def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:

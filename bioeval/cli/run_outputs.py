@@ -49,6 +49,7 @@ _SHARED = (
     "gallery_subjects",
     "failed_comparisons",
     "origin",
+    "reading",
     "fingerprint",
     "protocol",
 )
@@ -60,7 +61,8 @@ _ELSEWHERE = (*_SHARED, "warnings", "bioeval_version", "report_ranks")
 _CURVES = ("threshold", "rank", "probe")
 
 #: Those of an evaluation in folds.
-_SHARED_OF_FOLDS = ("system", "layout", "kind", "nan_policy", "fingerprint", "origin", "protocol")
+_SHARED_OF_FOLDS = ("system", "layout", "kind", "nan_policy", "fingerprint", "origin", "reading",
+                    "protocol")  # fmt: skip
 
 
 class Evaluation:

@@ -21,7 +21,7 @@ from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import camera_warnings, convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally

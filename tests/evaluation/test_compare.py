@@ -137,7 +137,7 @@ def test_other_data_are_refused(systems, change, says):
 
 
 def test_cameras_that_no_convention_uses_are_warned_of(systems):
-    """As `be.evaluate` warns of them; not where a convention is given, or where they are left out."""
+    """As `be.evaluate` warns; not under a convention, nor where such pairs are left out."""
     camera = np.tile([0, 1, 0, 1], 30)
     meta = {"probe_meta": {"camera": camera}}
     a, b = (be.Scores(np.asarray(s.read_rows(0, 120)), s.probe_labels, **meta) for s in systems)
