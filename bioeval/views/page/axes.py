@@ -56,8 +56,9 @@ class Axis:
         at = [x for x in self._ticks() if self.low <= x <= self.high]
         found: list[tuple[float, str]] = []
         for place, value in zip(self.place(np.array(at)).tolist(), at, strict=True):
-            label = self._label(value)
-            room = 6.5 * len(label) + 4 if abs(self.end - self.start) > _TALL else 14
+            label, before = self._label(value), found[-1][1] if found else ""
+            both = len(label) + len(before)
+            room = 3.4 * both + 7 if abs(self.end - self.start) > _TALL else 14
             if not found or abs(place - found[-1][0]) >= room:
                 found.append((round(place, 1), label))
         return found

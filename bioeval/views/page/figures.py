@@ -24,6 +24,9 @@ LEFT, RIGHT, TOP, BOTTOM = 66, 18, 14, 52
 _X = (LEFT, WIDTH - RIGHT)
 _Y = (HEIGHT - BOTTOM, TOP)
 
+_BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
+_BAND = "Where no error was seen the band is the bound by the number of people, and may be wide."
+
 #: Bins of a histogram, at most: their edges are thresholds of the dataset.
 BINS = 60
 
@@ -49,7 +52,7 @@ class Figure:
     @cached_property
     def key(self) -> tuple[float, float]:
         """Where the key begins: in the corner with the fewest corners of curves."""
-        names = [curve["name"] for curve in self.curves if curve["name"]]
+        names = [curve["name"] for curve in self.keyed]
         wide, high = 46 + 6.8 * max(map(len, names), default=0), 17 * len(names)
         xs = (LEFT + 12, max(LEFT + 12, WIDTH - RIGHT - wide))
         ys = (TOP + 14, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1))
@@ -63,6 +66,12 @@ class Figure:
             )
 
         return min(places, key=covered)
+
+    @property
+    def keyed(self) -> list[dict[str, Any]]:
+        """The curves that the key names; a single one needs no key."""
+        named = [curve for curve in self.curves if curve["name"]]
+        return named if len(named) > 1 else []
 
     @property
     def description(self) -> str:
@@ -137,6 +146,9 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
         found.append(_cmc(ranked, drawing))
     if opened := [p for p in parts if {"mrep", "mfr"} <= set(p.columns)]:
         found.append(_gom(opened, drawing))
+    for fig in found:
+        if any(curve["kind"] == "band" for curve in fig.curves) and fig.plot in _BOUNDED:
+            fig.note = " ".join(filter(None, [fig.note, _BAND]))
     return [fig for fig in found if fig.curves]
 
 
@@ -183,7 +195,10 @@ def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
     x = unit_axis("probit", across, _X, _says(parts, "FAR"))
     y = unit_axis("probit", up, _Y, _says(parts, "FRR"))
     fig = Figure("det", f"DET: {parts[0].part.words}", x, y)
-    fig.note = "Axes of normal deviates; the circle is the equal error rate."
+    fig.note = (
+        "Axes of normal deviates; the circle is the equal error rate. Rates below an axis are "
+        "drawn at its edge, without a band."
+    )
     _rate_curves(fig, parts, drawing, "far", "frr")
     for live in parts:
         ds = live.part.dataset
@@ -200,7 +215,9 @@ def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, x: str, y
         px, py = fig.x.place(xs), fig.y.place(ys)
         if {f"{y}_low", f"{y}_high"} <= set(live.columns):
             ends = _ascending(live, f"{y}_low", f"{y}_high")
-            fig.band(hue, px, *(fig.y.place(v) for v in ends))
+            # Off an axis of normal deviates there is no curve that a band could be around.
+            shown = ys >= fig.y.low if fig.y.scale == "probit" else np.ones(len(ys), dtype=bool)
+            fig.band(hue, px[shown], *(fig.y.place(v)[shown] for v in ends))
         fig.draw(drawing.name(live), hue, hue, *steps_after(px, py))
         at = (fig.x.place(live.columns[x]), fig.y.place(live.columns[y]))
         _moves(fig, live, hue, drawing, *at)

@@ -16,6 +16,11 @@ from bioeval.base.scalars import Scalar
 
 #: Short labels of what has none of its own.
 _LABELS = {
+    "min_cost": "smallest cost",
+    "min_cost_threshold": "at threshold",
+    "cost_prior": "genuine attempts, proportion",
+    "cost_miss": "cost of a false reject",
+    "cost_false_accept": "cost of a false accept",
     "gar": "GAR",
     "grr": "GRR",
     "ga": "genuine accepted",
