@@ -161,7 +161,7 @@ def out_of(rate: float, base: int | None = None) -> str:
         return "an unknown number"
     base = base_of(rate) if base is None else base
     if rate == 0:
-        return "none"
+        return "0 in 100"
     return f"{rounded(rate * base)} in {base:,}"
 
 

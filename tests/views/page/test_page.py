@@ -208,7 +208,7 @@ def test_there_and_back_on_a_line_keeps_its_turn():
         (0.00004, "4 in 100,000"),
         (0.12, "12 in 100"),
         (1.0, "100 in 100"),
-        (0.0, "none"),
+        (0.0, "0 in 100"),
         (math.nan, "an unknown number"),
     ],
 )
