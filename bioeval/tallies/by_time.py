@@ -16,7 +16,8 @@ import numpy as np
 from bioeval.base.errors import ProtocolError
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
-from bioeval.tallies.by_fold.sweep import FoldSweep, Part
+from bioeval.tallies.by_fold.partition import Part
+from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_fold.thresholds import judge_folds
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally

@@ -11,8 +11,9 @@ import numpy as np
 
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.by_fold.partition import Part
 from bioeval.tallies.by_fold.rows import Tick
-from bioeval.tallies.by_fold.sweep import FoldSweep, Part
+from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
