@@ -92,6 +92,14 @@ def reid_scores():
     return be.Scores(values[np.ix_(probes, rest)], labels[probes], labels[rest], **meta)
 
 
+def seen():
+    labels = np.repeat(np.arange(30), 4)
+    meta = {"seen_at": np.arange(120) % 7, "enrolled_at": np.arange(120) % 5}
+    return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
+
+
+FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+
 CALLS = {
     "tally": lambda **place: be.tally(be.simulate(30, 4), points=True, **place).tree(),
     "verification": lambda **place: be.verification(be.simulate(30, 4), **place),
@@ -112,6 +120,13 @@ CALLS = {
     "interval": lambda **place: be.closed_set(
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
     ),
+    "folds": lambda **place: be.cross_evaluate(be.simulate(30, 4), FOLDS, **place),
+    "identification in folds": lambda **place: be.cross_evaluate(
+        be.simulate(30, 4), FOLDS, task="open_set", **place
+    ),
+    "card with folds": lambda **place: be.evaluate(be.simulate(30, 4), "course-kfold", **place),
+    "groups": lambda **place: be.by_group(be.simulate(30, 4), np.arange(120) // 4 % 3, **place),
+    "over time": lambda **place: be.over_time(seen(), 3, **place),
 }
 
 
@@ -132,16 +147,28 @@ def test_what_cannot_be_distributed_is_an_error(client):
         be.verification(be.simulate(20, 4), interval="analytic", client=client)
 
 
-def test_lists_and_folds_are_not_distributed(client):
+def test_lists_and_trained_systems_are_not_distributed(client):
     pairs = be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True])
     for call in (
         lambda: be.verification(pairs, client=client),
-        lambda: be.evaluate(be.simulate(20, 4), "course-kfold", client=client),
+        lambda: be.cross_evaluate(pairs, FOLDS, client=client),
+        lambda: calibrated(client=client),
+        lambda: be.cross_evaluate(
+            be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
+        ),
+        lambda: be.by_group(
+            be.simulate(20, 4), [1, 2] * 40, interval="subject-bootstrap", client=client
+        ),
+        lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
         with pytest.raises(EngineError, match="cannot be distributed"):
             call()
+
+
+def calibrated(**place):
+    return be.cross_evaluate(be.simulate(20, 4), FOLDS, estimator=be.Calibrator(), **place)
 
 
 def visits():
@@ -158,7 +185,7 @@ def visits():
             be.simulate(9, 3), gallery="single", sampling=5, random_state=1, **place
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
-        lambda **place: be.evaluate(be.simulate(20, 4), "course-kfold", **place),
+        calibrated,
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
