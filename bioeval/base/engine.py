@@ -66,10 +66,12 @@ def refuse_engine(option: str | None = "interval") -> None:
     """
     chosen = engine()
     if chosen is not None and chosen.distributes:
-        taken = f", or the option that takes the step (such as {Argument(option)})" if option else ""
+        such = ""
+        if option is not None:
+            such = f", or the option that takes the step (such as {Argument(option)})"
         raise EngineError(
             "this evaluation has a step that reads all scores in one process, and cannot be "
-            f"distributed: leave out {Argument('client')}{taken}"
+            f"distributed: leave out {Argument('client')}{such}"
         )
 
 

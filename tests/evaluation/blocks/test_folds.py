@@ -1,4 +1,4 @@
-"""Folds, groups and rates over time are the same whatever the blocks, and where they are counted."""
+"""Folds, groups and rates over time are the same whatever the blocks, wherever they are counted."""
 
 from __future__ import annotations
 
