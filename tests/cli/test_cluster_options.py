@@ -37,7 +37,12 @@ def said(capsys, name, file, *options):
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "name", ["groups", "over-time", "run", pytest.param("threshold", marks=SLOW)]
+)
 def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
     expected = said(capsys, name, file)
     folder = tmp_path / "kept"
@@ -50,7 +55,7 @@ def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
     assert "is damaged" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@SLOW
 def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
     optional_import("distributed")
     given = ["--interval", "subject-bootstrap", "--workers", "1"]
@@ -58,7 +63,7 @@ def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
     assert "leave out --workers and --scheduler, or" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@SLOW
 @pytest.mark.parametrize("name", ["groups", "over-time", "run"])
 def test_workers_say_what_one_process_says(file, capsys, name):
     optional_import("distributed")
