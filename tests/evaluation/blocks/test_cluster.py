@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
+from bioeval.cli.cluster_options import _started
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
@@ -203,3 +206,11 @@ def test_an_error_of_the_scores_is_that_of_one_process(client):
 def test_a_client_is_one_of_distributed():
     with pytest.raises(be.DataError, match=r"client is str; expected a dask\.distributed\.Client"):
         be.tally(be.simulate(5, 2), client="tcp://localhost:8786")
+
+
+@pytest.mark.slow
+def test_starting_workers_leaves_the_threads_of_kernels_here_alone(monkeypatch):
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    with _started(1) as started:
+        assert "NUMBA_NUM_THREADS" not in os.environ
+        assert started.submit(int).result() == 0
