@@ -150,7 +150,9 @@ def by_group(
     attempts = SubjectAttempts(job, reader)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
     distance_rule = rule.as_distance(scores.kind)
-    if isinstance(scores, PairScores) or (engine() is None and math.prod(scores.shape) <= LISTED):
+    few = math.prod(scores.shape) <= LISTED
+    # Blocks are counted, but an interval is of the attempts as they are without blocks.
+    if isinstance(scores, PairScores) or (few and (engine() is None or options is not None)):
         with threads_for(scores):
             tally = count_listed(attempts, of_person, distance_rule)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import numpy as np
@@ -101,6 +102,8 @@ def seen():
     return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
 
 
+SEX = np.arange(80) // 4 % 2
+
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
 
 CALLS = {
@@ -145,6 +148,26 @@ def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
         assert CALLS[name](checkpoint=tmp_path / "kept").identical(expected)
 
 
+def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
+    monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
+    cluster, kept = Cluster(client), []
+    send = cluster.send
+
+    def noted(work):
+        found = send(work)
+        kept.append((len(found[1]), len(cluster._sent), len(cluster._packer.arrays)))
+        return found
+
+    monkeypatch.setattr(cluster, "send", noted)
+    scores = be.simulate(30, 4)
+    expected = be.cross_evaluate(scores, FOLDS, task="open_set")
+    with computed_by(BlockEngine(cluster)):
+        assert be.cross_evaluate(scores, FOLDS, task="open_set").identical(expected)
+    assert len(kept) == 6  # two parts of three folds
+    for (before, *_), (now, sent, packed) in itertools.pairwise(kept):
+        assert now <= sent == packed <= before + now
+
+
 def test_what_cannot_be_distributed_is_an_error(client):
     with pytest.raises(EngineError, match="cannot be distributed"):
         be.verification(be.simulate(20, 4), interval="analytic", client=client)
@@ -159,9 +182,7 @@ def test_lists_and_trained_systems_are_not_distributed(client):
         lambda: be.cross_evaluate(
             be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
         ),
-        lambda: be.by_group(
-            be.simulate(20, 4), [1, 2] * 40, interval="subject-bootstrap", client=client
-        ),
+        lambda: be.by_group(be.simulate(20, 4), SEX, interval="subject-bootstrap", client=client),
         lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
@@ -189,6 +210,12 @@ def visits():
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
         calibrated,
+        lambda **place: be.by_group(
+            be.simulate(20, 4), SEX, interval="subject-bootstrap", replicates=100, **place
+        ),
+        lambda **place: be.study_threshold(
+            be.simulate(20, 4), "eer", folds=3, repeats=2, replicates=100, **place
+        ),
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
