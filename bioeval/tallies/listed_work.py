@@ -24,11 +24,13 @@ def list_attempts(
 ) -> Listed:
     """Return the scores of all attempts of a job; `blocks` gives those of the reader, here."""
     chosen = engine()
-    found = list_blocks(job, blocks()) if chosen is None else chosen.count(_Work(job, reader), None)
+    found = (
+        _list_blocks(job, blocks()) if chosen is None else chosen.count(_Work(job, reader), None)
+    )
     return {name: joined.array() for name, joined in found.items()}
 
 
-def list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, Joined]:
+def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, Joined]:
     """Return the scores of the attempts in some blocks."""
     genuine: list[np.ndarray] = []
     impostor: list[ImpostorBlock] = []
@@ -70,7 +72,7 @@ class _Work:
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """List the attempts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        return list_blocks(self.job, self.reader.for_rows(low, high).blocks_of(low, high))
+        return _list_blocks(self.job, self.reader.for_rows(low, high).blocks_of(low, high))
 
 
 def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
