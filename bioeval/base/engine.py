@@ -17,7 +17,10 @@ Progress = Callable[[int, int], None]
 
 
 class RowWork(Protocol):
-    """Counts over all rows of some scores, which those of blocks of rows add up to."""
+    """Counts over all rows of some scores, which those of blocks of rows add up to.
+
+    Work may have an attribute `beside`: other scores, whose same rows it reads as well.
+    """
 
     #: What is counted, in a word or two.
     what: str

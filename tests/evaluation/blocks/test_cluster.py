@@ -28,6 +28,8 @@ def client():
 def blocks_are_small(monkeypatch):
     """Rows are read few at a time, so that there are many blocks."""
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_CELLS", 0)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_ROWS", 16)
 
 
 def embeddings(seed=0):
@@ -92,6 +94,19 @@ def reid_scores():
     return be.Scores(values[np.ix_(probes, rest)], labels[probes], labels[rest], **meta)
 
 
+def streamed():
+    points, who = embeddings()
+    return be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32")
+
+
+def two_systems():
+    """Return a matrix with failed comparisons, and embeddings of the same people."""
+    values = np.asarray(be.simulate(40, 3, random_state=2).values).copy()
+    values[3, 7] = values[50, 2] = values[50, 3] = np.nan
+    first = be.Scores(values, np.repeat(np.arange(40), 3), nan="exclude")
+    return first, streamed()
+
+
 CALLS = {
     "tally": lambda **place: be.tally(be.simulate(30, 4), points=True, **place).tree(),
     "verification": lambda **place: be.verification(be.simulate(30, 4), **place),
@@ -111,6 +126,27 @@ CALLS = {
     "gom": lambda **place: be.gom(reid_scores(), budget=20, **place),
     "interval": lambda **place: be.closed_set(
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+    "resampled": lambda **place: be.verification(
+        be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+    "resampled claims": lambda **place: be.verification(
+        be.simulate(30, 4),
+        claims=be.partition.ClaimSampler(2, random_state=1),
+        interval="subject-bootstrap",
+        replicates=100,
+        **place,
+    ),
+    "card with intervals": lambda **place: be.evaluate(
+        be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+    "zoo": lambda **place: be.zoo(be.simulate(30, 4), permutations=20, **place),
+    "zoo of embeddings": lambda **place: be.zoo(
+        streamed(), threshold=0.5, templates="multi", permutations=20, **place
+    ),
+    "compare": lambda **place: be.compare(*two_systems(), replicates=100, **place),
+    "compare reid": lambda **place: be.compare(
+        reid_scores(), reid_scores(), protocol="market1501", replicates=100, **place
     ),
 }
 
