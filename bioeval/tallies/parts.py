@@ -73,9 +73,9 @@ class TreeSums:
     """Sums of float64 arrays, one of each chunk of rows, to the same last bit in any order.
 
     Floats do not add alike in any order. The chunks are therefore the leaves of a binary tree, and
-    two sums are added where they are those of both halves of a node, the left one first. Keys are
-    ``"level,index"``: node ``index`` of a level holds chunks ``index << level`` and those that
-    follow.
+    two sums are added where they are those of both halves of a node. Keys are ``"level,index"``:
+    node ``index`` of a level holds chunk ``index << level`` and those that follow, ``1 << level``
+    in all.
     """
 
     nodes: dict[str, np.ndarray] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class TreeSums:
         for key, sums in other.nodes.items():
             level, index = map(int, key.split(","))
             while (beside := nodes.pop(f"{level},{index ^ 1}", None)) is not None:
-                sums = _added(sums, beside) if index % 2 else _added(beside, sums)
+                sums = _added(sums, beside)
                 level, index = level + 1, index // 2
             nodes[f"{level},{index}"] = sums
         return TreeSums(nodes)

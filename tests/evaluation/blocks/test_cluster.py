@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
+from bioeval.cli import main
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
@@ -161,6 +165,36 @@ def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
     expected = CALLS[name]()
     for _ in range(2):
         assert CALLS[name](checkpoint=tmp_path / "kept").identical(expected)
+
+
+@pytest.mark.slow
+def test_processes_of_their_own_count_the_same():
+    with distributed.Client(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as processes:
+        for name in ("resampled", "card with intervals", "zoo", "compare"):
+            assert CALLS[name](client=processes).identical(CALLS[name]()), name
+
+
+@pytest.mark.parametrize("command", [["zoo"], ["compare", "b.npz"], ["run"]])
+def test_a_command_on_a_cluster_with_a_checkpoint_says_the_same(
+    client, tmp_path, monkeypatch, capsys, command
+):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("a.npz", 1), ("b.npz", 2)):
+        be.save(be.simulate(12, 3, random_state=seed), name)
+    given = [command[0], "a.npz", *command[1:], "--json"]
+    if command != ["zoo"]:
+        given += ["--replicates", "100"]
+    if command == ["run"]:
+        given += ["--interval", "subject-bootstrap"]
+    assert main(given) == 0
+    alone = capsys.readouterr().out
+    started = "bioeval.cli.cluster_options._started"
+    monkeypatch.setattr(started, lambda workers: contextlib.nullcontext(client))
+    assert main([*given, "--workers", "2", "--checkpoint", "kept"]) == 0
+    assert capsys.readouterr().out == alone
+    assert list(Path("kept").glob("*.part"))
 
 
 def test_what_cannot_be_distributed_is_an_error(client):

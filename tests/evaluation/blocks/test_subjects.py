@@ -22,6 +22,7 @@ from bioeval.stats.pooled import PooledRates
 from bioeval.stats.resampling import subject_weights
 from bioeval.tallies import subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.made_by_one import made_by_one
 from bioeval.tallies.verification_job import VerificationJob
 from tests.shuffled import Shuffled
 
@@ -112,6 +113,14 @@ def test_many_attempts_are_compared_on_thresholds_in_any_blocks(monkeypatch):
     in_blocks(monkeypatch)
     with computed_by(BlockEngine(Shuffled({3, 4, 11}, [2, 0, 1], [True]))):
         assert be.compare(a, b, replicates=100).identical(expected)
+
+
+def test_comparisons_that_one_system_alone_made_are_counted_in_any_blocks(monkeypatch):
+    in_blocks(monkeypatch)
+    for engine in (None, BlockEngine(Shuffled({2, 9, 17}, [2, 1, 0], [True]))):
+        with computed_by(engine):
+            # Two that failed, and four that the mask leaves out.
+            assert made_by_one(*systems()["holes"]) == 6
 
 
 @pytest.mark.parametrize("rows", [1, 5, 18])
