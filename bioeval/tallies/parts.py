@@ -93,6 +93,8 @@ class TreeSums:
             while (beside := nodes.pop(f"{level},{index ^ 1}", None)) is not None:
                 sums = _added(sums, beside)
                 level, index = level + 1, index // 2
+            if f"{level},{index}" in nodes:
+                raise MergeError("sums of the same rows are in both counts, and would count twice")
             nodes[f"{level},{index}"] = sums
         return TreeSums(nodes)
 

@@ -119,12 +119,12 @@ def rows_per_chunk(scores: Scores) -> int:
 class SubjectWork:
     """Attempts by subject, in blocks of rows that may be counted anywhere and in any order."""
 
-    what = "subjects"
-
     def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
         scores, gallery = reader.scores, reader.gallery
         self.reader, self.scores, self.threshold, self.fusion = reader, scores, threshold, fusion
         self.step = rows_per_chunk(scores)
+        # Sums of chunks of other sizes, as of streamed rows under another limit, do not add up.
+        self.what = f"subjects of {self.step} rows"
         codes = scores.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
         self.names = [plain(name) for name in codes.values[who].tolist()]

@@ -82,6 +82,12 @@ def test_a_tree_of_sums_is_that_of_halves_in_any_order(chunks, random):
     assert parts[0].total().tolist() == [tree_total(leaves), 2 * tree_total(leaves)]
 
 
+def test_sums_of_a_chunk_do_not_count_twice():
+    one = TreeSums.of(3, np.ones(2))
+    with pytest.raises(MergeError, match="would count twice"):
+        one.merge(one)
+
+
 def test_floats_do_not_add_alike_in_any_order():
     leaves = [0.1 * 3**k for k in range(12)]
     assert tree_total(leaves) != sum(leaves)
