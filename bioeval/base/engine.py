@@ -19,8 +19,9 @@ Progress = Callable[[int, int], None]
 class RowWork(Protocol):
     """Counts over all rows of some scores, which those of blocks of rows add up to.
 
-    `depends_on`, of works that have it, is a sequence of arrays, besides scores and options, that
-    the counts depend on, such as folds that were drawn.
+    Work may have two more attributes: `depends_on`, arrays besides scores and options that the
+    counts depend on, such as folds that were drawn; and `beside`, other scores, whose same rows it
+    reads as well.
     """
 
     #: What is counted, in a word or two.
