@@ -30,8 +30,9 @@ TEMPLATES = sum(SIZES)
 
 @pytest.fixture(autouse=True)
 def blocks_are_single_rows(monkeypatch):
-    """Rows are read one at a time, so that blocks may have any size."""
+    """Rows are read one at a time, so that blocks may have any size; and groups are not listed."""
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 1)
+    monkeypatch.setattr("bioeval.evaluation.groups.LISTED", 0)
 
 
 @functools.cache
@@ -112,6 +113,15 @@ MORE = {
     ),
     "over time, given": lambda s, **k: be.over_time(s, 3, threshold=1.0, templates="multi", **k),
     "ageing": lambda s, **k: be.ageing(s, 3, replicates=100, **k),
+    "folds with intervals": lambda s, **k: be.cross_evaluate(
+        s, folds, interval="subject-bootstrap", replicates=100, **k
+    ),
+    "groups with intervals": lambda s, **k: be.by_group(
+        s, "sex", interval="subject-bootstrap", replicates=100, **k
+    ),
+    "threshold study": lambda s, **k: be.study_threshold(
+        s, ("far", 0.1), folds=3, repeats=2, replicates=100, **k
+    ),
 }
 
 
