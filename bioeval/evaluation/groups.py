@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_number
-from bioeval.base.engine import engine, refuse_engine
+from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
@@ -88,7 +88,7 @@ def by_group(
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
-        As for :func:`tally`; without an interval.
+        As for :func:`tally`.
 
     Returns
     -------
@@ -138,7 +138,6 @@ def by_group(
     """
     if interval is not None:
         require_choice("interval", interval, BOOTSTRAPS)
-        refuse_engine()  # before anything is counted
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = rule_of(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
