@@ -107,8 +107,6 @@ def seen():
     return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
 
 
-SEX = np.arange(80) // 4 % 2
-
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
 
 
@@ -249,11 +247,6 @@ def test_lists_and_trained_systems_are_not_distributed(client):
         lambda: be.verification(pairs, client=client),
         lambda: be.cross_evaluate(pairs, FOLDS, client=client),
         lambda: calibrated(client=client),
-        lambda: be.cross_evaluate(
-            be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
-        ),
-        lambda: be.by_group(be.simulate(20, 4), SEX, interval="subject-bootstrap", client=client),
-        lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
@@ -280,12 +273,6 @@ def visits():
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
         calibrated,
-        lambda **place: be.by_group(
-            be.simulate(20, 4), SEX, interval="subject-bootstrap", replicates=100, **place
-        ),
-        lambda **place: be.study_threshold(
-            be.simulate(20, 4), "eer", folds=3, repeats=2, replicates=100, **place
-        ),
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):

@@ -112,6 +112,13 @@ MORE = {
         s, 3, interval="subject-bootstrap", replicates=100, **k
     ),
     "over time, given": lambda s, **k: be.over_time(s, 3, threshold=1.0, templates="multi", **k),
+    "interval in folds": lambda s, **k: be.cross_evaluate(
+        s, folds, interval="subject-bootstrap", replicates=100, **k
+    ),
+    "interval by group": lambda s, **k: be.by_group(
+        s, "sex", interval="subject-bootstrap", replicates=100, **k
+    ),
+    "study": lambda s, **k: be.study_threshold(s, "eer", folds=3, repeats=2, replicates=100, **k),
     "ageing": lambda s, **k: be.ageing(s, 3, replicates=100, **k),
     "folds with intervals": lambda s, **k: be.cross_evaluate(
         s, folds, interval="subject-bootstrap", replicates=100, **k
