@@ -120,15 +120,6 @@ MORE = {
     ),
     "study": lambda s, **k: be.study_threshold(s, "eer", folds=3, repeats=2, replicates=100, **k),
     "ageing": lambda s, **k: be.ageing(s, 3, replicates=100, **k),
-    "folds with intervals": lambda s, **k: be.cross_evaluate(
-        s, folds, interval="subject-bootstrap", replicates=100, **k
-    ),
-    "groups with intervals": lambda s, **k: be.by_group(
-        s, "sex", interval="subject-bootstrap", replicates=100, **k
-    ),
-    "threshold study": lambda s, **k: be.study_threshold(
-        s, ("far", 0.1), folds=3, repeats=2, replicates=100, **k
-    ),
 }
 
 
