@@ -45,9 +45,10 @@ ATTEMPTS, PATIENCE, SLOWER = 8, 5.0, 4.0
 # How many workers count the same block at once, at most.
 MOST_SENT = 3
 
-# Seconds between looks at the cluster; without a sign of life, until a worker is given up; without
-# any worker, until the cluster is.
-TICK, STILL, LOST = 1.0, 20.0, 60.0
+# Seconds between looks at the cluster; without a sign of life, until a worker is given up (one that
+# loads its libraries on a busy machine gives none for a while); without any worker, until the
+# cluster is.
+TICK, STILL, LOST = 1.0, 30.0, 60.0
 
 
 @dataclass
