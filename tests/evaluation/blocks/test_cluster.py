@@ -63,14 +63,25 @@ def systems(tmp_path):
             values, labels, probe_meta={"session": camera}, exclude=("session",)
         ),
         "mapped": be.Scores(np.load(tmp_path / "s.npy", mmap_mode="r"), labels),
+        **stored(tmp_path, square),
         "streamed": be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32"),
         "names": be.Scores(values, [f"person {x}" for x in labels]),
     }
 
 
+def stored(tmp_path, scores):
+    """Return scores that are left in files."""
+    optional_import("h5py"), optional_import("zarr")
+    found = {}
+    for name in ("scores.h5", "scores.zarr"):
+        be.save(scores, tmp_path / name)
+        found[name] = be.load(tmp_path / name)
+    return found
+
+
 NAMES = (
     *("square", "selection", "similarity", "float16", "holes", "ties", "mask", "excluding"),
-    *("mapped", "streamed", "names"),
+    *("mapped", "scores.h5", "scores.zarr", "streamed", "names"),
 )
 
 
