@@ -15,12 +15,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SILENT, _CONNECT = 60, 30
 
 # What worker processes have in their environment: one thread, and memory that they keep. Dask would
-# have them give it back at once, and the arrays of each block would be mapped and cleared anew.
+# have them give it back at once, and the arrays of each block would be mapped and cleared anew. The
+# environment of this process changes with it: the threads of numba would be an error here once they
+# run, and a worker limits those of kernels itself.
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": 1,
     "MKL_NUM_THREADS": 1,
     "OPENBLAS_NUM_THREADS": 1,
-    "NUMBA_NUM_THREADS": 1,
     "MALLOC_ARENA_MAX": 1,
     "MALLOC_MMAP_THRESHOLD_": 32 << 20,
     "MALLOC_TRIM_THRESHOLD_": 256 << 20,

@@ -271,8 +271,6 @@ def _evaluate_folds(
 ) -> xr.DataTree:
     from bioeval.evaluation.cross.card_folds import evaluate_folds
 
-    refuse_engine()
-
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:
         raise ProtocolError(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_number
+from bioeval.base.engine import engine, refuse_engine
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.evaluation.ticker import ticker
 from bioeval.results.groups import Grouping, groups_dataset
@@ -29,6 +32,7 @@ from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17
@@ -37,6 +41,7 @@ LISTED = 1 << 17
 MOST_GROUPS = 256
 
 
+@distributable
 def by_group(
     scores: Scores,
     group: Any,
@@ -51,6 +56,8 @@ def by_group(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
 
@@ -80,6 +87,8 @@ def by_group(
         As for :func:`bioeval.verification`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`; without an interval.
 
     Returns
     -------
@@ -129,6 +138,7 @@ def by_group(
     """
     if interval is not None:
         require_choice("interval", interval, BOOTSTRAPS)
+        refuse_engine()  # before anything is counted
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = rule_of(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
@@ -140,7 +150,9 @@ def by_group(
     attempts = SubjectAttempts(job, reader)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
     distance_rule = rule.as_distance(scores.kind)
-    if isinstance(scores, PairScores) or math.prod(scores.shape) <= LISTED:
+    few = math.prod(scores.shape) <= LISTED
+    # Blocks are counted, but an interval is of the attempts as they are without blocks.
+    if isinstance(scores, PairScores) or (few and (engine() is None or options is not None)):
         with threads_for(scores):
             tally = count_listed(attempts, of_person, distance_rule)
     else:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject, fold_dataset
@@ -33,6 +36,7 @@ from bioeval.tallies.thresholds import require_values, to_user
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 RATES = ("far", "frr", "hter")
 
@@ -43,6 +47,7 @@ FOLDS, REPEATS = 10, 20
 CLEARLY = 1.1
 
 
+@distributable
 def study_threshold(
     scores: Scores,
     target: Any = ("far", 0.001),
@@ -55,6 +60,8 @@ def study_threshold(
     confidence: float = 0.95,
     replicates: int = REPLICATES,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
 
@@ -80,6 +87,8 @@ def study_threshold(
         Bootstrap replicates, for the intervals of the rates at the threshold itself.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`; a `client` is refused, since subjects are resampled.
 
     Returns
     -------
@@ -129,6 +138,7 @@ def study_threshold(
     if not isinstance(scores, Scores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
     require_values(scores, "a threshold")
+    refuse_engine(None)  # before anything is counted: subjects are resampled
     _require_units(scores, folds)
     options = FoldOptions("verification", rule, templates, fusion, kind=scores.kind, on_all=True)
     confidence = check_confidence(confidence)

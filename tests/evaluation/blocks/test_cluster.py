@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
+from bioeval.cli.cluster_options import _started
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
@@ -103,6 +107,16 @@ def reid_scores():
     return be.Scores(values[np.ix_(probes, rest)], labels[probes], labels[rest], **meta)
 
 
+def seen():
+    labels = np.repeat(np.arange(30), 4)
+    meta = {"seen_at": np.arange(120) % 7, "enrolled_at": np.arange(120) % 5}
+    return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
+
+
+SEX = np.arange(80) // 4 % 2
+
+FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+
 CALLS = {
     "tally": lambda **place: be.tally(be.simulate(30, 4), points=True, **place).tree(),
     "verification": lambda **place: be.verification(be.simulate(30, 4), **place),
@@ -123,6 +137,13 @@ CALLS = {
     "interval": lambda **place: be.closed_set(
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
     ),
+    "folds": lambda **place: be.cross_evaluate(be.simulate(30, 4), FOLDS, **place),
+    "identification in folds": lambda **place: be.cross_evaluate(
+        be.simulate(30, 4), FOLDS, task="open_set", **place
+    ),
+    "card with folds": lambda **place: be.evaluate(be.simulate(30, 4), "course-kfold", **place),
+    "groups": lambda **place: be.by_group(be.simulate(30, 4), np.arange(120) // 4 % 3, **place),
+    "over time": lambda **place: be.over_time(seen(), 3, **place),
 }
 
 
@@ -138,21 +159,51 @@ def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
         assert CALLS[name](checkpoint=tmp_path / "kept").identical(expected)
 
 
+def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
+    monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
+    cluster, kept = Cluster(client), []
+    send = cluster.send
+
+    def noted(work):
+        found = send(work)
+        kept.append((len(found[1]), len(cluster._sent), len(cluster._packer.arrays)))
+        return found
+
+    monkeypatch.setattr(cluster, "send", noted)
+    scores = be.simulate(30, 4)
+    expected = be.cross_evaluate(scores, FOLDS, task="open_set")
+    with computed_by(BlockEngine(cluster)):
+        assert be.cross_evaluate(scores, FOLDS, task="open_set").identical(expected)
+    assert len(kept) == 6  # two parts of three folds
+    for (before, *_), (now, sent, packed) in itertools.pairwise(kept):
+        assert now <= sent == packed <= before + now
+
+
 def test_what_cannot_be_distributed_is_an_error(client):
     with pytest.raises(EngineError, match="cannot be distributed"):
         be.verification(be.simulate(20, 4), interval="analytic", client=client)
 
 
-def test_lists_and_folds_are_not_distributed(client):
+def test_lists_and_trained_systems_are_not_distributed(client):
     pairs = be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True])
     for call in (
         lambda: be.verification(pairs, client=client),
-        lambda: be.evaluate(be.simulate(20, 4), "course-kfold", client=client),
+        lambda: be.cross_evaluate(pairs, FOLDS, client=client),
+        lambda: calibrated(client=client),
+        lambda: be.cross_evaluate(
+            be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
+        ),
+        lambda: be.by_group(be.simulate(20, 4), SEX, interval="subject-bootstrap", client=client),
+        lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
         with pytest.raises(EngineError, match="cannot be distributed"):
             call()
+
+
+def calibrated(**place):
+    return be.cross_evaluate(be.simulate(20, 4), FOLDS, estimator=be.Calibrator(), **place)
 
 
 def visits():
@@ -169,7 +220,13 @@ def visits():
             be.simulate(9, 3), gallery="single", sampling=5, random_state=1, **place
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
-        lambda **place: be.evaluate(be.simulate(20, 4), "course-kfold", **place),
+        calibrated,
+        lambda **place: be.by_group(
+            be.simulate(20, 4), SEX, interval="subject-bootstrap", replicates=100, **place
+        ),
+        lambda **place: be.study_threshold(
+            be.simulate(20, 4), "eer", folds=3, repeats=2, replicates=100, **place
+        ),
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
@@ -187,3 +244,11 @@ def test_an_error_of_the_scores_is_that_of_one_process(client):
 def test_a_client_is_one_of_distributed():
     with pytest.raises(be.DataError, match=r"client is str; expected a dask\.distributed\.Client"):
         be.tally(be.simulate(5, 2), client="tcp://localhost:8786")
+
+
+@pytest.mark.slow
+def test_starting_workers_leaves_the_threads_of_kernels_here_alone(monkeypatch):
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    with _started(1) as started:
+        assert "NUMBA_NUM_THREADS" not in os.environ
+        assert started.submit(int).result() == 0
