@@ -11,7 +11,7 @@ import pytest
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
-from bioeval.cli.cluster_options import _started
+from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
@@ -249,6 +249,6 @@ def test_a_client_is_one_of_distributed():
 @pytest.mark.slow
 def test_starting_workers_leaves_the_threads_of_kernels_here_alone(monkeypatch):
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    with _started(1) as started:
+    with started_cluster(1) as started:
         assert "NUMBA_NUM_THREADS" not in os.environ
         assert started.submit(int).result() == 0
