@@ -91,7 +91,8 @@ def test_a_day_of_new_templates_costs_little():
     old = be.tally(whole.select(np.arange(n), np.arange(n)), thresholds=np.linspace(1, 6, 21))
     grown = be.extend_tally(old, whole)
     same(grown, be.tally(whole, thresholds=np.linspace(1, 6, 21)))
-    assert grown.cells == 600**2 - n**2
+    # What is new, and of some rows the new columns once more.
+    assert 600**2 - n**2 <= grown.cells < 600**2 - n**2 + n * (600 - n) // 2
 
 
 def test_files_that_grow():
