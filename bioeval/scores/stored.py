@@ -43,6 +43,8 @@ class StoredRows:
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
+        #: What a library holds of the container beside the rows that are read.
+        self.held_bytes = int(getattr(array, "held_bytes", 0))
         #: The first row of each chunk, and the number of rows.
         self.row_ends = _ends(array, 0)
         #: The most rows of a chunk.
