@@ -245,8 +245,8 @@ class Workers:
             self._busy[channel] = Job(process, left.pop(), time.monotonic(), used)
 
 
-def keep(found: Input, index: int, complaint: str, folder: Path) -> None:
-    """Keep the files of an input that broke the rule, and the command that repeats it."""
+def keep(found: Input, index: int, outcome: Outcome, folder: Path) -> None:
+    """Keep the files of an input that broke the rule, its error, and the command to repeat it."""
     place = folder / str(index)
     place.mkdir(parents=True)
     lay_out(found, place)
@@ -255,7 +255,9 @@ def keep(found: Input, index: int, complaint: str, folder: Path) -> None:
         if found.args
         else ("python -c \"import bioeval as be; be.Tally.load('t.npz').tree()\"")
     )
-    (place / "command").write_bytes(f"{command}\n# {complaint}\n".encode("utf-8", "replace"))
+    said = f"{command}\n# {outcome.complaint()}\n"
+    (place / "command").write_bytes(said.encode("utf-8", "replace"))
+    (place / "error").write_bytes(outcome.error.encode("utf-8", "replace"))
 
 
 def show(rows: dict[str, Row]) -> None:
@@ -298,7 +300,7 @@ def main() -> int:
             if complaint := outcome.complaint():
                 row.broken += 1
                 print(f"input {index} ({found.reader}): {complaint[:300]}", file=sys.stderr)
-                keep(found, index, complaint, kept)
+                keep(found, index, outcome, kept)
 
         for index, outcome in Workers(given.jobs, given.seed, folder).run(
             range(given.first, end - apart)

@@ -99,9 +99,9 @@ def _started(workers: int) -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
 
-    threads = dict.fromkeys(
-        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), 1
-    )
+    # These change this process too. Numba's would be an error here once its threads run; a worker
+    # limits those of kernels itself.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1)
     settings = {
         "distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": 65536, **threads},
         "distributed.scheduler.worker-ttl": f"{_SILENT}s",

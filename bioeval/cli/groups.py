@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import THRESHOLD
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
@@ -54,6 +55,7 @@ _METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-log
     "--interval", type=click.Choice(_METHODS), help="Add confidence intervals by subject.  [none]"
 )
 @interval_options
+@cluster_options()
 @name_option
 @output_options(
     "results.nc, summary.json, table.txt, groups.csv and pairs.csv", "draw the groups", report=True
@@ -73,6 +75,7 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
       bioeval groups scores.npz --by country --threshold far=0.001 --interval subject-bootstrap
       bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
       bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
+      bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
     """
     require_method(options["interval"])
     output = Output.take(options)
@@ -92,7 +95,9 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
         scores = read_scores(data, reading, stages)
         scores.name = system_name(data, name, reading)
         stages("counting")
-        ds = by_group(scores, options.pop("group"), **options, progress=stages.counting)
+        with placed(options, stages) as place:
+            given = {**options, **place}
+            ds = by_group(scores, given.pop("group"), **given, progress=stages.counting)
         reword = partial(renamed, naming=naming())
         document, shown = _document(ds, data, reword), in_terms(ds, terms)
         table = GroupsTable(shown, reword)

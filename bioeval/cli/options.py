@@ -53,6 +53,8 @@ class Command(click.Command):
             for param in self.params
             if isinstance(param, click.Option)
         }
+        if "workers" in options:  # or a cluster that is there
+            options["client"] = "--workers and --scheduler"
 
         def named(name: str, value: str | None) -> str:
             option = options.get(name) or options.get(name.removesuffix("_key"))

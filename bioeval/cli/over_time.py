@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from bioeval.base.errors import counted
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
@@ -57,6 +59,7 @@ _WIDTH = 80
     help="Add confidence intervals of FRR, DIR and CMS.  [none]",
 )
 @interval_options
+@cluster_options()
 @output_options("results.nc, summary.json, table.txt and CSV files", "draw the plots")
 @terms_option
 @reading_options
@@ -71,6 +74,7 @@ def command(data: str, ages: Any, terms: str, **options: Any) -> None:
       bioeval over-time scores.npz --bins month --threshold far=0.001
       bioeval over-time scores.npz --meta seen_at=date --bins 2020-01-01,2021-01-01,2022-01-01
       bioeval over-time scores.npz --ages 8 --interval subject-bootstrap --out time --plots
+      bioeval over-time scores.npz --bins month --workers 4
     """
     if ages is None:
         require_method(options["interval"])
@@ -85,11 +89,15 @@ def command(data: str, ages: Any, terms: str, **options: Any) -> None:
 
         scores = read_scores(data, reading, stages)
         stages("counting")
-        found = {"over_time": over_time(scores, **options, progress=stages.counting)}
-        if ages is not None:
-            shared = ("threshold", "confidence", "replicates", "random_state")
-            given = {name: options[name] for name in shared}
-            found["ageing"] = ageing(scores, ages, **given, progress=stages.counting)
+        shared = ("threshold", "confidence", "replicates", "random_state")
+        given = {name: options[name] for name in shared}
+        with placed(options, stages) as place:
+            place["progress"] = stages.counting
+            found = {"over_time": over_time(scores, **options, **place)}
+            if ages is not None:
+                if place.get("checkpoint"):  # each folder belongs to one evaluation
+                    place["checkpoint"] = os.path.join(place["checkpoint"], "ageing")
+                found["ageing"] = ageing(scores, ages, **given, **place)
         shown = {name: in_terms(ds, terms) for name, ds in found.items()}
         text = "\n".join(_text(ds) for ds in shown.values())
         document = {"file": data, **{name: _document(ds) for name, ds in found.items()}}

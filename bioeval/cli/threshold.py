@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @templates_option
 @fusion_option
 @interval_options
+@cluster_options()
 @name_option
 @output_options("results.nc, summary.json, table.txt and a plot", report=True)
 @terms_option
@@ -70,6 +72,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
       bioeval threshold scores.npz --target far=1e-3
       bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
       bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
+      bioeval threshold scores.npz --repeats 100 --checkpoint counted
     """
     output = Output.take(options)
     files_read = [data, options.get("second")]
@@ -87,7 +90,9 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         scores = read_scores(data, reading, stages)
         scores.name = system_name(data, name, reading)
         stages("counting")
-        study = study_threshold(scores, target, **options, progress=stages.counting)
+        with placed(options, stages) as place:
+            place["progress"] = stages.counting
+            study = study_threshold(scores, target, **options, **place)
         reword = partial(renamed, naming=naming())
         document = {**attributes(study, data, reword), "folds": fold_rows(study)}
         shown = in_terms(study, terms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.evaluation.ticker import ticker
 from bioeval.results.groups import Grouping, groups_dataset
@@ -29,6 +31,7 @@ from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17
@@ -37,6 +40,7 @@ LISTED = 1 << 17
 MOST_GROUPS = 256
 
 
+@distributable
 def by_group(
     scores: Scores,
     group: Any,
@@ -51,6 +55,8 @@ def by_group(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
 
@@ -80,6 +86,8 @@ def by_group(
         As for :func:`bioeval.verification`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
@@ -13,6 +14,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import AGEING, OVER_TIME
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.dataset import Variables
 from bioeval.results.over_time import (
     ageing_dataset,
@@ -41,10 +43,12 @@ from bioeval.tallies.verification_job import TEMPLATES
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 _DAY = np.timedelta64(1, "D")
 
 
+@distributable
 def over_time(
     scores: Scores,
     bins: Any = 10,
@@ -60,6 +64,8 @@ def over_time(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate a gallery over time: the rates of the probes that were seen in each bin of time.
 
@@ -90,6 +96,8 @@ def over_time(
         As for :func:`verification`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -161,6 +169,7 @@ def over_time(
     return _with_ends(ds, ends, OVER_TIME, limits, len(weights))
 
 
+@distributable
 def ageing(
     scores: Scores,
     bins: Any = 10,
@@ -170,6 +179,8 @@ def ageing(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate the ageing of templates: genuine scores and FRR by the age of the template.
 
@@ -184,7 +195,7 @@ def ageing(
         Bins of age: that many of equal width, or the edges (of dates in days).
     threshold
         As for :func:`over_time`, of single-template verification.
-    confidence, replicates, random_state, progress
+    confidence, replicates, random_state, progress, client, checkpoint
         As for :func:`over_time`; the intervals are by the subject bootstrap (percentiles).
 
     Returns

@@ -14,8 +14,9 @@ import numpy as np
 
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.tallies.by_fold.partition import Groups, Partition
 from bioeval.tallies.by_fold.rows import Tick
-from bioeval.tallies.by_fold.sweep import FoldSweep, Groups
+from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
@@ -44,6 +45,22 @@ class GroupTally:
     false_accepts: np.ndarray
     impostor_attempts: np.ndarray
     own: list[Attempts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Needed:
+    """Scores within a group, and those where the threshold of all groups can lie: in some bins."""
+
+    groups: Partition
+    edges: np.ndarray
+    bins: np.ndarray
+
+    def __call__(self, values: np.ndarray, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Say of some scores which are needed."""
+        kept = self.groups.probe[row] == self.groups.gallery[position]
+        others = np.flatnonzero(~kept)
+        kept[others] = self.bins[self.edges.searchsorted(values[others])]
+        return kept
 
 
 def count_groups(
@@ -75,13 +92,7 @@ def count_groups(
             if not sweep.narrow(chosen_bins | own_bins.any(axis=0)):
                 break
 
-        def keep(values: np.ndarray, row: np.ndarray, position: np.ndarray) -> np.ndarray:
-            """Keep scores within a group, and those where the threshold of all groups can lie."""
-            kept = pairs.probe[row] == pairs.gallery[position]
-            others = np.flatnonzero(~kept)
-            kept[others] = chosen_bins[sweep.edges.searchsorted(values[others])]
-            return kept
-
+        keep = _Needed(pairs.bare(), sweep.edges, chosen_bins)
         ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, tick, keep)
     places = within(values, sweep.edges, chosen_bins)
     every.look_into(values[places], weights[places])

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from bioeval.base.engine import engine
 from bioeval.base.errors import ProtocolError
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
-from bioeval.tallies.by_fold.sweep import FoldSweep, Part
+from bioeval.tallies.by_fold.partition import Part
+from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_fold.thresholds import judge_folds
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.parts import Joined
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 
@@ -39,6 +43,10 @@ class SharedReader(BlockReader):
             yield block
 
 
+# What is found of genuine scores.
+_GENUINE = ("value", "row", "column")
+
+
 class ProbeAttemptsJob:
     """The genuine scores of each probe, and, at a threshold, its false accepts."""
 
@@ -51,6 +59,23 @@ class ProbeAttemptsJob:
         self.found: list[tuple[np.ndarray, ...]] = []
         # Impostor attempts of each probe that are accepted, and all others.
         self.impostors = np.zeros((reader.scores.shape[0], 2), dtype=np.int64)
+
+    def fresh(self) -> Self:
+        """Return the same job before it has found anything."""
+        job = copy(self)
+        job.found, job.impostors = [], np.zeros_like(self.impostors)
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return what rows ``low:high`` hold; see :mod:`bioeval.tallies.parts`."""
+        columns = [np.concatenate(x) for x in zip(*self.found, strict=True)]
+        genuine = {name: Joined.of(x) for name, x in zip(_GENUINE, columns, strict=True)}
+        return {**genuine, "impostors": Joined.of(self.impostors[low:high])}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in what all rows hold."""
+        self.found = [tuple(found[name].array() for name in _GENUINE)]
+        self.impostors[:] = found["impostors"].array()
 
     def add(self, block: Block) -> None:
         """Take the attempts of a block of rows."""
@@ -142,7 +167,10 @@ def _by_rule(
     folds = np.where(codes >= 0, codes, bins), np.full(reader.scores.shape[1], gallery)
     sweep = FoldSweep(reader, counting.templates, counting.fusion, [folds])
     sweep.rows.from_memory = False  # the other jobs take blocks
-    reader.jobs = jobs
+    if engine() is None:
+        reader.jobs = jobs
+    else:
+        run_jobs(reader.scores, reader, jobs)
     parts = [(Part(everything, inside=False), Part(b, inside=False)) for b in range(bins)]
     judged = judge_folds(sweep, counting.rule, [parts])[0]
     reader.note_sentinels()

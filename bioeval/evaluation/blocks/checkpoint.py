@@ -12,12 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xxhash
 
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError
 from bioeval.base.version import __version__
-from bioeval.evaluation.blocks.data_digest import digest_of_rows, digests_of, plain_option
+from bioeval.evaluation.blocks.data_digest import (
+    digest_of,
+    digest_of_rows,
+    digests_of,
+    plain_option,
+)
 from bioeval.evaluation.blocks.part_file import SCHEMA, read_part, write_file, write_part
 from bioeval.evaluation.blocks.ranges import row_ranges
 from bioeval.scores.matrix import Scores
@@ -75,7 +81,8 @@ class Checkpoint:
             )
         self.folder = Path(folder)
         self.rows, self.passes = rows, 0
-        self._digested: list[Any] = []
+        self._given = list(scores.values())
+        self._digested: list[Scores] = []
         manifest = {
             "bioeval_checkpoint": SCHEMA,
             "version": __version__,
@@ -111,12 +118,32 @@ class Checkpoint:
     def begin(self, work: RowWork) -> Pass:
         """Return the next pass over the scores; an evaluation always makes the same ones."""
         self.passes += 1
-        base = work.scores.base
-        known = any(base is x for x in self._digested)
-        if not known:
-            self._digested.append(base)
+        scores = work.scores
+        known = any(_covers(x, scores) for x in self._digested)
+        if not known and any(_covers(scores, x) for x in self._given):
+            self._digested.append(scores)
+        name = f"{self.passes:03d}-{work.what}"
+        self._require_same(name, work)
         ranges = row_ranges(work, rows=self.rows)
-        return Pass(self.folder, f"{self.passes:03d}-{work.what}", work, ranges, digests=not known)
+        return Pass(self.folder, name, work, ranges, digests=not known)
+
+    def _require_same(self, name: str, work: RowWork) -> None:
+        """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
+        scores, arrays = work.scores, [*getattr(work, "depends_on", ())]
+        if scores.selects_rows or scores.selects_columns:
+            rows, columns = (np.arange(x) for x in scores.shape)
+            arrays += [scores.base_rows(rows), scores.base_columns(columns)]
+        if not arrays:
+            return
+        path, digest = self.folder / f"{name}.digest", digest_of(*arrays).encode()
+        if not path.exists():
+            write_file(path, digest)
+        elif path.read_bytes() != digest:
+            raise CheckpointError(
+                f"{self.folder}: is the checkpoint of other folds, or of other parts of the data: "
+                f"are they drawn anew each time? Give a whole number as "
+                f"{Argument('random_state')}, or another folder as {Argument('checkpoint')}"
+            )
 
 
 class Pass:
@@ -161,6 +188,14 @@ class Pass:
 
     def _path(self, low: int, high: int) -> Path:
         return self.folder / f"{self.name}-{low:012d}-{high:012d}.part"
+
+
+def _covers(one: Scores, other: Scores) -> bool:
+    """Say whether all scores of a matrix, or of a part of it, are among those of another."""
+    if one.base is not other.base:
+        return False
+    whole = not (one.selects_rows or one.selects_columns)
+    return whole or (one._rows is other._rows and one._columns is other._columns)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -69,6 +69,7 @@ class Cluster:
         self.client = require_client(client)
         self._packer = Packer()
         self._sent: dict[int, Future] = {}
+        self._before: set[int] = set()
 
     @property
     def workers(self) -> int:
@@ -82,8 +83,14 @@ class Cluster:
         yield from _Run(self, work, ranges, FAN_IN if merging else 1).parts()
 
     def send(self, work: RowWork) -> tuple[Future, list[Future], Packed]:
-        """Send some work to all workers; large arrays that they have are not sent again."""
+        """Send some work to all workers; large arrays that they have are not sent again.
+
+        They keep those of this work and of the one before: there may be many, each of other parts.
+        """
         packed = self._packer.pack(work)
+        for key in self._sent.keys() - {*packed.arrays} - self._before:
+            del self._sent[key], self._packer.arrays[key]
+        self._before = {*packed.arrays}
         for key in packed.arrays:
             if key not in self._sent or self._sent[key].status != "finished":
                 array = self._packer.arrays[key]

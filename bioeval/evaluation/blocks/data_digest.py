@@ -40,20 +40,20 @@ def digests_of(scores: Scores) -> dict[str, str]:
         "exclude": ", ".join(scores.exclude),
     }
     if isinstance(scores, PairScores):
-        found["scores"] = _digest(scores.values, scores.genuine, scores.pair_ids)
+        found["scores"] = digest_of(scores.values, scores.genuine, scores.pair_ids)
         return found
-    found["labels"] = _digest(scores.probe_labels, scores.gallery_labels)
-    found["templates"] = _digest(scores.probe_ids, scores.gallery_ids)
+    found["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)
+    found["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
     found["probe_meta"], found["gallery_meta"] = map(_of_columns, _columns(scores))
     if scores.has_mask:
-        found["mask"] = _digest(*(scores.read_mask(i, i + 1) for i in range(scores.shape[0])))
+        found["mask"] = digest_of(*(scores.read_mask(i, i + 1) for i in range(scores.shape[0])))
     if scores.streams:
         source = scores.base
         name = source.metric if isinstance(source.metric, str) else repr(source.metric)
         found["metric"] = name
         rows, columns = (np.arange(x) for x in scores.shape)
         rows, columns = scores.base_rows(rows), scores.base_columns(columns)
-        found["embeddings"] = _digest(source._left[rows], source._right[columns])
+        found["embeddings"] = digest_of(source._left[rows], source._right[columns])
     return found
 
 
@@ -62,10 +62,10 @@ def _columns(scores: Scores) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.
 
 
 def _of_columns(columns: Mapping[str, np.ndarray]) -> str:
-    return " ".join(f"{name}:{_digest(columns[name])}" for name in sorted(columns))
+    return " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
 
 
-def _digest(*arrays: np.ndarray) -> str:
+def digest_of(*arrays: np.ndarray) -> str:
     """Return the digest of some arrays; of any other objects, of their text."""
     found = xxhash.xxh3_128()
     for array in arrays:
@@ -82,7 +82,7 @@ def plain_option(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.ndarray):
-        return f"array {value.shape} {_digest(value)}"
+        return f"array {value.shape} {digest_of(value)}"
     if isinstance(value, (list, tuple)):
         return [plain_option(x) for x in value]
     if isinstance(value, Mapping):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.engine import computed_by, refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset, span
@@ -33,8 +36,10 @@ from bioeval.tallies.thresholds import require_values
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 
+@distributable
 def cross_evaluate(
     data: Any,
     splitter: Any,
@@ -58,6 +63,8 @@ def cross_evaluate(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Choose a threshold on the training part of each fold and judge it on the test part.
 
@@ -122,6 +129,8 @@ def cross_evaluate(
         Of the resampling.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
+    client, checkpoint
+        As for :func:`tally`: of scores, without an `estimator`.
 
     Returns
     -------
@@ -180,19 +189,21 @@ def cross_evaluate(
     if interval in BOOTSTRAPS:
         resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
         _check_people(data, options, estimator)
-    if transforms_scores(estimator):
-        _refuse_claims(claims)
-        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
-        _check_choice(splitter, options)
-        return _evaluate_transformed(data, splitter, estimator, options, confidence, progress)
     if estimator is None:
         scores = _as_scores(data, y, meta)
         return evaluate_tasks(scores, splitter, [options], confidence, resampling, progress)[0]
     _refuse_claims(claims)
+    transforms = transforms_scores(estimator)
+    if transforms:
+        _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
     _check_choice(splitter, options)
-    system = TrainedSystem(data, splitter, y, meta, estimator, metric)
-    options = options.with_role(splitter)
-    found, about = evaluate_trained(system, options, progress)
+    refuse_engine("estimator")
+    with computed_by(None):  # each fold has scores of its own
+        if transforms:
+            return _evaluate_transformed(data, splitter, estimator, options, confidence, progress)
+        system = TrainedSystem(data, splitter, y, meta, estimator, metric)
+        options = options.with_role(splitter)
+        found, about = evaluate_trained(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = "subjects"
     return made

@@ -16,10 +16,11 @@ from bioeval.results.open_set_points import OpenSetPoints
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.listed_work import list_attempts
 from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.look_work import ImpostorSweep
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import Attempts
@@ -114,24 +115,18 @@ class Part:
 
     def attempts(self, options: FoldOptions) -> Attempts:
         """Return the attempts of verification, listed."""
-        genuine: list[np.ndarray] = []
-        impostor: list[ImpostorBlock] = []
-        self._strangers: list[np.ndarray] = []
-        if self.scores is not None:
-            with threads_for(self.scores):
-                job = self._job(options)
-                for block in self._blocks():
-                    own, others = job.of_block(block)
-                    genuine.append(own)
-                    impostor += others
-                    if job.strangers is not None:
-                        self._strangers.append(job.of_strangers(block))
-        return Attempts.listed(_joined(genuine), _impostor_scores(impostor))
+        self._strangers = np.empty(0)
+        if self.scores is None:
+            return NOTHING
+        with threads_for(self.scores):
+            found = list_attempts(self._job(options), self.reader, self._blocks)
+        self._strangers = found["unenrolled"]
+        return Attempts.listed(found["genuine"], found["impostor"])
 
     @property
     def strangers(self) -> Attempts:
         """Attempts of drawn claims by probes who are not enrolled, found with the others."""
-        return Attempts.listed(np.empty(0), _joined(self._strangers))
+        return Attempts.listed(np.empty(0), self._strangers)
 
     def _job(self, options: FoldOptions) -> VerificationJob:
         assert self.scores is not None
@@ -156,9 +151,8 @@ class Part:
         wanted = job.wanted = PointsWanted(targets, np.empty((0, 3)), True)
         (tally,) = run_jobs(self.scores, self.reader, [job])
         with threads_for(self.scores):
-            found = refine(
-                tally, lambda: job.sweep(self.reader), wanted, symmetric=None, look=job.look
-            )
+            sweep = ImpostorSweep(job, self.reader)
+            found = refine(tally, sweep, wanted, symmetric=None, look=job.look)
         points = {"eer": found.equal_error.eer, "auc": found.auc, "frr_at_far": found.frr_at_far}
         return points  # type: ignore[return-value]
 
@@ -197,19 +191,3 @@ class Part:
     @cached_property
     def _tallies(self) -> dict[tuple[str, str], IdentificationTally]:
         return {}
-
-
-def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
-    """Return the impostor scores of some blocks, with NaN for those of the own subjects."""
-    found = _joined([values.ravel() for values, _, _ in blocks])
-    place = 0
-    for values, start, stop in blocks:
-        _, row, position = gather(values, start, stop, np.full(len(values), -1))
-        found[place + row * values.shape[1] + position] = np.nan
-        place += values.size
-    return found
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Return a copy of the parts, one after the other."""
-    return np.concatenate(parts or [np.empty(0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.variables import STUDY
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject, fold_dataset
@@ -33,6 +35,7 @@ from bioeval.tallies.thresholds import require_values, to_user
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 RATES = ("far", "frr", "hter")
 
@@ -43,6 +46,7 @@ FOLDS, REPEATS = 10, 20
 CLEARLY = 1.1
 
 
+@distributable
 def study_threshold(
     scores: Scores,
     target: Any = ("far", 0.001),
@@ -55,6 +59,8 @@ def study_threshold(
     confidence: float = 0.95,
     replicates: int = REPLICATES,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
 
@@ -80,6 +86,8 @@ def study_threshold(
         Bootstrap replicates, for the intervals of the rates at the threshold itself.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------

@@ -14,8 +14,8 @@ from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan
 from bioeval.evaluation.ticker import ticker
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.by_fold.partition import Part as FoldPart
 from bioeval.tallies.by_fold.sweep import FoldSweep
-from bioeval.tallies.by_fold.sweep import Part as FoldPart
 from bioeval.tallies.by_fold.thresholds import Judged, judge_folds, judge_listed
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.threshold_search import Attempts

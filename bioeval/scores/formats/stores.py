@@ -121,7 +121,8 @@ class ZarrArrays(_Store):
 
     def __init__(self, path: Path, address: str | None = None):
         zarr = optional("zarr", path, "a zarr store")
-        with guarded(path, expected="a zarr group"):
+        with guarded(path, expected="a zarr group"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of zarr, about what is no array
             self._group = zarr.open_group(address or str(path), mode="r")
             super().__init__(path, dict(self._group.attrs))
             for name, array in self._group.arrays():

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from typing import Self
 
 import numpy as np
 
 from bioeval.kernels.folds import Rows
+from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 
@@ -50,8 +53,10 @@ class RowReader:
         """Yield all rows, and which of the scores they are."""
         if self.kept:
             swept: Iterable[tuple[slice, Rows]] = self.kept
+        elif self.from_memory:
+            swept = self._from_memory(0, self.scores.shape[0])
         else:
-            swept = self._from_memory() if self.from_memory else self._from_blocks()
+            swept = map(self._placed, self.reader)
         kept = []
         for rows, found in swept:
             yield rows, found
@@ -61,15 +66,25 @@ class RowReader:
                 tick(rows.stop - rows.start)
         self.kept = kept
 
-    def _from_blocks(self) -> Iterator[tuple[slice, Rows]]:
-        for block in self.reader:
-            yield slice(block.low, block.low + len(block.values)), self.of_block(block)
+    def for_rows(self, low: int, high: int) -> Self:
+        """Return a reader of rows ``low:high`` that has seen none of them."""
+        rows = copy(self)
+        rows.reader, rows.kept = self.reader.for_rows(low, high), []
+        return rows
 
-    def _from_memory(self) -> Iterator[tuple[slice, Rows]]:
-        m, n = self.scores.shape
-        step = max(1, SWEEP_VALUES // n)
-        for low in range(0, m, step):
-            rows = slice(low, min(low + step, m))
+    def sweep_of(self, low: int, high: int) -> Iterator[tuple[slice, Rows]]:
+        """Yield rows ``low:high``, of which `low` starts a block."""
+        if self.from_memory:
+            return self._from_memory(low, high)
+        return map(self._placed, self.reader.blocks_of(low, high))
+
+    def _placed(self, block: Block) -> tuple[slice, Rows]:
+        return slice(block.low, block.low + len(block.values)), self.of_block(block)
+
+    def _from_memory(self, first: int, last: int) -> Iterator[tuple[slice, Rows]]:
+        step = max(1, SWEEP_VALUES // self.scores.shape[1])
+        for low in range(first, last, step):
+            rows = slice(low, min(low + step, last))
             if low >= self.looked_at:  # for sentinels, once
                 self.reader.look(low, self.scores.base[rows])
                 self.looked_at = rows.stop
@@ -78,8 +93,8 @@ class RowReader:
     def _in_memory(self, rows: slice | np.ndarray) -> Rows:
         gallery = self.reader.gallery
         return Rows(
-            self.scores.base[rows], gallery.own_start[rows], gallery.own_stop[rows],
-            gallery.self_position[rows],
+            writable_alias(self.scores.base[rows]), gallery.own_start[rows],
+            gallery.own_stop[rows], gallery.self_position[rows],
         )  # fmt: skip
 
     def sample(self, number: int) -> list[Rows]:

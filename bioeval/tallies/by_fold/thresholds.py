@@ -11,9 +11,11 @@ import numpy as np
 
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.by_fold.partition import Part
 from bioeval.tallies.by_fold.rows import Tick
-from bioeval.tallies.by_fold.sweep import FoldSweep, Part
+from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 from bioeval.tallies.verification_job import VerificationJob
@@ -86,16 +88,12 @@ def _counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -
     """Return the attempts of some scores, counted at one threshold."""
     reader = BlockReader(scores)
     job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
-    counter = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
-    genuine = [np.empty(0)]
-    with threads_for(scores):
-        for own, impostors in job.attempts(reader):
-            genuine.append(own.astype(np.float64))
-            for block in impostors:
-                counter.add(*block)
-    edges = np.append(counter.thresholds, np.inf)
-    found = Attempts(np.sort(np.concatenate(genuine)), edges, counter.counts)
-    found.look_into(edges[:1], counter.counts[:1])
+    job.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
+    (tally,) = run_jobs(scores, reader, [job])
+    assert tally.given is not None
+    edges = np.append(tally.given.thresholds, np.inf)
+    found = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
+    found.look_into(edges[:1], tally.given.counts[:1])
     return found
 
 

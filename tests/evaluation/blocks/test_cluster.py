@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
+from bioeval.cli import main
+from bioeval.cli.cluster_options import _started
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
@@ -28,6 +35,8 @@ def client():
 def blocks_are_small(monkeypatch):
     """Rows are read few at a time, so that there are many blocks."""
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_CELLS", 0)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_ROWS", 16)
 
 
 def embeddings(seed=0):
@@ -92,6 +101,30 @@ def reid_scores():
     return be.Scores(values[np.ix_(probes, rest)], labels[probes], labels[rest], **meta)
 
 
+def seen():
+    labels = np.repeat(np.arange(30), 4)
+    meta = {"seen_at": np.arange(120) % 7, "enrolled_at": np.arange(120) % 5}
+    return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
+
+
+SEX = np.arange(80) // 4 % 2
+
+FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+
+
+def streamed():
+    points, who = embeddings()
+    return be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32")
+
+
+def two_systems():
+    """Return a matrix with failed comparisons, and embeddings of the same people."""
+    values = np.asarray(be.simulate(40, 3, random_state=2).values).copy()
+    values[3, 7] = values[50, 2] = values[50, 3] = np.nan
+    first = be.Scores(values, np.repeat(np.arange(40), 3), nan="exclude")
+    return first, streamed()
+
+
 CALLS = {
     "tally": lambda **place: be.tally(be.simulate(30, 4), points=True, **place).tree(),
     "verification": lambda **place: be.verification(be.simulate(30, 4), **place),
@@ -112,6 +145,34 @@ CALLS = {
     "interval": lambda **place: be.closed_set(
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
     ),
+    "folds": lambda **place: be.cross_evaluate(be.simulate(30, 4), FOLDS, **place),
+    "identification in folds": lambda **place: be.cross_evaluate(
+        be.simulate(30, 4), FOLDS, task="open_set", **place
+    ),
+    "card with folds": lambda **place: be.evaluate(be.simulate(30, 4), "course-kfold", **place),
+    "groups": lambda **place: be.by_group(be.simulate(30, 4), np.arange(120) // 4 % 3, **place),
+    "over time": lambda **place: be.over_time(seen(), 3, **place),
+    "resampled": lambda **place: be.verification(
+        be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+    "resampled claims": lambda **place: be.verification(
+        be.simulate(30, 4),
+        claims=be.partition.ClaimSampler(2, random_state=1),
+        interval="subject-bootstrap",
+        replicates=100,
+        **place,
+    ),
+    "card with intervals": lambda **place: be.evaluate(
+        be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+    "zoo": lambda **place: be.zoo(be.simulate(30, 4), permutations=20, **place),
+    "zoo of embeddings": lambda **place: be.zoo(
+        streamed(), threshold=0.5, templates="multi", permutations=20, **place
+    ),
+    "compare": lambda **place: be.compare(*two_systems(), replicates=100, **place),
+    "compare reid": lambda **place: be.compare(
+        reid_scores(), reid_scores(), protocol="market1501", replicates=100, **place
+    ),
 }
 
 
@@ -127,21 +188,81 @@ def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
         assert CALLS[name](checkpoint=tmp_path / "kept").identical(expected)
 
 
+def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
+    monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
+    cluster, kept = Cluster(client), []
+    send = cluster.send
+
+    def noted(work):
+        found = send(work)
+        kept.append((len(found[1]), len(cluster._sent), len(cluster._packer.arrays)))
+        return found
+
+    monkeypatch.setattr(cluster, "send", noted)
+    scores = be.simulate(30, 4)
+    expected = be.cross_evaluate(scores, FOLDS, task="open_set")
+    with computed_by(BlockEngine(cluster)):
+        assert be.cross_evaluate(scores, FOLDS, task="open_set").identical(expected)
+    assert len(kept) == 6  # two parts of three folds
+    for (before, *_), (now, sent, packed) in itertools.pairwise(kept):
+        assert now <= sent == packed <= before + now
+
+
+@pytest.mark.slow
+def test_processes_of_their_own_count_the_same():
+    with distributed.Client(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as processes:
+        for name in ("resampled", "card with intervals", "zoo", "compare"):
+            assert CALLS[name](client=processes).identical(CALLS[name]()), name
+
+
+@pytest.mark.parametrize("command", [["zoo"], ["compare", "b.npz"], ["run"]])
+def test_a_command_on_a_cluster_with_a_checkpoint_says_the_same(
+    client, tmp_path, monkeypatch, capsys, command
+):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("a.npz", 1), ("b.npz", 2)):
+        be.save(be.simulate(12, 3, random_state=seed), name)
+    given = [command[0], "a.npz", *command[1:], "--json"]
+    if command != ["zoo"]:
+        given += ["--replicates", "100"]
+    if command == ["run"]:
+        given += ["--interval", "subject-bootstrap"]
+    assert main(given) == 0
+    alone = capsys.readouterr().out
+    started = "bioeval.cli.cluster_options._started"
+    monkeypatch.setattr(started, lambda workers: contextlib.nullcontext(client))
+    assert main([*given, "--workers", "2", "--checkpoint", "kept"]) == 0
+    assert capsys.readouterr().out == alone
+    assert list(Path("kept").glob("*.part"))
+
+
 def test_what_cannot_be_distributed_is_an_error(client):
     with pytest.raises(EngineError, match="cannot be distributed"):
         be.verification(be.simulate(20, 4), interval="analytic", client=client)
 
 
-def test_lists_and_folds_are_not_distributed(client):
+def test_lists_and_trained_systems_are_not_distributed(client):
     pairs = be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True])
     for call in (
         lambda: be.verification(pairs, client=client),
-        lambda: be.evaluate(be.simulate(20, 4), "course-kfold", client=client),
+        lambda: be.cross_evaluate(pairs, FOLDS, client=client),
+        lambda: calibrated(client=client),
+        lambda: be.cross_evaluate(
+            be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
+        ),
+        lambda: be.by_group(be.simulate(20, 4), SEX, interval="subject-bootstrap", client=client),
+        lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
         with pytest.raises(EngineError, match="cannot be distributed"):
             call()
+
+
+def calibrated(**place):
+    return be.cross_evaluate(be.simulate(20, 4), FOLDS, estimator=be.Calibrator(), **place)
 
 
 def visits():
@@ -158,7 +279,13 @@ def visits():
             be.simulate(9, 3), gallery="single", sampling=5, random_state=1, **place
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
-        lambda **place: be.evaluate(be.simulate(20, 4), "course-kfold", **place),
+        calibrated,
+        lambda **place: be.by_group(
+            be.simulate(20, 4), SEX, interval="subject-bootstrap", replicates=100, **place
+        ),
+        lambda **place: be.study_threshold(
+            be.simulate(20, 4), "eer", folds=3, repeats=2, replicates=100, **place
+        ),
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
@@ -176,3 +303,11 @@ def test_an_error_of_the_scores_is_that_of_one_process(client):
 def test_a_client_is_one_of_distributed():
     with pytest.raises(be.DataError, match=r"client is str; expected a dask\.distributed\.Client"):
         be.tally(be.simulate(5, 2), client="tcp://localhost:8786")
+
+
+@pytest.mark.slow
+def test_starting_workers_leaves_the_threads_of_kernels_here_alone(monkeypatch):
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    with _started(1) as started:
+        assert "NUMBA_NUM_THREADS" not in os.environ
+        assert started.submit(int).result() == 0

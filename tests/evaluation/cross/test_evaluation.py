@@ -15,7 +15,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.tallies.by_fold import sweep
+from bioeval.tallies.by_fold import partition, passes, sweep
 from bioeval.views.tables import plain as as_text
 from bioeval.views.tables.folds import FoldTable
 
@@ -137,11 +137,20 @@ def test_every_splitter(scores, name, templates):
 
 
 @pytest.mark.parametrize("size", [1, 400])
-@pytest.mark.parametrize("limit", ["PAIR_ENTRIES", "REFINE", "COLLECT", "FLUSH"])
-def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, limit, size):
+@pytest.mark.parametrize(
+    ("module", "limit"),
+    [
+        (partition, "PAIR_ENTRIES"),
+        (partition, "FLUSH"),
+        (sweep, "REFINE"),
+        (passes, "COLLECT"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, limit, size):
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = be.cross_evaluate(scores, splitter)
-    monkeypatch.setattr(sweep, limit, size)
+    monkeypatch.setattr(module, limit, size)
     monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
     assert be.cross_evaluate(scores, splitter).identical(plain)
 
@@ -159,8 +168,8 @@ def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
         return collect(self, wanted, tick)
 
     monkeypatch.setattr(sweep.FoldSweep, "collect", counting)
-    monkeypatch.setattr(sweep, "LEAST_CELLS", 64)
-    monkeypatch.setattr(sweep, "MOST_CELLS", 64)
+    monkeypatch.setattr(partition, "LEAST_CELLS", 64)
+    monkeypatch.setattr(partition, "MOST_CELLS", 64)
     monkeypatch.setattr(sweep, "REFINE", 100)
     monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
     assert be.cross_evaluate(scores, splitter, threshold=rule).identical(plain)

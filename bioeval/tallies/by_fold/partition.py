@@ -1,0 +1,171 @@
+"""Divisions of the templates into folds, and the tables that count their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numba
+import numpy as np
+
+from bioeval.kernels import folds as kernel
+from bioeval.tallies.by_fold.rows import Rows
+from bioeval.tallies.cells import CellGrid
+
+# Cells of one fold: as many as keep the tables of a row in the processor's cache.
+ROW_ENTRIES, MOST_CELLS, LEAST_CELLS = 1 << 16, 1 << 11, 1 << 8
+
+# Entries of the tables by pair of folds, above which each side is counted by itself.
+PAIR_ENTRIES = 1 << 22
+
+# A table of 32 bits is emptied before it can overflow.
+FLUSH = 1 << 30
+
+
+def cells_for(partitions: Sequence[Partition]) -> int:
+    """Return how many cells each fold of some partitions has."""
+    most = max(x.folds for x in partitions)
+    room = PAIR_ENTRIES // (most**2 * len(partitions))
+    return max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // most, room))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a fold: both templates are inside it (test), or neither is (training)."""
+
+    fold: int
+    inside: bool = True
+
+
+@dataclass
+class Partition:
+    """One division of the templates into folds, which count from 0.
+
+    Attributes
+    ----------
+    probe, gallery : int64 arrays, shape (m,) and (n,)
+        The fold of each row, and of each position of a row.
+    counts : int64 array, shape (2, folds, bins)
+        Impostor scores in each bin: with neither template in the fold, and with both.
+    pair : int64 array, shape (g,)
+        The folds of both templates of each genuine score, as :meth:`pairs_of` gives them.
+    """
+
+    probe: np.ndarray
+    gallery: np.ndarray
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0))
+    pair: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def bare(self) -> Self:
+        """Return the division alone, without what was counted."""
+        return type(self)(self.probe, self.gallery)
+
+    @cached_property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(max(self.probe.max(), self.gallery.max())) + 1
+
+    def pairs_of(self, row: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Return the folds of both templates of some scores, as one number."""
+        return self.probe[row] * self.folds + self.gallery[position]
+
+    def has(self, part: Part, pairs: np.ndarray) -> np.ndarray:
+        """Return which pairs of folds are of a part."""
+        probe, gallery = np.divmod(np.arange(self.folds**2), self.folds)
+        if part.inside:
+            both = (probe == part.fold) & (gallery == part.fold)
+        else:
+            both = (probe != part.fold) & (gallery != part.fold)
+        return both[pairs]
+
+    def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
+        """Return the `counts` from those of the tables, the bins along the last axis."""
+        return _by_part(tables)
+
+    def tables(self, grid: CellGrid) -> list[FoldTable]:
+        """Return a table by pair of folds; by each side, and within folds, where it is too big."""
+        if self.folds**2 * (grid.count + 1) <= PAIR_ENTRIES:
+            return [FoldTable(self, grid)]
+        return [
+            FoldTable(self, grid, by_gallery=False),
+            FoldTable(self, grid, by_probe=False),
+            FoldTable(self, grid, by_gallery=False, within=True),
+        ]
+
+
+class Groups(Partition):
+    """Folds of which each pair is counted: `counts` has the shape (folds, folds, bins)."""
+
+    def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
+        """Return the counts of each pair of folds."""
+        return tables[0][..., :-1].astype(np.int64)
+
+    def tables(self, grid: CellGrid) -> list[FoldTable]:
+        """Return a table by pair of folds."""
+        return [FoldTable(self, grid)]
+
+
+class FoldTable:
+    """Counts impostor scores by cell, and by the folds of both sides or of one.
+
+    The outermost cells of the grid are open; one cell more is for failed comparisons. With
+    `within`, pairs across folds are left out.
+    """
+
+    def __init__(
+        self,
+        folds: Partition,
+        grid: CellGrid,
+        *,
+        by_probe: bool = True,
+        by_gallery: bool = True,
+        within: bool = False,
+    ):
+        self.folds, self.grid, self.within = folds, grid, within
+        self.row = folds.probe if by_probe else np.zeros_like(folds.probe)
+        width, number = grid.count + 1, folds.folds
+        offset = folds.gallery * width if by_gallery else np.zeros_like(folds.gallery)
+        self.offset = offset.astype(np.int32)
+        self.shape = (number if by_probe else 1, number if by_gallery else 1, width)
+        size = (self.shape[0], self.shape[1] * width)
+        self.tables = np.zeros((numba.get_num_threads(), *size), dtype=np.int32)
+        self.counts: np.ndarray | int = 0
+        self.added = 0
+
+    def add(self, rows: slice, found: Rows) -> None:
+        """Count some rows."""
+        values = found.values
+        if self.added + values.size > FLUSH:
+            self.counts = self.counts + self._waiting().astype(np.int64)
+            self.tables[:] = 0
+            self.added = 0
+        if self.within:
+            same = self.folds.probe[rows, None] == self.folds.gallery
+            found = found._replace(values=np.where(same, values, values.dtype.type(np.nan)))
+        room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
+        kernel.count_by_fold(
+            found, self.row[rows], self.offset, self.grid.window(values.dtype),
+            np.int32(self.grid.count), room, self.tables,
+        )  # fmt: skip
+        self.added += values.size
+
+    def _waiting(self) -> np.ndarray:
+        return self.tables[0] if len(self.tables) == 1 else self.tables.sum(axis=0, dtype=np.int32)
+
+    def result(self) -> np.ndarray:
+        """Return the counts, shape (folds or 1, folds or 1, cells + 1), failed ones last."""
+        return (self.counts + self._waiting()).reshape(self.shape)
+
+
+def _by_part(tables: list[np.ndarray]) -> np.ndarray:
+    """Return the counts with neither side in each fold, and with both, shape (2, folds, cells)."""
+    first, kind = tables[0][..., :-1], tables[0].dtype
+    if len(tables) == 1:
+        by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)
+        within = np.stack([first[k, k] for k in range(len(first))])
+    else:
+        by_probe, by_gallery, within = first[:, 0], tables[1][0, :, :-1], tables[2][:, 0, :-1]
+    total = by_probe.sum(axis=0, dtype=np.int64)
+    return np.stack([total - by_probe - by_gallery + within, within])

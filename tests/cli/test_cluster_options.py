@@ -1,0 +1,70 @@
+"""Commands in blocks: the same output with a checkpoint, again from it, and on a cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.__main__ import main
+from tests.optional import optional_import
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scores") / "s.npz"
+    made = be.simulate(20, 4, random_state=2)
+    meta = {
+        "sex": np.array(["f", "m"])[np.asarray(made.probe_labels) % 2],
+        "seen_at": np.arange(80) % 9,
+        "enrolled_at": np.arange(80) % 5,
+    }
+    be.save(be.Scores(made.values, made.probe_labels, probe_meta=meta), path)
+    return str(path)
+
+
+COMMANDS = {
+    "groups": ["--by", "sex"],
+    "over-time": ["--bins", "3", "--ages", "2", "--replicates", "100"],
+    "threshold": ["--folds", "3", "--repeats", "2", "--replicates", "100"],
+    "run": ["--protocol", "course-kfold"],
+}
+
+
+def said(capsys, name, file, *options):
+    assert main([name, file, *COMMANDS[name], "--json", *options]) == 0
+    return capsys.readouterr().out
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "name", ["groups", "over-time", "run", pytest.param("threshold", marks=SLOW)]
+)
+def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
+    expected = said(capsys, name, file)
+    folder = tmp_path / "kept"
+    for _ in range(2):
+        assert said(capsys, name, file, "--checkpoint", str(folder)) == expected
+    parts = sorted(folder.rglob("*.part"))
+    assert parts
+    parts[0].write_bytes(b"")
+    assert main([name, file, *COMMANDS[name], "--checkpoint", str(folder)]) == 2
+    assert "is damaged" in capsys.readouterr().err
+
+
+@SLOW
+def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
+    optional_import("distributed")
+    given = ["--interval", "subject-bootstrap", "--workers", "1"]
+    assert main(["groups", file, *COMMANDS["groups"], *given]) == 1
+    assert "leave out --workers and --scheduler, or" in capsys.readouterr().err
+
+
+@SLOW
+@pytest.mark.parametrize("name", ["groups", "over-time", "run"])
+def test_workers_say_what_one_process_says(file, capsys, name):
+    optional_import("distributed")
+    assert said(capsys, name, file, "--workers", "2") == said(capsys, name, file)
