@@ -60,19 +60,17 @@ def engine() -> Engine | None:
     return _ENGINE.get()
 
 
-def refuse_engine(option: str | None = "interval") -> None:
+def refuse_engine(option: str = "interval") -> None:
     """Raise :class:`EngineError` where work is about to be done here that an engine is to do.
 
     `option` is one that may take such a step.
     """
     chosen = engine()
     if chosen is not None and chosen.distributes:
-        such = ""
-        if option is not None:
-            such = f", or the option that takes the step (such as {Argument(option)})"
         raise EngineError(
             "this evaluation has a step that reads all scores in one process, and cannot be "
-            f"distributed: leave out {Argument('client')}{such}"
+            f"distributed: leave out {Argument('client')}, or the option that takes the step (such "
+            f"as {Argument(option)})"
         )
 
 

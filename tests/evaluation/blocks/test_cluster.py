@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
 from bioeval.cli import main
-from bioeval.cli.cluster_options import _started
+from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
@@ -72,14 +72,25 @@ def systems(tmp_path):
             values, labels, probe_meta={"session": camera}, exclude=("session",)
         ),
         "mapped": be.Scores(np.load(tmp_path / "s.npy", mmap_mode="r"), labels),
+        **stored(tmp_path, square),
         "streamed": be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32"),
         "names": be.Scores(values, [f"person {x}" for x in labels]),
     }
 
 
+def stored(tmp_path, scores):
+    """Return scores that are left in files."""
+    optional_import("h5py"), optional_import("zarr")
+    found = {}
+    for name in ("scores.h5", "scores.zarr"):
+        be.save(scores, tmp_path / name)
+        found[name] = be.load(tmp_path / name)
+    return found
+
+
 NAMES = (
     *("square", "selection", "similarity", "float16", "holes", "ties", "mask", "excluding"),
-    *("mapped", "streamed", "names"),
+    *("mapped", "scores.h5", "scores.zarr", "streamed", "names"),
 )
 
 
@@ -106,8 +117,6 @@ def seen():
     meta = {"seen_at": np.arange(120) % 7, "enrolled_at": np.arange(120) % 5}
     return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
 
-
-SEX = np.arange(80) // 4 % 2
 
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
 
@@ -231,7 +240,7 @@ def test_a_command_on_a_cluster_with_a_checkpoint_says_the_same(
         given += ["--interval", "subject-bootstrap"]
     assert main(given) == 0
     alone = capsys.readouterr().out
-    started = "bioeval.cli.cluster_options._started"
+    started = "bioeval.cli.cluster_options.started_cluster"
     monkeypatch.setattr(started, lambda workers: contextlib.nullcontext(client))
     assert main([*given, "--workers", "2", "--checkpoint", "kept"]) == 0
     assert capsys.readouterr().out == alone
@@ -249,11 +258,6 @@ def test_lists_and_trained_systems_are_not_distributed(client):
         lambda: be.verification(pairs, client=client),
         lambda: be.cross_evaluate(pairs, FOLDS, client=client),
         lambda: calibrated(client=client),
-        lambda: be.cross_evaluate(
-            be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
-        ),
-        lambda: be.by_group(be.simulate(20, 4), SEX, interval="subject-bootstrap", client=client),
-        lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
@@ -280,12 +284,6 @@ def visits():
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
         calibrated,
-        lambda **place: be.by_group(
-            be.simulate(20, 4), SEX, interval="subject-bootstrap", replicates=100, **place
-        ),
-        lambda **place: be.study_threshold(
-            be.simulate(20, 4), "eer", folds=3, repeats=2, replicates=100, **place
-        ),
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
@@ -308,6 +306,6 @@ def test_a_client_is_one_of_distributed():
 @pytest.mark.slow
 def test_starting_workers_leaves_the_threads_of_kernels_here_alone(monkeypatch):
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    with _started(1) as started:
+    with started_cluster(1) as started:
         assert "NUMBA_NUM_THREADS" not in os.environ
         assert started.submit(int).result() == 0

@@ -70,12 +70,16 @@ CALLS = {
         b, templates="multi", interval="subject-bootstrap-bca", replicates=100
     ),
     "card": lambda a, b: be.evaluate(a, interval="subject-bootstrap-logit", replicates=100),
+    "groups": lambda a, b: be.by_group(
+        a, (a.probe_labels % 2, a.gallery_labels % 2), interval="subject-bootstrap", replicates=100
+    ),
     "comparison": lambda a, b: be.compare(a, b, replicates=100),
 }
 
 
 def in_blocks(monkeypatch):
-    """Let blocks be of single rows, and sums of three."""
+    """Let blocks be of single rows, sums of three, and no attempts by group be listed."""
+    monkeypatch.setattr("bioeval.evaluation.groups.LISTED", 0)
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 1)
     monkeypatch.setattr(subject_sums, "CHUNK_CELLS", 0)
     monkeypatch.setattr(subject_sums, "CHUNK_ROWS", 3)
