@@ -26,9 +26,7 @@ def list_attempts(
     if engine() is None:
         found = _list_blocks(job, blocks())
     else:
-        known = [claims for claims in (job.claims, job.strangers) if claims is not None]
-        sides = [side for claims in known for side in claims]
-        found = counts_of("attempts", reader, functools.partial(_list_blocks, job), sides)
+        found = counts_of("attempts", reader, functools.partial(_list_blocks, job), job.drawn)
     return {name: joined.array() for name, joined in found.items()}
 
 

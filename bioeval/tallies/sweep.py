@@ -170,6 +170,8 @@ class SweepWork:
     def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any], swept: bool):
         self.scores, self.reader, self.jobs, self.swept = scores, reader, jobs, swept
         self.outlook = RowSweep(scores, reader, jobs).outlook if swept else None
+        verification = (job for job in jobs if isinstance(job, VerificationJob))
+        self.depends_on = [array for job in verification for array in job.drawn]
 
     @property
     def step(self) -> int:

@@ -99,6 +99,12 @@ class VerificationJob:
         elif thresholds is not None:
             self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
 
+    @property
+    def drawn(self) -> list[np.ndarray]:
+        """The claims, which may be drawn at random: probes, and what they claim; empty of all."""
+        known = [claims for claims in (self.claims, self.strangers) if claims is not None]
+        return [side for claims in known for side in claims]
+
     def fresh(self) -> Self:
         """Return the same job before it has counted anything."""
         job = copy(self)

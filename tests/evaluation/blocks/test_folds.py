@@ -303,6 +303,15 @@ def test_other_folds_are_refused(tmp_path, splitter):
     assert "other folds" in str(raised.value)
 
 
+def test_other_claims_are_refused(tmp_path):
+    scores, claims = be.simulate(20, 2, random_state=1), be.partition.ClaimSampler
+    be.verification(scores, claims=claims(1, random_state=1), checkpoint=tmp_path / "same")
+    be.verification(scores, claims=claims(1, random_state=1), checkpoint=tmp_path / "same")
+    be.verification(scores, claims=claims(1, random_state=None), checkpoint=tmp_path / "new")
+    with pytest.raises(be.CheckpointError, match="random_state"):
+        be.verification(scores, claims=claims(1, random_state=None), checkpoint=tmp_path / "new")
+
+
 # ---------------------------------------------------------------------------------- clusters
 
 
