@@ -88,7 +88,7 @@ def by_group(
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
-        As for :func:`tally`; without an interval.
+        As for :func:`tally`.
 
     Returns
     -------
