@@ -5,7 +5,8 @@ Times are of one run on a machine that may be busy: only their ratios mean anyth
 
 from __future__ import annotations
 
-import math
+import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -18,19 +19,20 @@ import numpy as np
 
 import bioeval as be
 from bioeval.base.engine import computed_by
+from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine, Here
 from bioeval.tallies.parts import Joined
 
 
-def population(templates: int, features: int = 128) -> be.Scores:
+def population(templates: int, features: int = 128, memory: int = 64 << 20) -> be.Scores:
     """Return a square matrix of float32 embeddings, computed as it is read."""
     rng = np.random.default_rng(7)
     centres = rng.normal(size=(templates // 4, 1, features))
     points = centres + 0.8 * rng.normal(size=(templates // 4, 4, features))
     points = points.reshape(-1, features).astype(np.float32)
     labels = np.repeat(np.arange(templates // 4), 4)
-    return be.Scores.from_embeddings(points, labels, dtype="float32", memory_limit=64 << 20)
+    return be.Scores.from_embeddings(points, labels, dtype="float32", memory_limit=memory)
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, float, Any]:
@@ -60,18 +62,12 @@ def overhead(templates: int, repeats: int) -> None:
 
 def scaling(templates: int, repeats: int) -> None:
     """Compare workers of one thread with this process on one thread."""
-    from distributed import Client, LocalCluster
-
     scores = population(templates)
     be.tally(scores.select(probes=range(0, templates, 8)))
     times: dict[int, list[float]] = {0: [], 1: [], 2: []}
     results = {}
-    clusters = {}
-    for workers in (1, 2):
-        clusters[workers] = LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
-        )
-    clients = {workers: Client(cluster) for workers, cluster in clusters.items()}
+    inside = contextlib.ExitStack()
+    clients = {workers: inside.enter_context(started_cluster(workers)) for workers in (1, 2)}
     for client in clients.values():  # kernels are loaded, embeddings sent
         be.tally(scores.select(probes=range(0, templates, 8)), client=client)
     busiest: dict[int, list[float]] = {0: [], 1: [], 2: []}
@@ -87,9 +83,7 @@ def scaling(templates: int, repeats: int) -> None:
             after = client.run(time.process_time)
             times[workers].append(wall)
             busiest[workers].append(own + max(after[x] - before[x] for x in before))
-    for workers, client in clients.items():
-        client.close()
-        clusters[workers].close()
+    inside.close()
     best = {workers: min(found) for workers, found in times.items()}
     same = all(results[0].tree().identical(results[k].tree()) for k in (1, 2))
     click.echo(
@@ -110,6 +104,46 @@ def scaling(templates: int, repeats: int) -> None:
     )
 
 
+def fraction(templates: int, rows: int) -> None:
+    """Count some probes against a large gallery on two workers; extrapolate to all of them.
+
+    A third of the probes is counted before, and the difference taken: it is free of what is done
+    once for any number of them.
+    """
+    scores = population(templates, memory=512 << 20)
+    found = []
+    with started_cluster(2) as client:
+        for number in (16, rows // 3, rows):
+            some = scores.select(probes=range(0, templates, templates // number))
+            before = client.run(time.process_time)
+            wall, own, _ = timed(lambda some=some: be.tally(some, client=client))
+            after = client.run(time.process_time)
+            processor = own + sum(after[x] - before[x] for x in before)
+            found.append((some.shape[0], wall, processor))
+    number, wall, processor = (b - a for a, b in zip(*found[1:], strict=True))
+    cells, unit = number * templates, plain_unit(scores, 256)
+    click.echo(
+        f"{found[2][0]:,} probes against {templates:,} templates of 128 features on two workers: "
+        f"{found[2][1]:.1f} s; a comparison takes {processor / cells / unit:.1f} times the "
+        "processor time of a matrix product in numpy with a count of the scores below a threshold"
+    )
+    hours = [x / cells * templates**2 / 3600 for x in (wall, processor / 2)]
+    click.echo(
+        f"  all {templates:,} x {templates:,} would take {hours[0]:.1f} hours at this rate, and "
+        f"{hours[1]:.1f} hours of two processors that do nothing else (extrapolated)"
+    )
+
+
+def plain_unit(scores: be.Scores, rows: int) -> float:
+    """Return processor seconds a comparison of a matrix product with a count, of one thread."""
+    left = scores.base.given[0]
+    took = []
+    for low in (0, rows, 2 * rows):
+        found = timed(lambda low=low: np.count_nonzero(left[low : low + rows] @ left.T > 0.5))
+        took.append(found[1] / (rows * len(left)))
+    return min(took)
+
+
 class Ready:
     """Work whose counts are ready: a thousand thresholds, a hundred ranks."""
 
@@ -124,50 +158,80 @@ class Ready:
         return {"counts": counts, "rows": Joined.of(np.arange(low, high))}
 
 
+# What 256 workers in one process would do besides, many times a second each.
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "60s",
+    "distributed.admin.tick.interval": "10s",
+    "distributed.admin.tick.limit": "60s",
+    "distributed.admin.low-level-log-length": 1_000_000,
+}
+
+
 def tasks(number: int, workers: int) -> None:
     """Reduce many ready tallies on many workers, and read the scheduler's own events."""
-    from distributed import Client, LocalCluster
+    import dask
+    from distributed import Client, LocalCluster, get_task_stream
 
     work = Ready(number)
     with (
+        dask.config.set(QUIET),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=False,
-            dashboard_address="127.0.0.1:0",
+            dashboard_address=None,
+            memory_limit=0,
         ) as cluster,
         Client(cluster) as client,
     ):
         client.wait_for_workers(workers)
+        cluster.scheduler.transition_log.clear()
         engine = BlockEngine(Cluster(client), rows=1)
-        wall, processor, found = timed(lambda: engine.count(work, None))
-        log = list(cluster.scheduler.transition_log)
+        with get_task_stream(client) as stream:
+            began = time.time()
+            wall, processor, found = timed(lambda: engine.count(work, None))
+        log = [x for x in cluster.scheduler.transition_log if x[-1] < began + wall]
     right = int(found["counts"][0, 0]) == number and len(found["rows"].array()) == number
-    started: dict[Any, float] = {}
-    waited = []
-    for entry in log:
-        key, before, after, *_, when = entry
-        if not str(key).startswith("bioeval-"):
-            continue
-        if after in ("waiting", "queued") and before in ("released", "forgotten"):
-            started[key] = when
-        if after == "processing" and key in started:
-            waited.append(when - started[key])
-    stamps = np.sort([entry[-1] for entry in log])
-    busy = float(np.diff(stamps).clip(max=0.001).sum()) if len(stamps) > 1 else math.nan
     click.echo(
-        f"{number:,} ready tallies on {workers} workers in this process: {wall:.1f} s "
-        f"({processor:.1f} s of processor, workers included), counts "
-        f"{'right' if right else 'WRONG'}; the scheduler's log has {len(log):,} transitions, "
-        f"close together for at most {busy:.1f} s of them; a task waited "
-        f"{1000 * float(np.median(waited)):.1f} ms for a worker in the median"
+        f"{number:,} ready tallies on {workers} workers in this process, which has one processor: "
+        f"{wall:.1f} s ({processor:.1f} s of processor), {number / processor:,.0f} a second of it; "
+        f"the counts are "
+        f"{'right' if right else 'WRONG'}"
     )
+    click.echo(f"  {busy_with_transitions(log, wall)}; {busy_workers(stream.data, wall, workers)}")
+
+
+def busy_with_transitions(log: list[Any], wall: float) -> str:
+    """Say for how long a scheduler was at work: from the first to the last change of a stimulus."""
+    busy, events = 0.0, 0
+    for _, changes in itertools.groupby(log, key=lambda entry: entry[-2]):
+        times = [entry[-1] for entry in changes]
+        busy += (times[-1] - times[0]) * len(times) / max(len(times) - 1, 1)
+        events += 1
+    return (
+        f"by its log the scheduler made {len(log):,} transitions in {events:,} events, in "
+        f"{busy / wall:.0%} of the time"
+    )
+
+
+def busy_workers(stream: list[Any], wall: float, workers: int) -> str:
+    """Say how the tasks of workers took their time."""
+    took: dict[str, float] = {}
+    for task in stream:
+        for one in task["startstops"]:
+            took[one["action"]] = took.get(one["action"], 0.0) + one["stop"] - one["start"]
+    parts = [f"{name} {seconds:.1f} s" for name, seconds in sorted(took.items())]
+    return f"workers ran {len(stream):,} tasks ({', '.join(parts)})"
+
+
+PARTS = ("overhead", "scaling", "tasks", "fraction")
 
 
 @click.command()
 @click.option("--templates", default=12_000, help="Of the square matrices.")
 @click.option("--repeats", default=3, help="The least time of so many is taken.")
-@click.option("--part", "chosen", type=click.Choice(["overhead", "scaling", "tasks"]))
+@click.option("--part", "chosen", type=click.Choice(PARTS))
 def main(templates: int, repeats: int, chosen: str | None) -> None:
     """Measure what blocks of rows cost and bring."""
     one = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -182,6 +246,8 @@ def main(templates: int, repeats: int, chosen: str | None) -> None:
         scaling(templates, repeats)
     if chosen in (None, "tasks"):
         tasks(4000, 256)
+    if chosen in (None, "fraction"):
+        fraction(200_000, 3000)
 
 
 if __name__ == "__main__":

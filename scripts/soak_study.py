@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest.mock
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +26,12 @@ import numpy as np
 
 import bioeval as be
 from bioeval.evaluation.blocks import ranges
+from bioeval.evaluation.blocks.cluster import Cluster, _Run
 
 # Comparisons of a block in these trials: small ones, so that there are many to be killed in.
 CELLS = 1 << 18
 
-#: A disturbance: called with the cluster when the first blocks are done.
+#: A disturbance: called with the cluster, once.
 Disturbance = Callable[["Processes"], None]
 
 
@@ -189,25 +191,52 @@ def full_disk(say: Callable[[str], None]) -> bool:
 # -- a cluster that is disturbed
 
 
-def disturbed(disturbance: Disturbance, workers: int = 3) -> be.Tally | Exception:
-    """Count on a cluster that is disturbed once some blocks are done; return tally or error."""
-    before = ranges.CELLS_STREAMED
-    ranges.CELLS_STREAMED = CELLS
-    try:
-        with processes(workers) as found:
-            started = threading.Event()
+#: When a cluster is disturbed: before anything is sent, after the work was sent to one worker,
+#: after the first merge of counts was sent, and once the first counts are back.
+MOMENTS = ("before", "sent", "merging", "counted")
 
-            def progress(done: int, total: int) -> None:
-                if done and not started.is_set():
-                    started.set()
-                    disturbance(found)
 
-            try:
-                return be.tally(population(), client=found.client, progress=progress)
-            except be.EngineError as error:
-                return error
-    finally:
-        ranges.CELLS_STREAMED = before
+def disturbed(
+    disturbance: Disturbance, workers: int = 3, moment: str = "counted"
+) -> be.Tally | Exception:
+    """Count on a cluster that is disturbed at some moment; return tally or error."""
+    with (
+        unittest.mock.patch.object(ranges, "CELLS_STREAMED", CELLS),
+        processes(workers) as found,
+        contextlib.ExitStack() as inside,
+    ):
+        started = threading.Event()
+
+        def now(*_: Any) -> None:
+            if not started.is_set():
+                started.set()
+                disturbance(found)
+
+        def before(call: Any) -> Callable[..., Any]:
+            return lambda *given: (now(), call(*given))[1]
+
+        def after(call: Any) -> Callable[..., Any]:
+            def called(run: _Run, group: tuple[tuple[int, int], ...]) -> None:
+                call(run, group)
+                if group in run.flying:
+                    now()
+
+            return called
+
+        if moment == "before":
+            now()
+        for name, place, method, wrapped in (
+            ("sent", Cluster, "_replicate", before),
+            ("merging", _Run, "_merge", after),
+        ):
+            if moment == name:
+                patch = unittest.mock.patch.object(place, method, wrapped(getattr(place, method)))
+                inside.enter_context(patch)
+        progress = now if moment == "counted" else None
+        try:
+            return be.tally(population(), client=found.client, progress=progress)
+        except be.EngineError as error:
+            return error
 
 
 def kill_worker(found: Processes) -> None:
@@ -218,6 +247,18 @@ def kill_worker(found: Processes) -> None:
 def stop_worker(found: Processes) -> None:
     """Stop a worker, which stays connected and says nothing."""
     found.workers[0].send_signal(signal.SIGSTOP)
+
+
+def resume_worker(found: Processes) -> None:
+    """Stop a worker until the cluster has given it up."""
+    number = len(found.workers)
+    stop_worker(found)
+
+    def resume() -> None:
+        _wait(lambda: len(found.client.nthreads()) < number)
+        found.workers[0].send_signal(signal.SIGCONT)
+
+    threading.Thread(target=resume, daemon=True).start()
 
 
 def slow_worker(found: Processes) -> None:
@@ -242,6 +283,7 @@ def kill_scheduler(found: Processes) -> None:
 DISTURBANCES = {
     "a worker killed": kill_worker,
     "a worker stopped": stop_worker,
+    "a worker stopped and resumed": resume_worker,
     "a worker at a tenth of its speed": slow_worker,
 }
 
@@ -254,6 +296,10 @@ def disturb_clusters(trials: int, say: Callable[[str], None]) -> bool:
         right = sum(same(disturbed(disturbance), whole) for _ in range(trials))
         took = (time.monotonic() - start) / trials
         say(f"{name}, of three: {right} of {trials} runs had the same counts ({took:.0f} s each)")
+        fine &= right == trials
+    for moment in MOMENTS:
+        right = sum(same(disturbed(stop_worker, 2, moment), whole) for _ in range(trials))
+        say(f"a worker stopped, of two, {moment}: {right} of {trials} had the same counts")
         fine &= right == trials
     start = time.monotonic()
     errors = [disturbed(kill_scheduler) for _ in range(trials)]

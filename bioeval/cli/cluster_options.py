@@ -14,6 +14,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Seconds until a worker that gives no sign of life is given up, and until a scheduler answers.
 _SILENT, _CONNECT = 60, 30
 
+# What worker processes have in their environment: one thread, and memory that they keep. Dask would
+# have them give it back at once, and the arrays of each block would be mapped and cleared anew. The
+# environment of this process changes with it: the threads of numba would be an error here once they
+# run, and a worker limits those of kernels itself.
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": 1,
+    "MKL_NUM_THREADS": 1,
+    "OPENBLAS_NUM_THREADS": 1,
+    "MALLOC_ARENA_MAX": 1,
+    "MALLOC_MMAP_THRESHOLD_": 32 << 20,
+    "MALLOC_TRIM_THRESHOLD_": 256 << 20,
+}
+
 _ADDRESS = re.compile(r"(\w+://)?[\w.\-\[\]:]+:\d+|.+\.json")
 
 
@@ -73,7 +86,7 @@ def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[d
     with contextlib.ExitStack() as inside:
         if workers is not None:
             stages("starting workers")
-            client = inside.enter_context(_started(workers))
+            client = inside.enter_context(started_cluster(workers))
         else:
             stages("connecting")
             client = inside.enter_context(_connected(scheduler))
@@ -92,18 +105,15 @@ def _require_distributed() -> None:
 
 
 @contextlib.contextmanager
-def _started(workers: int) -> Iterator[Any]:
+def started_cluster(workers: int) -> Iterator[Any]:
     """Give a client of a cluster of processes on this machine."""
     import logging
 
     import dask
     from distributed import Client, LocalCluster
 
-    # These change this process too. Numba's would be an error here once its threads run; a worker
-    # limits those of kernels itself.
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1)
     settings = {
-        "distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": 65536, **threads},
+        "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
         "distributed.scheduler.worker-ttl": f"{_SILENT}s",
     }
     with (

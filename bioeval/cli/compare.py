@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +134,10 @@ def command(
         document = _document(found, a, b)
         shown = in_terms(found, terms)
         drawn = curves if output.plots else {}
-        files = output.write(document, lambda folder: _write(found, shown, drawn, folder), stages)
+        tell = output.remarks.append
+        files = output.write(
+            document, lambda folder: _write(found, shown, drawn, folder, tell), stages
+        )
         output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
     output.show(ComparisonTable(shown), document, files)
 
@@ -164,7 +168,11 @@ def _curves(scores: Scores, protocol: str | None, templates: str, **options: Any
 
 
 def _write(
-    found: xr.Dataset, shown: xr.Dataset, curves: dict[str, xr.DataTree], folder: Path
+    found: xr.Dataset,
+    shown: xr.Dataset,
+    curves: dict[str, xr.DataTree],
+    folder: Path,
+    tell: Callable[[str], object],
 ) -> None:
     """Write the comparison into a folder; its table and the curves as they are shown."""
     from bioeval.cli.outputs import write_results
@@ -174,7 +182,7 @@ def _write(
     if curves:
         from bioeval.views.plots.save import save_all
 
-        save_all(curves, (), folder, overlaid=True)
+        save_all(curves, (), folder, overlaid=True, tell=tell)
 
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:

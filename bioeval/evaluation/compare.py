@@ -24,7 +24,7 @@ from bioeval.evaluation.compared_measures import (
 from bioeval.evaluation.compared_retrieval import ComparedRetrieval, retrieval_measures
 from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.reid import cameras_of, convention_of
+from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
@@ -365,6 +365,8 @@ def _dataset(
         "supported": (over, np.array([x.supported for x in measures], dtype=np.int64)),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
+    if isinstance(first, ComparedSystem):
+        remarks |= dict.fromkeys([*camera_warnings(a), *camera_warnings(b)])
     warnings = [*few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         warnings += [f"{name}: {note}" for note in system.sentinels]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_number
-from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
@@ -149,9 +148,7 @@ def by_group(
     attempts = SubjectAttempts(job, reader)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
     distance_rule = rule.as_distance(scores.kind)
-    few = math.prod(scores.shape) <= LISTED
-    # Blocks are counted, but an interval is of the attempts as they are without blocks.
-    if isinstance(scores, PairScores) or (few and (engine() is None or options is not None)):
+    if isinstance(scores, PairScores) or math.prod(scores.shape) <= LISTED:
         with threads_for(scores):
             tally = count_listed(attempts, of_person, distance_rule)
     else:

@@ -42,6 +42,8 @@ class LabelledMatrix:
     exclude: tuple[str, ...] = ()
     #: What was found when a file was read or the scores were made, for every result: sentences.
     remarks: tuple[str, ...] = ()
+    #: How a file was read, for the description of the data: phrases.
+    reading: tuple[str, ...] = ()
     #: The layout of the matrix of which these are some columns; empty: their own.
     part_of: str = ""
     _mask: Any = None

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.scores.blocks import Block, BlockReader
 
 
-def counts_of(what: str, reader: BlockReader, count: Callable[[Iterable[Block]], Any]) -> Any:
+def counts_of(
+    what: str,
+    reader: BlockReader,
+    count: Callable[[Iterable[Block]], Any],
+    depends_on: Sequence[np.ndarray] = (),
+) -> Any:
     """Return what a function counts of all blocks, which counts of blocks of rows add up to.
 
     Parameters
@@ -20,18 +27,27 @@ def counts_of(what: str, reader: BlockReader, count: Callable[[Iterable[Block]],
     count : callable
         Counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes nothing,
         and can be sent to another process.
+    depends_on : sequence of array
+        What the counts depend on besides the scores and the options of the evaluation.
     """
     chosen = engine()
     if chosen is None or not reader.of_rows:
         return count(reader)
-    return chosen.count(BlockWork(what, reader, count), None)
+    return chosen.count(BlockWork(what, reader, count, depends_on), None)
 
 
 class BlockWork:
     """What a function counts, in blocks of rows that may be read in any order."""
 
-    def __init__(self, what: str, reader: BlockReader, count: Callable[[Iterable[Block]], Any]):
+    def __init__(
+        self,
+        what: str,
+        reader: BlockReader,
+        count: Callable[[Iterable[Block]], Any],
+        depends_on: Sequence[np.ndarray] = (),
+    ):
         self.what, self.reader, self.scores, self.count = what, reader, reader.scores, count
+        self.depends_on = depends_on
 
     @property
     def step(self) -> int:

@@ -2,16 +2,19 @@
 
 Each block is a task, and the counts of a few are merged by another task before they are fetched, so
 that little is lost with a worker. A block that is lost is sent again, and one that takes very long
-is sent to another worker as well: whichever is there first is taken, by its rows, once.
+is sent to another worker as well: whichever is there first is taken, by its rows, once. A worker
+that stands still is taken out of the cluster, since others may wait for what it holds.
 """
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import queue
 import statistics
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +26,10 @@ from bioeval.base.errors import (
     EngineError,
     MissingDependencyError,
 )
+from bioeval.evaluation.blocks.by_path import FileElsewhere
+from bioeval.evaluation.blocks.heartbeats import Heartbeats
 from bioeval.evaluation.blocks.rows_here import RowsElsewhere
-from bioeval.evaluation.blocks.sending import FileElsewhere, Packed, Packer
+from bioeval.evaluation.blocks.sending import Packed, Packer
 from bioeval.evaluation.blocks.worker import count_rows, merge_counts
 from bioeval.tallies.parts import Part
 
@@ -41,8 +46,10 @@ ATTEMPTS, PATIENCE, SLOWER = 8, 5.0, 4.0
 # How many workers count the same block at once, at most.
 MOST_SENT = 3
 
-# Seconds between looks at the cluster; without a worker, or an answer, until it is given up.
-TICK, LOST = 1.0, 60.0
+# Seconds between looks at the cluster; without a sign of life, until a worker is given up (one that
+# loads its libraries on a busy machine gives none for a while); without any worker, until the
+# cluster is.
+TICK, STILL, LOST = 1.0, 30.0, 60.0
 
 
 @dataclass
@@ -67,6 +74,7 @@ class Cluster:
 
     def __init__(self, client: Client):
         self.client = require_client(client)
+        self.heartbeats = Heartbeats(client)
         self._packer = Packer()
         self._sent: dict[int, Future] = {}
         self._before: set[int] = set()
@@ -74,7 +82,8 @@ class Cluster:
     @property
     def workers(self) -> int:
         """The number of threads of all workers."""
-        return sum(self._nthreads().values()) or 1
+        self.heartbeats.look()
+        return sum(self.heartbeats.threads.values()) or 1
 
     def parts(
         self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
@@ -93,13 +102,71 @@ class Cluster:
         self._before = {*packed.arrays}
         for key in packed.arrays:
             if key not in self._sent or self._sent[key].status != "finished":
-                array = self._packer.arrays[key]
-                self._sent[key] = self.client.scatter(array, broadcast=True, hash=False)
-        shared = self.client.scatter(packed, broadcast=True, hash=False)
+                self._sent[key] = self.scatter(self._packer.arrays[key])
+                self._replicate(self._sent[key])
+        shared = self.scatter(packed)
+        self._replicate(shared)
         return shared, [self._sent[key] for key in packed.arrays], packed
 
-    def _nthreads(self) -> dict[str, int]:
-        return dict(self.client.nthreads())
+    def scatter(self, data: Any, workers: list[str] | None = None) -> Future:
+        """Send data to one worker."""
+        for _ in range(ATTEMPTS):
+            silent = self.heartbeats.silent(PATIENCE)
+            heard = [x for x in workers or self.heartbeats.threads if x not in silent]
+            call: Any = self.client.scatter(
+                [data], workers=heard or None, hash=False, asynchronous=True
+            )  # in a list, since of a dictionary each item would be sent by itself
+            try:
+                (found,) = self.wait(call)
+            except (OSError, KeyError, TimeoutError):  # the worker has gone
+                self.watch()
+                workers = None
+            else:
+                return found
+        raise EngineError(f"no worker of the cluster took what was sent, {ATTEMPTS} times")
+
+    def _replicate(self, future: Future) -> None:
+        """Copy data to all workers; one that comes later fetches it when it needs it."""
+        there = set(self.heartbeats.threads)
+        call: Any = self.client.replicate(future, asynchronous=True)
+        # The scheduler would wait for ever for a worker that has gone.
+        self.wait(call, until=lambda: not there <= set(self.heartbeats.threads))
+
+    def wait(
+        self, call: Coroutine[Any, Any, Any], until: Callable[[], bool] = lambda: False
+    ) -> Any:
+        """Return what a coroutine of the client returns; None once `until` holds.
+
+        Meanwhile the cluster is watched, so that no worker that stands still is waited for.
+        """
+        loop: Any = self.client.loop
+        running = asyncio.run_coroutine_threadsafe(call, loop.asyncio_loop)
+        try:
+            while not concurrent.futures.wait([running], timeout=TICK).done:
+                self.watch()
+                if until():
+                    return None
+            return running.result()
+        finally:
+            running.cancel()
+
+    def watch(self) -> None:
+        """Look at the workers; give up those that stand still.
+
+        Raises
+        ------
+        EngineError
+            If the scheduler is lost, or no worker gives a sign of life.
+        """
+        self.heartbeats.look()
+        self.heartbeats.give_up(STILL)
+        silent = self.heartbeats.silent(LOST)
+        if silent and len(silent) == len(self.heartbeats.threads):
+            raise EngineError(
+                f"all workers of the cluster stand still, {min(silent)} for {LOST:.0f} seconds: "
+                f"the evaluation cannot go on. End them and start again ({Argument('checkpoint')} "
+                "keeps what is done)"
+            )
 
 
 class _Run:
@@ -165,7 +232,7 @@ class _Run:
         shared, arrays, packed = self.sent
         found: Any = self.packer.rows(self.work, *rows)
         if found:
-            (found,) = self.client.scatter([found], hash=False, workers=workers)  # no dict of data
+            found = self.cluster.scatter(found, workers)
         future = self.client.submit(
             count_rows, shared, arrays, *rows, found,
             key=f"bioeval-{packed.token}-{rows[0]}-{block.attempts}", pure=False,
@@ -200,15 +267,30 @@ class _Run:
         if len(block.rows) == 1:
             self.took.append(time.monotonic() - block.since)
         try:
-            part = future.result(timeout=LOST)
-        except Exception:  # gone with its worker, between its end and now
-            self._require_scheduler()
+            part = self._fetched(future)
+        except EngineError:
+            raise
+        except Exception:  # whatever the connection ends with
+            part = None
+        if part is None:  # gone with its worker, between its end and now
             self._lost(key, block, future)
             return None
         del self.flying[key]
         for rows in block.rows:
             self.counted.pop(rows, None)
         return part
+
+    def _fetched(self, future: Future) -> Part | None:
+        """Return the counts that a task has made; None if they do not come."""
+        there, end = set(self.cluster.heartbeats.threads), time.monotonic() + LOST
+        call: Any = self.client.gather(future, asynchronous=True)
+        found: Part | None = self.cluster.wait(
+            call,
+            until=lambda: (
+                time.monotonic() > end or not there <= set(self.cluster.heartbeats.threads)
+            ),
+        )
+        return found
 
     def _merge(self, group: tuple[tuple[int, int], ...]) -> None:
         """Merge the counts of a group of blocks, once they are all there."""
@@ -246,7 +328,7 @@ class _Run:
 
     def _lost(self, key: Any, block: Block, future: Future) -> None:
         """Do again what was lost with a worker."""
-        self._require_scheduler()
+        self.cluster.watch()
         block.futures.remove(future)
         if block.futures:
             return  # sent twice: the other may come
@@ -275,11 +357,9 @@ class _Run:
 
     def _watch(self) -> None:
         """Look for workers that came or went, for blocks that take too long, and for an end."""
+        self.cluster.watch()
         self.looked = now = time.monotonic()
-        self._require_scheduler()
-        if now - self.heard > LOST / 2:
-            self._ping()
-        workers = self.cluster._nthreads()
+        workers = self.cluster.heartbeats.threads
         if workers:
             self.threads = sum(workers.values())
         elif now - self.heard > LOST:
@@ -288,59 +368,14 @@ class _Run:
         patience = max(PATIENCE, SLOWER * usual)
         if len(workers) < 2 or self.todo and now - self.heard < patience:
             return
-        late = [(key, block) for key, block in self.flying.items() if now - block.since > patience]
-        if not late:
-            return
-        silent = self._silent()
-        if silent and now - self.heard > max(LOST, 2 * patience):
-            raise EngineError(
-                f"worker {min(silent)} of the cluster stands still, and others wait for what it "
-                f"holds: the evaluation cannot go on. End it and start again "
-                f"({Argument('checkpoint')} keeps what is done)"
-            )
-        heard = [worker for worker in workers if worker not in silent]
-        busy = self.client.processing()
-        for key, block in late:
-            if key in self.group_of:
-                sent = {x.key for x in block.futures}
-                others = [w for w in heard if sent.isdisjoint(busy.get(w, ()))]
-                if others and len(others) < len(workers) and len(sent) < MOST_SENT:
-                    self._send(key, others)
-            elif silent and heard:  # the counts to be merged may be on a silent worker
-                del self.flying[key]
-                for rows in block.rows:
-                    self.counted.pop(rows, None)
-                    self._send(rows, heard)
-
-    def _silent(self) -> set[str]:
-        """Return the workers that have given no sign of life for a while, though others have."""
-        scheduler: Any = self.client.scheduler
-        try:
-            known = self.client.sync(scheduler.identity, n_workers=-1)
-        except TypeError:  # an older scheduler always lists all workers
-            known = self.client.sync(scheduler.identity)
-        seen = {address: worker["last_seen"] for address, worker in known["workers"].items()}
-        newest = max(seen.values(), default=0.0)
-        return {address for address, last in seen.items() if newest - last > PATIENCE}
-
-    def _require_scheduler(self) -> None:
-        status = self.client.status
-        if status != "running":
-            raise EngineError(
-                "the scheduler of the cluster is lost: the evaluation cannot go on. Start it again"
-                f" ({Argument('checkpoint')} keeps what is done)"
-            )
-
-    def _ping(self) -> None:
-        """Raise unless the scheduler answers."""
-        try:
-            scheduler: Any = self.client.scheduler
-            self.client.sync(scheduler.identity, callback_timeout=LOST / 2)
-        except Exception as error:  # whatever the connection ends with
-            raise EngineError(
-                "the scheduler of the cluster does not answer: the evaluation cannot go on. Start "
-                f"it again ({Argument('checkpoint')} keeps what is done)"
-            ) from error
+        silent = self.cluster.heartbeats.silent(PATIENCE)
+        late = [key for key, block in self.flying.items() if now - block.since > patience]
+        busy = self.client.processing() if late else {}
+        for key in late:
+            sent = {x.key for x in self.flying[key].futures}
+            others = [w for w in workers if w not in silent and sent.isdisjoint(busy.get(w, ()))]
+            if key in self.group_of and 0 < len(others) < len(workers) and len(sent) < MOST_SENT:
+                self._send(key, others)
 
     def _drop(self) -> None:
         """Give up what is still under way."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-import mmap
 import pickle
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.engine import RowWork
+from bioeval.evaluation.blocks.by_path import opened, place_in_file
 from bioeval.evaluation.blocks.rows_here import RowsHere
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.matrix import Scores
@@ -32,10 +32,6 @@ class Packed:
     data: bytes
     arrays: tuple[int, ...]
     matrices: tuple[str, ...]
-
-
-class FileElsewhere(Exception):  # noqa: N818 (no error: the rows are sent instead)
-    """A file of the scores is not at the same path on a worker, or is another one."""
 
 
 class Packer:
@@ -61,7 +57,7 @@ class Packer:
             def persistent_id(self, value: Any) -> Any:
                 if (name := names.get(id(value))) is not None:
                     return "rows", name, tuple(value.shape), np.dtype(value.dtype).str
-                if packer.by_path and (where := _place_in_file(value)) is not None:
+                if packer.by_path and (where := place_in_file(value)) is not None:
                     return where
                 if type(value) is np.ndarray and value.nbytes >= LARGE:
                     packer.arrays[id(value)] = value
@@ -95,7 +91,7 @@ class Packer:
         for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
             for name, values in (("values", scores.base), ("mask", scores._mask)):
                 computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
-                shared = self.by_path and _place_in_file(values) is not None
+                shared = self.by_path and place_in_file(values) is not None
                 if values is not None and not (computed or shared):
                     found.setdefault(id(values), (f"{name} {k}", values, []))[2].append(scores)
         return {name: (values, readers) for name, values, readers in found.values()}
@@ -115,57 +111,7 @@ def unpack(packed: Packed, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[
                 none = np.empty(0, dtype=np.int64)
                 empty = np.empty((0, *shape[1:]), dtype=dtype)
                 return matrices.setdefault(name, RowsHere(shape, np.dtype(dtype), none, empty))
-            return _OPENERS[kind](*rest)
+            return opened(kind, *rest)
 
     # From the process that started the work, through the cluster: never from a file.
     return Unpickler(io.BytesIO(packed.data)).load(), matrices
-
-
-def _place_in_file(values: Any) -> tuple[Any, ...] | None:
-    """Return from which file an array is read, and where in it; None for any other array."""
-    mapped = getattr(values, "_mmap", None)
-    if isinstance(values, np.memmap) and isinstance(mapped, mmap.mmap):
-        if not values.flags.c_contiguous or values.filename is None:
-            return None
-        start = np.frombuffer(mapped, dtype=np.uint8).ctypes.data
-        first = values.offset - values.offset % mmap.ALLOCATIONGRANULARITY
-        offset = first + values.ctypes.data - start
-        path = str(values.filename)
-        return "memmap", path, _stamp(path), values.dtype.str, offset, tuple(values.shape)
-    if type(values).__module__.partition(".")[0] == "h5py" and hasattr(values, "file"):
-        path = str(values.file.filename)
-        return "hdf5", path, _stamp(path), values.name
-    return None
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    """Return size and time of a file, by which another one is noticed."""
-    import os
-
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        raise FileElsewhere(path) from error
-    return found.st_size, found.st_mtime_ns
-
-
-def _require_same(path: str, stamp: tuple[int, int]) -> None:
-    if _stamp(path) != tuple(stamp):
-        raise FileElsewhere(path)
-
-
-def _open_memmap(
-    path: str, stamp: tuple[int, int], dtype: str, offset: int, shape: tuple[int, ...]
-) -> np.ndarray:
-    _require_same(path, stamp)
-    return np.memmap(path, np.dtype(dtype), "r", offset, shape)
-
-
-def _open_hdf5(path: str, stamp: tuple[int, int], name: str) -> Any:
-    import h5py
-
-    _require_same(path, stamp)
-    return h5py.File(path, "r")[name]
-
-
-_OPENERS: dict[str, Callable[..., Any]] = {"memmap": _open_memmap, "hdf5": _open_hdf5}

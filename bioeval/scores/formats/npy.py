@@ -18,7 +18,7 @@ import numpy as np
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import as_embeddings
-from bioeval.scores.formats.archive import read_header, require_bytes, write_npy
+from bioeval.scores.formats.archive import open_array, write_npy
 from bioeval.scores.formats.csv import Labels, write_labels
 from bioeval.scores.formats.files import (
     MOST_SETTINGS,
@@ -64,7 +64,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 def _read_in_order(path: Path, options: ReadOptions) -> Scores:
     """Read scores in the order of a list of trials, or a matrix of the templates that it names."""
     options.allow("scores of listed trials", ("trials", "genuine_key", "labels", "kind", "nan"))
-    values = _open(path)
+    values = open_array(path)
     if values.ndim == 2 and 1 in values.shape:
         values = values.reshape(-1)
     if values.ndim != 1 and not (values.ndim == 2 and options.labels):
@@ -103,38 +103,26 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
         if word in said:
             require_choice(f"{sibling(path, 'json')}: {word}", said[word], accepted)
-    return Scores(
+    kind, notes = options.kind_of(said.get("kind", ""))
+    scores = Scores(
         values,
         probe.label if probe else None,
         gallery.label if gallery else None,
         mask=open_matrix(existing_file(mask)) if masked else None,
         probe_meta=probe.meta if probe else None,
         gallery_meta=gallery.meta if gallery else None,
-        kind=options.kind or said.get("kind", "distance"),
+        kind=kind,
         nan=options.nan or said.get("nan", "raise"),
         name=path.stem,
         exclude=said.get("exclude", ()),
     )
-
-
-def _open(path: Path) -> np.ndarray:
-    """Memory-map a .npy array."""
-    with guarded(path, expected="a .npy matrix"):
-        with open(path, "rb") as file:
-            header = read_header(file)
-            size = path.stat().st_size - file.tell()
-        if header.is_pickled:
-            raise DataError(
-                f"{path}: holds Python objects, a pickle, and bioeval never unpickles; save it "
-                "as numbers (numpy.asarray(x, dtype=float))"
-            )
-        require_bytes(header, size)
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    scores.reading = notes
+    return scores
 
 
 def open_matrix(path: Path) -> np.ndarray:
     """Memory-map a .npy matrix."""
-    values = _open(path)
+    values = open_array(path)
     if values.ndim != 2:
         hint = (
             f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "

@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
 from bioeval.cli import main
-from bioeval.cli.cluster_options import _started
+from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
@@ -72,14 +72,25 @@ def systems(tmp_path):
             values, labels, probe_meta={"session": camera}, exclude=("session",)
         ),
         "mapped": be.Scores(np.load(tmp_path / "s.npy", mmap_mode="r"), labels),
+        **stored(tmp_path, square),
         "streamed": be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32"),
         "names": be.Scores(values, [f"person {x}" for x in labels]),
     }
 
 
+def stored(tmp_path, scores):
+    """Return scores that are left in files."""
+    optional_import("h5py"), optional_import("zarr")
+    found = {}
+    for name in ("scores.h5", "scores.zarr"):
+        be.save(scores, tmp_path / name)
+        found[name] = be.load(tmp_path / name)
+    return found
+
+
 NAMES = (
     *("square", "selection", "similarity", "float16", "holes", "ties", "mask", "excluding"),
-    *("mapped", "streamed", "names"),
+    *("mapped", "scores.h5", "scores.zarr", "streamed", "names"),
 )
 
 
@@ -101,6 +112,15 @@ def reid_scores():
     return be.Scores(values[np.ix_(probes, rest)], labels[probes], labels[rest], **meta)
 
 
+def seen():
+    labels = np.repeat(np.arange(30), 4)
+    meta = {"seen_at": np.arange(120) % 7, "enrolled_at": np.arange(120) % 5}
+    return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
+
+
+FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+
+
 def streamed():
     points, who = embeddings()
     return be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32")
@@ -112,17 +132,6 @@ def two_systems():
     values[3, 7] = values[50, 2] = values[50, 3] = np.nan
     first = be.Scores(values, np.repeat(np.arange(40), 3), nan="exclude")
     return first, streamed()
-
-
-def seen():
-    labels = np.repeat(np.arange(30), 4)
-    meta = {"seen_at": np.arange(120) % 7, "enrolled_at": np.arange(120) % 5}
-    return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
-
-
-SEX = np.arange(80) // 4 % 2
-
-FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
 
 
 CALLS = {
@@ -145,6 +154,13 @@ CALLS = {
     "interval": lambda **place: be.closed_set(
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
     ),
+    "folds": lambda **place: be.cross_evaluate(be.simulate(30, 4), FOLDS, **place),
+    "identification in folds": lambda **place: be.cross_evaluate(
+        be.simulate(30, 4), FOLDS, task="open_set", **place
+    ),
+    "card with folds": lambda **place: be.evaluate(be.simulate(30, 4), "course-kfold", **place),
+    "groups": lambda **place: be.by_group(be.simulate(30, 4), np.arange(120) // 4 % 3, **place),
+    "over time": lambda **place: be.over_time(seen(), 3, **place),
     "resampled": lambda **place: be.verification(
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
     ),
@@ -166,16 +182,6 @@ CALLS = {
     "compare reid": lambda **place: be.compare(
         reid_scores(), reid_scores(), protocol="market1501", replicates=100, **place
     ),
-    "folds": lambda **place: be.cross_evaluate(be.simulate(30, 4), FOLDS, **place),
-    "identification in folds": lambda **place: be.cross_evaluate(
-        be.simulate(30, 4), FOLDS, task="open_set", **place
-    ),
-    "card with folds": lambda **place: be.evaluate(be.simulate(30, 4), "course-kfold", **place),
-    "groups": lambda **place: be.by_group(be.simulate(30, 4), np.arange(120) // 4 % 3, **place),
-    "groups with intervals": lambda **place: be.by_group(
-        be.simulate(20, 4), SEX, interval="subject-bootstrap", replicates=100, **place
-    ),
-    "over time": lambda **place: be.over_time(seen(), 3, **place),
 }
 
 
@@ -189,6 +195,26 @@ def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
     expected = CALLS[name]()
     for _ in range(2):
         assert CALLS[name](checkpoint=tmp_path / "kept").identical(expected)
+
+
+def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
+    monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
+    cluster, kept = Cluster(client), []
+    send = cluster.send
+
+    def noted(work):
+        found = send(work)
+        kept.append((len(found[1]), len(cluster._sent), len(cluster._packer.arrays)))
+        return found
+
+    monkeypatch.setattr(cluster, "send", noted)
+    scores = be.simulate(30, 4)
+    expected = be.cross_evaluate(scores, FOLDS, task="open_set")
+    with computed_by(BlockEngine(cluster)):
+        assert be.cross_evaluate(scores, FOLDS, task="open_set").identical(expected)
+    assert len(kept) == 6  # two parts of three folds
+    for (before, *_), (now, sent, packed) in itertools.pairwise(kept):
+        assert now <= sent == packed <= before + now
 
 
 @pytest.mark.slow
@@ -214,31 +240,11 @@ def test_a_command_on_a_cluster_with_a_checkpoint_says_the_same(
         given += ["--interval", "subject-bootstrap"]
     assert main(given) == 0
     alone = capsys.readouterr().out
-    started = "bioeval.cli.cluster_options._started"
+    started = "bioeval.cli.cluster_options.started_cluster"
     monkeypatch.setattr(started, lambda workers: contextlib.nullcontext(client))
     assert main([*given, "--workers", "2", "--checkpoint", "kept"]) == 0
     assert capsys.readouterr().out == alone
     assert list(Path("kept").glob("*.part"))
-
-
-def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
-    monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
-    cluster, kept = Cluster(client), []
-    send = cluster.send
-
-    def noted(work):
-        found = send(work)
-        kept.append((len(found[1]), len(cluster._sent), len(cluster._packer.arrays)))
-        return found
-
-    monkeypatch.setattr(cluster, "send", noted)
-    scores = be.simulate(30, 4)
-    expected = be.cross_evaluate(scores, FOLDS, task="open_set")
-    with computed_by(BlockEngine(cluster)):
-        assert be.cross_evaluate(scores, FOLDS, task="open_set").identical(expected)
-    assert len(kept) == 6  # two parts of three folds
-    for (before, *_), (now, sent, packed) in itertools.pairwise(kept):
-        assert now <= sent == packed <= before + now
 
 
 def test_what_cannot_be_distributed_is_an_error(client):
@@ -252,10 +258,6 @@ def test_lists_and_trained_systems_are_not_distributed(client):
         lambda: be.verification(pairs, client=client),
         lambda: be.cross_evaluate(pairs, FOLDS, client=client),
         lambda: calibrated(client=client),
-        lambda: be.cross_evaluate(
-            be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
-        ),
-        lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
@@ -282,9 +284,6 @@ def visits():
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
         calibrated,
-        lambda **place: be.study_threshold(
-            be.simulate(20, 4), "eer", folds=3, repeats=2, replicates=100, **place
-        ),
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
@@ -307,6 +306,6 @@ def test_a_client_is_one_of_distributed():
 @pytest.mark.slow
 def test_starting_workers_leaves_the_threads_of_kernels_here_alone(monkeypatch):
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    with _started(1) as started:
+    with started_cluster(1) as started:
         assert "NUMBA_NUM_THREADS" not in os.environ
         assert started.submit(int).result() == 0

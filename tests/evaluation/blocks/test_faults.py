@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bioeval as be
+from bioeval.evaluation.blocks import cluster
 from tests.optional import optional_import
 
 optional_import("distributed")
@@ -22,13 +23,29 @@ def whole():
     return be.tally(soak_study.population())
 
 
+@pytest.fixture(autouse=True)
+def patience_is_short(monkeypatch):
+    """A worker is given up soon, though not while it loads its libraries."""
+    monkeypatch.setattr(cluster, "STILL", 10.0)
+
+
 @pytest.mark.parametrize("name", soak_study.DISTURBANCES)
 def test_a_cluster_that_is_disturbed_counts_the_same(name, whole):
     found = soak_study.disturbed(soak_study.DISTURBANCES[name])
-    if name == "a worker stopped" and isinstance(found, be.EngineError):
-        assert "stands still" in str(found)  # others may wait for what it holds
-    else:
-        assert soak_study.same(found, whole), found
+    assert soak_study.same(found, whole), found
+
+
+@pytest.mark.parametrize("moment", soak_study.MOMENTS)
+def test_of_two_workers_one_may_stand_still_at_any_moment(moment, whole):
+    found = soak_study.disturbed(soak_study.stop_worker, 2, moment)
+    assert soak_study.same(found, whole), found
+
+
+def test_a_run_ends_with_an_error_when_its_only_worker_stands_still(monkeypatch):
+    monkeypatch.setattr(cluster, "LOST", 5.0)
+    found = soak_study.disturbed(soak_study.stop_worker, 1)
+    assert isinstance(found, be.EngineError)
+    assert "all workers of the cluster stand still" in str(found)
 
 
 def test_without_a_scheduler_a_run_ends_with_an_error():

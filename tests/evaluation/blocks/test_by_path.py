@@ -1,0 +1,106 @@
+"""Files that workers read themselves: the same values, and never those of another file."""
+
+from __future__ import annotations
+
+import io
+import os
+import types
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.evaluation.blocks.by_path import FileElsewhere, place_in_file
+from bioeval.evaluation.blocks.sending import Packer, unpack
+from bioeval.scores.formats import archive
+from tests.optional import optional_import
+
+optional_import("distributed")
+
+
+def saved(tmp_path, kind):
+    """Return scores that are loaded from a file of some kind, and the file that dates it."""
+    scores = be.simulate(12, 3, random_state=1)
+    if kind == "zarr 2":
+        zarr = optional_import("zarr")
+        path = tmp_path / "s.zarr"
+        group = zarr.open_group(str(path), mode="w", zarr_format=2)
+        values = np.asarray(scores.values)
+        group.create_array("scores", shape=values.shape, dtype="f8", chunks=(5, 36))[:] = values
+        labels = scores.probe_labels
+        group.create_array("probe_labels", shape=labels.shape, dtype=labels.dtype)[:] = labels
+        return be.load(path), path / "scores" / ".zarray"
+    path = tmp_path / kind
+    if kind == "s.npy":
+        np.save(path, scores.values)
+        return be.Scores(np.load(path, mmap_mode="r"), scores.probe_labels), path
+    if kind == "s.npz":
+        np.savez(path, scores=scores.values, probe_labels=scores.probe_labels)
+        return be.load(path), path
+    optional_import({"s.h5": "h5py", "s.zarr": "zarr"}[kind])
+    be.save(scores, path)
+    return be.load(path), path / "scores" / "zarr.json" if kind == "s.zarr" else path
+
+
+def work(scores):
+    return types.SimpleNamespace(scores=scores)
+
+
+KINDS = ("s.npy", "s.npz", "s.h5", "s.zarr", "zarr 2")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_worker_reads_a_file_itself(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(archive, "MAPPED_BYTES", 0)
+    scores, dated = saved(tmp_path, kind)
+    packer = Packer()
+    assert packer.rows(work(scores), 3, 9) == {}
+    packed = packer.pack(work(scores))
+    assert packed.arrays == packed.matrices == ()
+    found, matrices = unpack(packed, [])
+    assert matrices == {}
+    assert type(found.scores.base) is type(scores.base)
+    np.testing.assert_array_equal(found.scores.base[3:9], scores.base[3:9])
+    os.utime(dated, ns=(1, 1))
+    with pytest.raises(FileElsewhere):
+        unpack(packed, [])
+    dated.rename(dated.with_name("elsewhere"))
+    with pytest.raises(FileElsewhere):
+        unpack(packed, [])
+
+
+def test_a_store_at_an_address_is_read_by_workers(tmp_path):
+    zarr, fsspec = optional_import("zarr"), optional_import("fsspec")
+    values = np.asarray(be.simulate(12, 3, random_state=1).values)
+    for address in (f"local://{tmp_path}/s.zarr", "memory://s.zarr"):
+        remote = zarr.storage.FsspecStore.from_url(address)
+        store = remote if address.startswith("memory") else str(tmp_path / "s.zarr")
+        zarr.create_array(store, name="scores", shape=values.shape, dtype="f8")[:] = values
+        array = zarr.open_array(remote, path="scores", mode="r")
+        packed = Packer().pack(work(be.Scores(array, np.repeat(np.arange(12), 3))))
+        assert packed.matrices == ()
+        found, _ = unpack(packed, [])
+        np.testing.assert_array_equal(found.scores.base[3:9], values[3:9])
+    fsspec.filesystem("memory").rm("/s.zarr", recursive=True)
+    with pytest.raises(FileElsewhere):  # as in another process
+        unpack(packed, [])
+
+
+def test_what_others_do_not_see_is_sent(tmp_path):
+    values = np.arange(36.0).reshape(6, 6)
+    np.save(tmp_path / "s.npy", values)
+    assert place_in_file(values) is None
+    assert place_in_file(np.load(tmp_path / "s.npy", mmap_mode="c")) is None
+    mapped = np.load(tmp_path / "s.npy", mmap_mode="r")
+    assert place_in_file(mapped[:, ::2]) is None
+    assert place_in_file(mapped[2:])[4] == place_in_file(mapped)[4] + 2 * 6 * 8
+    (tmp_path / "s.npy").unlink()
+    assert place_in_file(mapped) is None
+    h5py = optional_import("h5py")
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        file["scores"] = values
+        assert place_in_file(file["scores"]) is None  # may not be on the disk yet
+    buffer = h5py.File(io.BytesIO((tmp_path / "s.h5").read_bytes()), "r")
+    assert place_in_file(buffer["scores"]) is None
+    zarr = optional_import("zarr")
+    assert place_in_file(zarr.create_array({}, shape=(2, 2), dtype="f8")) is None
