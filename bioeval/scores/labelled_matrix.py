@@ -376,6 +376,23 @@ class LabelledMatrix:
         view.memory_limit, view.limited = require_bytes("memory_limit", memory_limit), True
         return view
 
+    def reading_own_columns(self) -> Self:
+        """Return a view of which no column beside its own is computed or inflated.
+
+        Of embeddings, the last digits of a distance may be others than in a whole row.
+        """
+        base, columns = self._base, self._columns
+        if columns is None or self._mask is not None or 2 * len(columns) > base.shape[1]:
+            return self
+        view = copy(self)
+        if isinstance(base, EmbeddingSource):
+            view._base, view._columns = base.of_columns(columns), None
+        elif isinstance(base, StoredRows) and not base.is_graph:
+            low = int(columns.min())
+            view._base = base.of_columns(low, int(columns.max()) + 1)
+            view._columns = columns - low
+        return view
+
     def with_mask(self, mask: Any) -> Self:
         """Return a view with another mask, an array or an object read by rows like one.
 
