@@ -132,8 +132,8 @@ _HOMES = {
     "step_by_step": "bioeval.evaluation.walk.calls",
     "apply_convention": "bioeval.evaluation.reid",
     "refine_tally": "bioeval.evaluation.tally",
-    "extend_tally": "bioeval.evaluation.incremental",
-    "withdraw": "bioeval.evaluation.incremental",
+    "extend_tally": "bioeval.evaluation.incremental.extension",
+    "withdraw": "bioeval.evaluation.incremental.withdrawal",
     "cross_evaluate": "bioeval.evaluation.cross",
     "repeat": "bioeval.evaluation.cross",
     "report": "bioeval.views.page.write",
@@ -191,7 +191,8 @@ if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates, best_mates
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.groups import by_group
-    from bioeval.evaluation.incremental import extend_tally, withdraw
+    from bioeval.evaluation.incremental.extension import extend_tally
+    from bioeval.evaluation.incremental.withdrawal import withdraw
     from bioeval.evaluation.normalise import normalise
     from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.planned_run import plan_run

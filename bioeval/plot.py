@@ -218,8 +218,8 @@ def save_all(
         ``gallery-size``, ``over-time``, ``ageing``, ``repeated``, ``spread``, ``folds``,
         ``threshold_study``, ``groups``, ``epc``, ``error-discard``, ``zoo``, ``lorenz``,
         ``reliability``, ``tippett``, ``empirical-cross-entropy``, ``bayes-error``,
-        ``score-distributions`` and ``matrix``, those whose results are given. The name of a plot
-        of one system ends in the system's.
+        ``score-distributions`` and ``matrix``, those whose results are given; one in which no
+        rate is defined is left out. The name of a plot of one system ends in the system's.
 
     Examples
     --------

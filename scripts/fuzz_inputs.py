@@ -112,7 +112,8 @@ def valid_inputs(folder: Path) -> list[Input]:
     with h5py.File(folder / "c.mat", "w") as hdf:
         for name, array in mat.items():
             hdf[name] = np.atleast_2d(array).T
-    be.tally(be.Scores(d, who), protocol="course-all-vs-all").save(folder / "t.npz")
+    (folder / "s.npz").write_bytes(matrix)
+    be.tally(be.load(folder / "s.npz"), protocol="course-all-vs-all").save(folder / "t.npz")
     written = {name: (folder / name).read_bytes() for name in ("c.mat", "t.npz")}
     run = ["run", "s.npz"]
     base = {"s.npz": plain, "l.csv": label}
@@ -492,6 +493,8 @@ WORKING = {
     "tally": ["s.npz", "--out", "new", "--force"],
     "best-mates": ["s.npz", "--out", "new", "--force"],
     "merge": ["t.npz"],
+    "extend": ["t.npz", "s.npz", "--out", "new", "--force"],
+    "withdraw": ["t.npz", "s.npz", "--probes", "1", "--gallery", "1", "--out", "new", "--force"],
     "calibration": ["s.npz", "--calibrate", "logistic"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],

@@ -162,3 +162,17 @@ def half_means(
             for name, part in (("goat", goat), ("wolf", wolf), ("lamb", lamb)):
                 out[name][-1].append(mean(part))
     return out
+
+
+def tree_total(leaves):
+    """Return a sum by halves: of runs as long as a power of two, the longest first."""
+    if len(leaves) == 1:
+        return leaves[0]
+    longest = 1 << (len(leaves).bit_length() - 1)
+    if longest == len(leaves):
+        longest //= 2
+    found = tree_total(leaves[:longest])
+    while leaves := leaves[longest:]:
+        longest = 1 << (len(leaves).bit_length() - 1)
+        found = found + tree_total(leaves[:longest])
+    return found

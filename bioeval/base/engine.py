@@ -19,8 +19,9 @@ Progress = Callable[[int, int], None]
 class RowWork(Protocol):
     """Counts over all rows of some scores, which those of blocks of rows add up to.
 
-    `depends_on`, of works that have it, is a sequence of arrays, besides scores and options, that
-    the counts depend on, such as folds that were drawn.
+    Work may have two more attributes: `depends_on`, arrays besides scores and options that the
+    counts depend on, such as folds that were drawn; and `beside`, other scores, whose same rows it
+    reads as well.
     """
 
     #: What is counted, in a word or two.
@@ -59,19 +60,17 @@ def engine() -> Engine | None:
     return _ENGINE.get()
 
 
-def refuse_engine(option: str | None = "interval") -> None:
+def refuse_engine(option: str = "interval") -> None:
     """Raise :class:`EngineError` where work is about to be done here that an engine is to do.
 
     `option` is one that may take such a step.
     """
     chosen = engine()
     if chosen is not None and chosen.distributes:
-        such = ""
-        if option is not None:
-            such = f", or the option that takes the step (such as {Argument(option)})"
         raise EngineError(
             "this evaluation has a step that reads all scores in one process, and cannot be "
-            f"distributed: leave out {Argument('client')}{such}"
+            f"distributed: leave out {Argument('client')}, or the option that takes the step (such "
+            f"as {Argument(option)})"
         )
 
 

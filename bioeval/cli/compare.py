@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import (
     Command,
     Output,
@@ -63,6 +65,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @terms_option
 @far_option
 @interval_options
+@cluster_options()
 @click.option(
     "--adjust",
     type=click.Choice(["none", "holm"]),
@@ -89,6 +92,7 @@ def command(
       bioeval compare old.npz new.npz --far 0.001 --json
       bioeval compare old.npz new.npz --protocol market1501
       bioeval compare old.npz new.npz --out comparison --plots
+      bioeval compare old.npz new.npz --workers 2
     """
     output = Output.take(options)
     of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}
@@ -116,19 +120,24 @@ def command(
             scores.name = called or Path(file).stem
             read.append(scores)
         stages("counting")
-        found = compare(*read, **options, progress=stages.counting)
+        with placed(options, stages) as place:
+            found = compare(read[0], read[1], **options, **place, progress=stages.counting)
+            curves = {}
+            if output.plots or output.page is not None:
+                names = (str(found.attrs[f"system_{x}"]) for x in "ab")
+                kept = {key: options[key] for key in ("protocol", "templates", "far_targets")}
+                kept["client"] = place.get("client")
+                curves = {
+                    name: in_terms(_curves(scores, **kept, progress=stages.counting), terms)
+                    for name, scores in zip(names, read, strict=True)
+                }
         document = _document(found, a, b)
         shown = in_terms(found, terms)
-        curves = {}
-        if output.plots or output.page is not None:
-            names = (str(found.attrs[f"system_{x}"]) for x in "ab")
-            kept = {key: options[key] for key in ("protocol", "templates", "far_targets")}
-            curves = {
-                name: in_terms(_curves(scores, **kept, progress=stages.counting), terms)
-                for name, scores in zip(names, read, strict=True)
-            }
         drawn = curves if output.plots else {}
-        files = output.write(document, lambda folder: _write(found, shown, drawn, folder), stages)
+        tell = output.remarks.append
+        files = output.write(
+            document, lambda folder: _write(found, shown, drawn, folder, tell), stages
+        )
         output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
     output.show(ComparisonTable(shown), document, files)
 
@@ -145,20 +154,25 @@ def _curves(scores: Scores, protocol: str | None, templates: str, **options: Any
     from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.tasks import closed_set, open_set, verification
 
+    common = {key: options[key] for key in ("client", "progress")}
     if protocol is not None:
-        return evaluate(scores, protocol, progress=options["progress"])
+        return evaluate(scores, protocol, **common)
     found = {}
     if scores.kind != "order":
         found["verification"] = verification(scores, templates=templates, auc=False, **options)
     if scores.layout != "pairs":
-        found["closed_set"] = closed_set(scores, progress=options["progress"])
+        found["closed_set"] = closed_set(scores, **common)
         if scores.kind != "order":
             found["open_set"] = open_set(scores, **options)
     return xr.DataTree.from_dict(found)
 
 
 def _write(
-    found: xr.Dataset, shown: xr.Dataset, curves: dict[str, xr.DataTree], folder: Path
+    found: xr.Dataset,
+    shown: xr.Dataset,
+    curves: dict[str, xr.DataTree],
+    folder: Path,
+    tell: Callable[[str], object],
 ) -> None:
     """Write the comparison into a folder; its table and the curves as they are shown."""
     from bioeval.cli.outputs import write_results
@@ -168,7 +182,7 @@ def _write(
     if curves:
         from bioeval.views.plots.save import save_all
 
-        save_all(curves, (), folder, overlaid=True)
+        save_all(curves, (), folder, overlaid=True, tell=tell)
 
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:

@@ -35,6 +35,8 @@ COMMANDS = {
     "error-discard": "Errors when samples of low quality are discarded.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "tally": "Count at one site, for a result merged of several.",
+    "extend": "Add new probes and templates to a tally, comparing only what is new.",
+    "withdraw": "Subtract withdrawn people or templates from a tally.",
     "best-mates": "Find the nearest mates in one part of a gallery, before it is counted.",
     "merge": "Merge the counts of several sites, and print the rates.",
     "protocols": "List, explain and check protocol cards.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -260,7 +260,7 @@ def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
 def _is_key(value: str, data: str) -> bool:
     """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
     in_file = Path(data).suffix.lower() in (".npz", ".mat", "")
-    return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask"))
+    return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
 
 
 def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
@@ -433,6 +433,7 @@ class Output:
     plots: bool  # whether plots are among the files
     as_json: bool  # whether a document is printed, in place of a table
     page: Path | None = None  # the page to write; it can be written
+    remarks: list[str] = field(default_factory=list)  # of plots that are left out
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
@@ -507,7 +508,7 @@ class Output:
             if drawn is not None and self.plots:
                 from bioeval.views.plots.save import save_all
 
-                save_all(drawn, (), folder, overlaid=overlaid)
+                save_all(drawn, (), folder, overlaid=overlaid, tell=self.remarks.append)
 
         return self.write(document, fill, stages)
 
@@ -522,7 +523,7 @@ class Output:
         else:
             show(table)
         if self.folder is not None:
-            note(f"wrote {len(files)} files to {self.folder}")
+            note("\n".join([*self.remarks, f"wrote {len(files)} files to {self.folder}"]))
         if self.page is not None:
             note(f"wrote {self.page}")
 

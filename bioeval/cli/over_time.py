@@ -237,4 +237,4 @@ def _fill(
         from bioeval.views.plots.save import save_all
 
         for ds in shown.values():
-            save_all(ds, (), part)
+            save_all(ds, (), part, tell=output.remarks.append)

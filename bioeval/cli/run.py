@@ -171,7 +171,8 @@ def command(
         found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, pairs)
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = found.document() if output.documented else {}
-        files = output.write(document, lambda folder: found.write(folder, formats), stages)
+        tell = output.remarks.append
+        files = output.write(document, lambda folder: found.write(folder, formats, tell), stages)
         shown = {"images": images or "", "image_folder": Path(data).parent}
         output.write_page(found.shown_by_name(), read, stages, **shown)
     if found.queries and document:

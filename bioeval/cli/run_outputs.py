@@ -49,6 +49,7 @@ _SHARED = (
     "gallery_subjects",
     "failed_comparisons",
     "origin",
+    "reading",
     "fingerprint",
     "protocol",
 )
@@ -60,7 +61,8 @@ _ELSEWHERE = (*_SHARED, "warnings", "bioeval_version", "report_ranks")
 _CURVES = ("threshold", "rank", "probe")
 
 #: Those of an evaluation in folds.
-_SHARED_OF_FOLDS = ("system", "layout", "kind", "nan_policy", "fingerprint", "origin", "protocol")
+_SHARED_OF_FOLDS = ("system", "layout", "kind", "nan_policy", "fingerprint", "origin", "reading",
+                    "protocol")  # fmt: skip
 
 
 class Evaluation:
@@ -160,8 +162,11 @@ class Evaluation:
             ],
         }
 
-    def write(self, folder: Path, formats: Sequence[str]) -> None:
-        """Write the results, the table, the curves, and the plots in each of the formats."""
+    def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
+        """Write the results, the table, the curves, and the plots in each of the formats.
+
+        `tell` receives why a plot is left out.
+        """
         write_results(folder, self.tree, self.table())
         for path, dataset in self.datasets.items():
             file = path.replace("/", "_")
@@ -184,7 +189,7 @@ class Evaluation:
             compared = self.scores
             if {"reid", "gom"} & set(self.datasets) and compared.layout != "top-k":
                 compared = apply_convention(compared, self.protocol)  # what the results are over
-            save_all(self.shown, plotted(compared), folder, formats)
+            save_all(self.shown, plotted(compared), folder, formats, tell=tell)
 
 
 # ------------------------------------------------------------------------- the document

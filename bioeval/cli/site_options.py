@@ -4,29 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.cli.options import reading_options
+from bioeval.cli.arguments import card
+from bioeval.cli.options import read_scores, reading_options, take_reading
+
+if TYPE_CHECKING:
+    from bioeval.evaluation.protocol_tally import Tally
+    from bioeval.scores.matrix import Scores
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def site_options(command: F) -> F:
     """Give a command the options of a site: what is counted, where it goes, and under which key."""
-    for option in reversed(_OPTIONS):
+    return _with(command, (_PROTOCOL, *_OPTIONS, _MAX_RANK, *_SHOWN))
+
+
+def change_options(command: F) -> F:
+    """Give a command the arguments and options of a tally that follows its data."""
+    given = (click.argument("old"), click.argument("data"), _SAME_PROTOCOL)
+    return _with(command, (*given, *_OPTIONS, *_SHOWN))
+
+
+def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
+    for option in reversed(options):
         command = option(command)
     return command
 
 
+_PROTOCOL = click.option(
+    "--protocol",
+    default="auto",
+    metavar="CARD",
+    help="Name of a protocol, or path of a card (.toml); all sites give the same one.",
+)
+
+_SAME_PROTOCOL = click.option(
+    "--protocol", metavar="CARD", help="Path of the card of OLD, if it is none of those shipped."
+)
+
+_MAX_RANK = click.option("--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks.")
+
+_SHOWN = (
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    reading_options,
+)
+
 _OPTIONS = (
-    click.option(
-        "--protocol",
-        default="auto",
-        metavar="CARD",
-        help="Name of a protocol, or path of a card (.toml); all sites give the same one.",
-    ),
     click.option("--out", required=True, metavar="FILE", help="File to write."),
     click.option("--force", is_flag=True, help="Replace FILE where it exists."),
     click.option(
@@ -38,9 +65,6 @@ _OPTIONS = (
         metavar="FILE",
         help="Secret that all sites share, for digests of subjects and probes.  [a public one]",
     ),
-    click.option("--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-    reading_options,
 )
 
 
@@ -73,6 +97,52 @@ def secret(path: str | None) -> bytes | None:
     if not found.strip():
         raise DataError(f"{file}: holds nothing but white space; expected a secret")
     return found.strip()
+
+
+def show_tally(found: Tally, place: Path, as_json: bool, **more: Any) -> None:
+    """Print which tally was written, and what it says of people."""
+    if not as_json:
+        show_disclosed(place, repr(found).strip("<>"), found.disclosed())
+        return
+    from bioeval.cli.console import show_json
+
+    about = {"protocol": found.protocol, "tasks": list(found.parts)}
+    show_json({"file": str(place), **about, **more, "discloses": found.disclosed()})
+
+
+def change_tally(
+    change: str,
+    old: str,
+    data: str,
+    options: dict[str, Any],
+    chosen: Callable[[Scores], dict[str, Any]] = lambda scores: {},
+) -> None:
+    """Extend the tally OLD by DATA, or withdraw from it, and write the result.
+
+    `chosen` are its arguments that depend on the scores.
+    """
+    place = take_out(options.pop("out"), options.pop("force"), (old, data))
+    as_json = options.pop("as_json")
+    reading = take_reading(data, options)
+    options["key"] = secret(options["key"])
+    if options["protocol"] is not None:
+        options["protocol"] = card(options["protocol"])
+    from bioeval.cli.progress import Stages
+
+    with Stages() as stages:
+        stages("starting")
+        from bioeval.evaluation.incremental.extension import extend_tally
+        from bioeval.evaluation.incremental.withdrawal import withdraw
+        from bioeval.evaluation.protocol_tally import Tally
+
+        changed = {"extend": extend_tally, "withdraw": withdraw}[change]
+        counted = Tally.load(old)
+        scores = read_scores(data, reading, stages)
+        stages("counting what changed")
+        found = changed(counted, scores, **options, **chosen(scores))
+        stages(f"writing {place}")
+        found.save(place)
+    show_tally(found, place, as_json, cells=found.cells)
 
 
 def show_disclosed(place: Path, what: str, lines: list[str]) -> None:

@@ -9,7 +9,7 @@ import click
 from bioeval.base.errors import Argument, DataError
 from bioeval.cli.arguments import NUMBERS, Thresholds, card
 from bioeval.cli.options import Command, far_option, read_scores, take_reading
-from bioeval.cli.site_options import secret, show_disclosed, site_options, take_out
+from bioeval.cli.site_options import secret, show_tally, site_options, take_out
 
 _OF_SHARING = ("salt", "min_count", "epsilon", "probes_per_person", "templates_per_person")
 
@@ -130,10 +130,4 @@ def command(
             found = found.folded(thresholds, **grid)
         stages(f"writing {place}")
         found.save(place)
-    if as_json:
-        from bioeval.cli.console import show_json
-
-        about = {"protocol": found.protocol, "tasks": list(found.parts)}
-        show_json({"file": str(place), **about, "discloses": found.disclosed()})
-        return
-    show_disclosed(place, repr(found).strip("<>"), found.disclosed())
+    show_tally(found, place, as_json)

@@ -72,7 +72,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
       bioeval threshold scores.npz --target far=1e-3
       bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
       bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
-      bioeval threshold scores.npz --repeats 100 --checkpoint counted
+      bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
     """
     output = Output.take(options)
     files_read = [data, options.get("second")]

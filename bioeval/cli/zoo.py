@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import THRESHOLD
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     "--seed", "random_state", type=click.IntRange(0), metavar="N", default=0,
     help="Seed of the halves and the permutations.",
 )  # fmt: skip
+@cluster_options()
 @name_option
 @output_options(
     "results.nc, summary.json, table.txt and subjects.csv", "draw the plots", report=True
@@ -78,6 +80,7 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
       bioeval zoo scores.npz
       bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
       bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
+      bioeval zoo scores.npz --workers 2
     """
     output = Output.take(options)
     files_read = [data, options.get("second")]
@@ -94,7 +97,8 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
         scores = read_scores(data, reading, stages)
         scores.name = system_name(data, name, reading)
         stages("counting")
-        found = zoo(scores, **options, progress=stages.counting)
+        with placed(options, stages) as place:
+            found = zoo(scores, **options, **place, progress=stages.counting)
         reword = partial(renamed, naming=naming())
         shown = in_terms(found, terms)
         table = ZooTable(shown, reword)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, req
 from bioeval.base.random import RandomState
 from bioeval.base.variables import COMPARISON
 from bioeval.base.version import __version__
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.compared_measures import (
     ComparedSystem,
     ComparisonOptions,
@@ -22,7 +24,7 @@ from bioeval.evaluation.compared_measures import (
 from bioeval.evaluation.compared_retrieval import ComparedRetrieval, retrieval_measures
 from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.reid import cameras_of, convention_of
+from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
@@ -38,10 +40,12 @@ from bioeval.stats.differences import (
 from bioeval.stats.interval_variables import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.made_by_one import made_by_one
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 #: Adjustments of the conclusions for the number of measures.
 ADJUSTMENTS = ("none", "holm")
@@ -54,6 +58,7 @@ _JACKKNIFED = (
 )
 
 
+@distributable
 def compare(
     a: Scores,
     b: Scores,
@@ -70,6 +75,8 @@ def compare(
     adjust: str = "none",
     protocol: Named | None = None,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Compare two systems that scored the same templates of the same people.
 
@@ -97,6 +104,8 @@ def compare(
         verification and identification. Top-K lists are accepted as :func:`reid` does.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, for one system after the other.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -356,6 +365,8 @@ def _dataset(
         "supported": (over, np.array([x.supported for x in measures], dtype=np.int64)),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
+    if isinstance(first, ComparedSystem):
+        remarks |= dict.fromkeys([*camera_warnings(a), *camera_warnings(b)])
     warnings = [*few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         warnings += [f"{name}: {note}" for note in system.sentinels]
@@ -396,17 +407,7 @@ def _made_by_one(a: Scores, b: Scores) -> int:
     if isinstance(a, PairScores):
         made = (~np.isnan(as_row(s.values, s.kind, s.nan)) for s in (a, b))
         return int((next(made) != next(made)).sum())
-    readers = BlockReader(a), BlockReader(b)
-    step = min(reader.rows_per_block() for reader in readers)
-    alone = 0
-    for low in range(0, a.shape[0], step):
-        blocks = [reader.block(low, min(low + step, a.shape[0])) for reader in readers]
-        differ = np.isnan(blocks[0].values) != np.isnan(blocks[1].values)
-        itself = blocks[0].self_position
-        rows = np.nonzero(itself >= 0)[0]
-        differ[rows, itself[rows]] = False
-        alone += int(differ.sum())
-    return alone
+    return made_by_one(a, b)
 
 
 def _names(a: Scores, b: Scores) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from bioeval.stats.verification import replicates
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.look_work import ImpostorSweep
 from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts, units_in_another_order
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
@@ -125,7 +126,7 @@ class ComparedSystem:
             with threads_for(scores):
                 self.tallies[0].points = refine(
                     self.tallies[0],
-                    lambda: job.sweep(self.reader),
+                    ImpostorSweep(job, self.reader),
                     wanted,
                     symmetric=False,
                     look=job.look,

@@ -255,7 +255,7 @@ def _count(
     automatic: bool,
 ) -> tuple[Plan, dict[str, TaskCounts]]:
     """Return the counts of every task of a card with their operating points, and their plan."""
-    if options.interval is not None and options.interval.by_subject and card.verification:
+    if options.interval is not None and options.interval.needs_all_pairs and card.verification:
         refuse_engine()  # before anything is counted
     plan = Plan(scores, card, options, automatic=automatic)
     if options.interval is not None and options.interval.by_subject:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_number
-from bioeval.base.engine import engine, refuse_engine
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
@@ -88,7 +87,7 @@ def by_group(
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
-        As for :func:`tally`; without an interval.
+        As for :func:`tally`.
 
     Returns
     -------
@@ -138,7 +137,6 @@ def by_group(
     """
     if interval is not None:
         require_choice("interval", interval, BOOTSTRAPS)
-        refuse_engine()  # before anything is counted
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = rule_of(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
@@ -150,9 +148,7 @@ def by_group(
     attempts = SubjectAttempts(job, reader)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
     distance_rule = rule.as_distance(scores.kind)
-    few = math.prod(scores.shape) <= LISTED
-    # Blocks are counted, but an interval is of the attempts as they are without blocks.
-    if isinstance(scores, PairScores) or (few and (engine() is None or options is not None)):
+    if isinstance(scores, PairScores) or math.prod(scores.shape) <= LISTED:
         with threads_for(scores):
             tally = count_listed(attempts, of_person, distance_rule)
     else:

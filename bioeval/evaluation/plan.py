@@ -18,10 +18,10 @@ from bioeval.partition import ClaimSampler
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
-from bioeval.protocol.reid import convention_of
+from bioeval.protocol.reid import camera_warnings, convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
 from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
@@ -129,7 +129,7 @@ class Plan:
             self.reader.about = replace(about, notes=(*about.notes, note))
         if automatic:
             about = self.reader.about
-            self.reader.about = replace(about, notes=(*about.notes, *_hints(self.scores)))
+            self.reader.about = replace(about, notes=(*about.notes, *camera_warnings(self.scores)))
         thresholds, targets = options.thresholds, options.far_targets
         if thresholds is None:
             thresholds = check_thresholds(card.thresholds.requested())
@@ -349,18 +349,3 @@ def compared_scores(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that the card and its verification leave out."""
     scores = with_exclusions(scores, card)
     return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
-
-
-def _hints(scores: Scores) -> list[str]:
-    """Return a note if the data have cameras, which the course's protocol does not use."""
-    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
-        return []
-    cameras = scores.probe_meta.get("camera")
-    if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:
-        return []
-    if len(np.unique(cameras.astype(str))) < 2:
-        return []
-    return [
-        "the templates have cameras, and pairs of one camera are counted; the conventions of "
-        "re-identification leave them out, and junk: protocol market1501, for one"
-    ]

@@ -175,6 +175,7 @@ def share_about(about: About, salt: DigestKey | None) -> About:
         about,
         name="",
         origin="",
+        reading=(),
         probe_subjects=frozenset(codes.values()),
         enrolled_subjects=frozenset(codes[name] for name in about.enrolled_subjects),
         fingerprints=prints,

@@ -271,7 +271,7 @@ def _about(about: Any) -> str:
         return "the description of its data is missing"
     right = all(isinstance(getattr(about, k), str) for k in _WORDS)
     right = right and all(_whole(getattr(about, k)) for k in _NUMBERS)
-    for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes", "sites"):
+    for k in ("probe_subjects", "enrolled_subjects", "fingerprints", "notes", "sites", "reading"):
         value = getattr(about, k)
         right = right and isinstance(value, (frozenset, tuple))
         right = right and all(isinstance(x, str) for x in value)

@@ -160,7 +160,7 @@ def verification(
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
     refuse_claims(attempts, claims)
-    if limits is not None and limits.by_subject:
+    if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = reader_of(scores, attempts, fusion if templates == "multi" else "min")
     scores = reader.scores

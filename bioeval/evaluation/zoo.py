@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
 from bioeval.results.dataset import Variables
 from bioeval.results.zoo import Quantile, zoo_dataset
@@ -24,6 +26,7 @@ from bioeval.tallies.verification_job import TEMPLATES
 
 if TYPE_CHECKING:
     import xarray as xr
+    from distributed import Client
 
 # What a subject needs to have two halves, by layout: all templates of a square matrix.
 _NEEDED = {
@@ -33,6 +36,7 @@ _NEEDED = {
 }
 
 
+@distributable
 def zoo(
     scores: Scores,
     *,
@@ -43,6 +47,8 @@ def zoo(
     permutations: int = 2000,
     random_state: RandomState = 0,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by subject: scores, errors, animals, and whether subjects differ.
 
@@ -65,6 +71,8 @@ def zoo(
         Seed of the halves and the permutations. The same integer gives the same on every platform.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------

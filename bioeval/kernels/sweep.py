@@ -573,6 +573,9 @@ def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
     count_part(line[:start], index[:start], counts, chunk, marked)
     count_part(line[stop:], index[stop:], counts, chunk, marked)
     take_back(missing, counts, chunk)
+    # Nothing is looked for: of short rows, what follows would take longer than what is above.
+    if len(points.flags) + len(points.ranks.bits) + points.moments.shape[1] == 0:
+        return
     keep_flagged(line[:start], index[:start], points, chunk)
     keep_flagged(line[stop:], index[stop:], points, chunk)
     add_pairs(line[:start], points, chunk, scratch)

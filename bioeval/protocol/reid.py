@@ -23,6 +23,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.labels import missing_values
+from bioeval.scores.matrix import PairScores, Scores
 
 FIELDS = fields_of(Reid)
 
@@ -180,6 +181,21 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
             "or both text"
         )
     return columns[0], columns[1]
+
+
+def camera_warnings(scores: Scores) -> list[str]:
+    """Return a warning if the data have cameras, where no convention says what they are for."""
+    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
+        return []
+    cameras = scores.probe_meta.get("camera")
+    if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:
+        return []
+    if len(np.unique(cameras.astype(str))) < 2:
+        return []
+    return [
+        "the templates have cameras, and pairs of one camera are counted; the conventions of "
+        "re-identification leave them out, and junk: protocol market1501, for one"
+    ]
 
 
 def _camera_column(meta: Mapping[str, Any]) -> str | None:

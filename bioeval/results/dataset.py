@@ -130,6 +130,7 @@ def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, s
         "gallery_subjects": about.gallery_subjects,
         "fingerprint": "; ".join(shown),
         "origin": about.origin,
+        **({"reading": "; ".join(about.reading)} if about.reading else {}),
         "bioeval_version": __version__,
         "warnings": "\n".join(dict.fromkeys([*about.notes, *warnings])),
     }

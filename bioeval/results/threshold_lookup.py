@@ -43,30 +43,36 @@ def check_places(threshold: Any) -> np.ndarray:
     return places
 
 
+def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
+    """Return the rows of increasing thresholds that hold at others; of a stricter one, one outside.
+
+    For distances that is -1, for similarities the number of rows.
+    """
+    if similar:
+        return np.searchsorted(grid, threshold, side="left")
+    return np.searchsorted(grid, threshold, side="right") - 1
+
+
 def rates_at(dataset: xr.Dataset, threshold: np.ndarray) -> xr.Dataset:
     """Return a result at thresholds of any order, checked by :func:`check_places`."""
     similar, grid = _grid(dataset)
-    # Positions on the way from the strictest threshold to the loosest, -1 before the first.
-    strict_first = -grid[::-1] if similar else grid
-    wanted = -threshold if similar else threshold
-    row = np.searchsorted(strict_first, wanted, side="right") - 1
-    _refuse_unknown(dataset, grid, threshold, row < 0, similar)
-    last = len(grid) - 1
+    row = rows_at(grid, threshold, similar)
+    looser, last = (row - 1, len(grid) - 1) if similar else (row + 1, len(grid) - 1)
+    outside = row > last if similar else row < 0
+    inside = (looser >= 0) if similar else (looser <= last)
+    _refuse_unknown(dataset, grid, threshold, outside, similar)
     # Accepted nowhere before a first row that accepts nothing, and perhaps anything after the last.
-    used = np.where(row < 0, -np.inf, strict_first[np.maximum(row, 0)])
-    loose = np.where(row < last, strict_first[np.minimum(row + 1, last)], np.inf)
-    place, after = np.maximum(row, 0), np.minimum(row + 1, last)
-    if similar:
-        place, after, used, loose = last - place, last - after, -used, -loose
+    strictest, loosest = (np.inf, -np.inf) if similar else (-np.inf, np.inf)
+    place, after = np.clip(row, 0, last), np.clip(looser, 0, last)
+    used = np.where(outside, strictest, grid[place])
+    loose = np.where(inside, grid[after], loosest)
     found = at_rows(dataset, place, threshold, used)
     found = found.assign(threshold_next=_over(threshold, loose + 0.0, "threshold_next"))
     hit = used == threshold
     for names, accepts in ((ACCEPTED_WITH_THRESHOLD, True), (REJECTED_WITH_THRESHOLD, False)):
         for name in names:
             if name in dataset and "threshold" in dataset[name].dims:
-                found = found.assign(
-                    _bracket(dataset, found, name, after, hit, row < last, accepts)
-                )
+                found = found.assign(_bracket(dataset, found, name, after, hit, inside, accepts))
     found.attrs["threshold_lookup"] = _RULES[similar]
     return found
 

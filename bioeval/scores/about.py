@@ -39,6 +39,7 @@ def describe(scores: Scores) -> About:
         notes=tuple(_notes(scores)),
         origin=scores.origin,
         exclude=", ".join(scores.exclude),
+        reading=scores.reading,
         gallery="" if pairs or not scores.labelled else digest(scores.gallery_labels),
     )
 
@@ -106,6 +107,7 @@ class About:
     gallery: str = ""
     exclude: str = ""
     sites: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()  # how files were read
 
     @property
     def people(self) -> tuple[int, int, int] | None:
@@ -139,6 +141,7 @@ class About:
             fingerprints=_joined(self.fingerprints, other.fingerprints),
             notes=_joined(notes, other.notes),
             sites=_joined(self.sites, other.sites),
+            reading=_joined(self.reading, other.reading),
         )
 
 
@@ -154,6 +157,7 @@ def about_of_union(mine: About, theirs: About) -> About:
         fingerprints=_joined(mine.fingerprints, theirs.fingerprints),
         notes=notes,
         sites=_joined(mine.sites, theirs.sites),
+        reading=_joined(mine.reading, theirs.reading),
     )
 
 

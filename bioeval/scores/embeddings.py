@@ -30,6 +30,9 @@ Metric = str | Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Values in one block of rows: 32 MiB of float64.
 _BLOCK = 1 << 22
 
+# Multiples of the rows and columns that kernels of linear algebra compute together.
+_TILE_ROWS, _TILE_COLUMNS = 64, 192
+
 
 def as_embeddings(values: Any, what: str) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row a template."""
@@ -97,6 +100,10 @@ class EmbeddingSource:
         """
         return self._block(self._left[rows], columns)
 
+    def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
+        """Return the same probes against some of the gallery, which alone are computed."""
+        return _SomeColumns(self, columns)
+
     def whole(self) -> np.ndarray:
         """Return all rows."""
         m, n = self.shape
@@ -154,6 +161,35 @@ class EmbeddingSource:
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             return distances if self._scale == 1.0 else distances / self.dtype.type(self._scale)
+
+
+class _SomeColumns(EmbeddingSource):
+    """Some columns of distances.
+
+    Products are filled up to whole tiles of a linear algebra library, so that its kernels compute
+    them as those of whole rows; most often they are the same to the last bit.
+    """
+
+    def __init__(self, source: EmbeddingSource, columns: np.ndarray):
+        self.__dict__.update(source.__dict__)
+        self.shape = (source.shape[0], len(columns))
+        filled = columns if callable(source.metric) else _filled(columns, _TILE_COLUMNS)
+        self._right = source._right[filled]
+        if source.metric in ("cosine", "l2"):
+            self._lengths = source._lengths[filled]
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the distances of some probes (a slice or indices) to these columns."""
+        x = self._left[rows]
+        if x.ndim == 1:
+            return self[np.arange(self.shape[0])[rows][None]][0]
+        y = x if callable(self.metric) else x[_filled(np.arange(len(x)), _TILE_ROWS)]
+        return np.ascontiguousarray(self._block(y)[: len(x), : self.shape[1]])
+
+
+def _filled(index: np.ndarray, tile: int) -> np.ndarray:
+    """Return indices with the last one repeated, up to a multiple of a tile."""
+    return np.append(index, np.repeat(index[-1:], -len(index) % tile))
 
 
 def _scale_of(sides: list[np.ndarray]) -> float:

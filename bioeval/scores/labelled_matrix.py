@@ -42,6 +42,8 @@ class LabelledMatrix:
     exclude: tuple[str, ...] = ()
     #: What was found when a file was read or the scores were made, for every result: sentences.
     remarks: tuple[str, ...] = ()
+    #: How a file was read, for the description of the data: phrases.
+    reading: tuple[str, ...] = ()
     #: The layout of the matrix of which these are some columns; empty: their own.
     part_of: str = ""
     _mask: Any = None
@@ -372,6 +374,23 @@ class LabelledMatrix:
             return self
         view = copy(self)
         view.memory_limit, view.limited = require_bytes("memory_limit", memory_limit), True
+        return view
+
+    def reading_own_columns(self) -> Self:
+        """Return a view of which no column beside its own is computed or inflated.
+
+        Of embeddings, the last digits of a distance may be others than in a whole row.
+        """
+        base, columns = self._base, self._columns
+        if columns is None or self._mask is not None or 2 * len(columns) > base.shape[1]:
+            return self
+        view = copy(self)
+        if isinstance(base, EmbeddingSource):
+            view._base, view._columns = base.of_columns(columns), None
+        elif isinstance(base, StoredRows) and not base.is_graph:
+            low = int(columns.min())
+            view._base = base.of_columns(low, int(columns.max()) + 1)
+            view._columns = columns - low
         return view
 
     def with_mask(self, mask: Any) -> Self:

@@ -283,7 +283,7 @@ class Scores(LabelledMatrix):
             folds=folds,
             name=self.name,
         )
-        pairs.origin = self.origin
+        pairs.origin, pairs.reading = self.origin, self.reading
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
         return pairs
 

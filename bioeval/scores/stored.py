@@ -43,6 +43,8 @@ class StoredRows:
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
+        #: What a library holds of the container beside the rows that are read.
+        self.held_bytes = int(getattr(array, "held_bytes", 0))
         #: The first row of each chunk, and the number of rows.
         self.row_ends = _ends(array, 0)
         #: The most rows of a chunk.
@@ -83,6 +85,10 @@ class StoredRows:
                 for first, stop, rows in self._by_chunk(wanted)
             ]
         return np.concatenate(found)[back.reshape(-1)]
+
+    def of_columns(self, low: int, high: int) -> StoredRows:
+        """Return columns ``low:high``, of which alone the chunks are read."""
+        return StoredRows(_Columns(self, low, high), self.what)
 
     def forget(self) -> None:
         """Drop what is held of the rows, and wait for the thread."""
@@ -186,6 +192,20 @@ class StoredRows:
             f"{self.what}: rows {a}..{b - 1}, columns {c}..{d - 1} cannot be read ({reason}); "
             "write the scores again"
         )
+
+
+class _Columns:
+    """Consecutive columns of an array in a container."""
+
+    def __init__(self, rows: StoredRows, low: int, high: int):
+        self.rows, self.low = rows, low
+        self.shape, self.dtype = (rows.shape[0], high - low), rows.dtype
+        self.chunks = (tuple(np.diff(rows.row_ends).tolist()), (high - low,))
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        first, last, _ = columns.indices(self.shape[1])
+        return np.asarray(self.rows.array[rows, self.low + first : self.low + last])
 
 
 class _Dataset:

@@ -86,7 +86,7 @@ class CountedProbes:
         gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
         probes = gallery
         rows = rows or first is not None
-        if rows or scores.probe_ids is not scores.gallery_ids:
+        if rows or not np.array_equal(scores.probe_ids, scores.gallery_ids):
             ids = scores.probe_ids
             if rows:
                 ids = scores.base_rows(np.arange(scores.shape[0])) + (first or 0)

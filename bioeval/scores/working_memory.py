@@ -54,8 +54,8 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
         own = scores.codes.probe
         genuine = int(size[own[own >= 0]].sum())
     held = 0 if scores._mask is None else getattr(scores._mask, "nbytes", 0)
-    if isinstance(scores.base, StoredRows) and scores.base.is_graph:
-        held += _GRAPH
+    if isinstance(scores.base, StoredRows):
+        held += scores.base.held_bytes + _GRAPH * scores.base.is_graph
     return estimated_bytes(m, n, genuine) + held
 
 
@@ -95,11 +95,17 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
         return rows // chunk * chunk
     least = (fixed + each * chunk) / _SHARE
     why = f"chunks of {chunk:,} rows are read whole" if chunk > 1 else "a row is read whole"
+    less = "; chunks of fewer rows would need less" if chunk > 1 else ""
+    held = scores.base.held_bytes if isinstance(scores.base, StoredRows) else 0
+    if held > each * chunk:
+        less = (
+            f"; {in_words(held)} are held of the file, which has many columns in many groups of "
+            "rows: fewer groups would need less, and HDF5 much less"
+        )
     raise DataError(
         f"{Argument('memory_limit')} is {in_words(scores.memory_limit)}, too little for "
         f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores, of which {why}: "
-        f"expected at least {in_words(least)}"
-        + ("; chunks of fewer rows would need less" if chunk > 1 else "")
+        f"expected at least {in_words(least)}{less}"
     )
 
 

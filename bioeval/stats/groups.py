@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -169,6 +170,24 @@ class _ByGroup:
         self.starts = [np.append(0, np.searchsorted(thresholds, own) + 1) for own in nodes]
         self.own = [QuadraticForms(weights, len(own) + 1) for own in nodes]
         self.totals = np.zeros((2, len(nodes), len(nodes), weights.shape[1]))
+
+    def fresh(self) -> _ByGroup:
+        """Return the same sink before it has counted anything."""
+        sink = copy(self)
+        sink.own = [forms.fresh() for forms in self.own]
+        sink.totals = np.zeros_like(self.totals)
+        return sink
+
+    def counts(self) -> dict[str, Any]:
+        """Return all totals, which are whole numbers."""
+        own = {str(g): forms.counts() for g, forms in enumerate(self.own)}
+        return {"totals": self.totals.astype(np.int64), "own": own}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Add totals of other attempts."""
+        self.totals += found["totals"]
+        for g, forms in enumerate(self.own):
+            forms.include_counts(found["own"][str(g)])
 
     def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         """Add attempts between subjects `left` and `right`, from counts of shape (layers, l, r)."""

@@ -73,7 +73,12 @@ class IntervalOptions:
     @property
     def by_subject(self) -> bool:
         """Whether the method needs the subjects of the attempts."""
-        return self.resamples or self.method == "analytic"
+        return self.resamples or self.needs_all_pairs
+
+    @property
+    def needs_all_pairs(self) -> bool:
+        """Whether, of verification, it needs the counts of all pairs of subjects at once."""
+        return self.method == "analytic"
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""

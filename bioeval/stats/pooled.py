@@ -92,6 +92,15 @@ class _Renumbered:
     def __init__(self, forms: QuadraticForms, number: np.ndarray, rejects: bool):
         self.forms, self.number, self.rejects = forms, number, rejects
 
+    def fresh(self) -> _Renumbered:
+        return _Renumbered(self.forms.fresh(), self.number, self.rejects)
+
+    def counts(self) -> np.ndarray:
+        return self.forms.counts()
+
+    def include_counts(self, found: np.ndarray) -> None:
+        self.forms.include_counts(found)
+
     def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         if self.rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])

@@ -81,6 +81,18 @@ class QuadraticForms:
         self._largest = float(weights.max(initial=1))
         self._gathered: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
+    def fresh(self) -> QuadraticForms:
+        """Return the same forms before anything was added."""
+        return QuadraticForms(self.weights, len(self.totals))
+
+    def counts(self) -> np.ndarray:
+        """Return the totals, which are whole numbers."""
+        return self.totals.astype(np.int64)
+
+    def include_counts(self, found: np.ndarray) -> None:
+        """Add totals of other attempts."""
+        self.totals += found
+
     def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         """Add attempts between subjects `left` and `right`, from counts of shape (layers, l, r).
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
@@ -15,8 +16,10 @@ from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import ImpostorBlock, gather, gather_claims
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.parts import Joined
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -47,6 +50,20 @@ class Sink(Protocol):
 
     def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
         """Add the attempts of single pairs of subjects to a layer."""
+
+
+@runtime_checkable
+class MergingSink(Sink, Protocol):
+    """A sink whose counts of blocks of rows add up."""
+
+    def fresh(self) -> Self:
+        """Return the same sink before it has counted anything."""
+
+    def counts(self) -> Any:
+        """Return what was counted; see :mod:`bioeval.tallies.parts`."""
+
+    def include_counts(self, found: Any) -> None:
+        """Take in what all rows counted."""
 
 
 def require_people(scores: Scores, method: str | None = None) -> None:
@@ -120,8 +137,7 @@ class SubjectAttempts:
 
     def __init__(self, job: VerificationJob, reader: BlockReader):
         scores = job.scores
-        self.scores, self.job, self.reader = scores, job, reader
-        self.blocks: Iterable[Block] = reader
+        self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
         if isinstance(scores, PairScores):
@@ -153,11 +169,11 @@ class SubjectAttempts:
         genuine = np.unique(tally.genuine.astype(np.float64))
         total = tally.impostor.total
         if total <= _FEW and len(genuine) <= _FEW:
-            if self._pairs is None and math.prod(self.scores.shape) <= 2 * _FEW:
-                self.blocks = list(self.blocks)  # few are read once
-            swept = self.job.attempts(self.blocks)
-            scores = [_scores(block) for _, blocks in swept for block in blocks]
-            edges, counts = np.unique(np.concatenate([np.empty(0), *scores]), return_counts=True)
+            if self._pairs is not None:
+                scores = self._impostors(())
+            else:
+                scores = counts_of("scores", self.reader, self._impostors)
+            edges, counts = np.unique(scores.array(), return_counts=True)
             every = np.union1d(genuine, edges)
             if len(every) <= EXACT:
                 return every, True
@@ -175,6 +191,12 @@ class SubjectAttempts:
         every = np.union1d(chosen, wanted)
         return every[np.isfinite(every)], False
 
+    def _impostors(self, blocks: Iterable[Block]) -> Joined:
+        """Return the impostor scores of some blocks; of pairs, all."""
+        swept = self.job.attempts(blocks)
+        scores = (_scores(block) for _, impostors in swept for block in impostors)
+        return Joined((np.empty(0), *scores))
+
     def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return every attempt that could be made, in an order that the labels alone decide.
 
@@ -189,10 +211,15 @@ class SubjectAttempts:
             row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0]
             left, right = (self._person[codes].astype(np.int32) for codes in self._pairs)
             return row.astype(np.float64), left, right
+        found = counts_of("attempts", self.reader, self._list)
+        return found["values"].array(), found["left"].array(), found["right"].array()
+
+    def _list(self, blocks: Iterable[Block]) -> dict[str, Joined]:
+        """List the attempts of some blocks, one by one."""
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
         probing = self._person[self.scores.codes.probe].astype(np.int32)
         parts = []
-        for block in self.blocks:
+        for block in blocks:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
             rows, columns = block.values.shape
@@ -200,8 +227,9 @@ class SubjectAttempts:
             left = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
             right = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), others.shape)
             parts.append((block.values[others].astype(np.float64), left[others], right[others]))
-        values, left, right = (np.concatenate(x) for x in zip(*parts, strict=True))
-        return values, left, right
+        return dict(
+            zip(("values", "left", "right"), map(Joined, zip(*parts, strict=True)), strict=True)
+        )
 
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
@@ -216,64 +244,43 @@ class SubjectAttempts:
         return self._of_all(thresholds, sink)
 
     def _of_all(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        scores = self.scores
+        scores, reader = self.scores, self.reader
         codes = scores.codes.probe
         changes = np.count_nonzero(codes[1:] != codes[:-1]) + 1
-        reader, blocks = self.reader, self.blocks
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
-            blocks = reader = BlockReader(scores)
-        enrolled = self._person[reader.gallery.subjects]
-        genuine, people = [], []
-        for block in blocks:
-            if self.job.templates == "multi":
-                block = block.fused(self.job.fusion)
-            who = self._person[scores.codes.probe[block.low : block.low + len(block.values)]]
-            value, row, _ = gather(
-                block.values, block.own_start, block.own_stop, block.self_position
+            reader = BlockReader(scores)
+        people = self._person[scores.codes.probe], self._person[reader.gallery.subjects]
+        fusion = self.job.fusion if self.job.templates == "multi" else None
+        if engine() is None or not isinstance(sink, MergingSink):
+            found = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
+        else:
+            found = counts_of(
+                "pairs", reader, _PairCounter(people, fusion, thresholds, sink.fresh())
             )
-            genuine.append(value.astype(np.float64))
-            people.append(who[row])
-            self._count(block, who, enrolled, thresholds, sink)
-        return np.concatenate(genuine), np.concatenate(people)
-
-    def _count(
-        self,
-        block: Block,
-        who: np.ndarray,
-        enrolled: np.ndarray,
-        thresholds: np.ndarray,
-        sink: Sink,
-    ) -> None:
-        """Count the impostor attempts of a block, a few subjects at a time."""
-        first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
-        step = max(1, _ROOM // (len(enrolled) * (len(thresholds) + 1)))
-        for low in range(0, len(first) - 1, step):
-            ends = first[low : low + step + 1]
-            counts = np.zeros((len(ends) - 1, len(enrolled), len(thresholds) + 1), dtype=np.int32)
-            rows = slice(ends[0], ends[-1])
-            kernel.count_pairs(
-                block.values[rows], block.starts, block.own[rows], block.self_position[rows],
-                ends - ends[0], thresholds, counts,
-            )  # fmt: skip
-            layers = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
-            sink.add(layers, who[ends[:-1]], enrolled)
-            report(block.low + int(ends[-1]), self.scores.shape[0])
+            sink.include_counts(found["sink"])
+        return found["genuine"].array(), found["people"].array()
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.job.claims is not None
         probes, groups = self.job.claims
+        found = counts_of("claims", self.reader, self._gather_claims)
+        values, claim = found["values"].array(), found["claims"].array()
+        left = self._person[self.scores.codes.probe[probes[claim]]]
+        right = self._person[self.reader.gallery.subjects[groups[claim]]]
+        return self._listed(values, left, right, thresholds, sink)
+
+    def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, Joined]:
+        """Return the scores of the claims that the rows of some blocks make, and their numbers."""
+        assert self.job.claims is not None
         values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
-        for block in self.blocks:
+        for block in blocks:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
             value, claim = gather_claims(block, self.job.claims)
             values.append(value.astype(np.float64))
             claims.append(claim)
-        claim = np.concatenate(claims)
-        left = self._person[self.scores.codes.probe[probes[claim]]]
-        right = self._person[self.reader.gallery.subjects[groups[claim]]]
-        return self._listed(np.concatenate(values), left, right, thresholds, sink)
+        return {"values": Joined(tuple(values)), "claims": Joined(tuple(claims))}
 
     def _of_pairs(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self._pairs is not None
@@ -302,6 +309,57 @@ class SubjectAttempts:
             if ends[k] < ends[k + 1]:
                 sink.add_pairs(k, pair[part] // n, pair[part] % n, counts[part])
         return values[same], left[same]
+
+
+@dataclass(frozen=True, eq=False)
+class _PairCounter:
+    """Counts the impostor attempts of each pair of subjects into a sink.
+
+    `people` are the subjects of the probes, in their order, and of the groups of the gallery.
+    """
+
+    people: tuple[np.ndarray, np.ndarray]
+    fusion: str | None
+    thresholds: np.ndarray
+    sink: Sink
+
+    def __call__(self, blocks: Iterable[Block]) -> dict[str, Any]:
+        """Return the counts of some blocks, from a sink of their own."""
+        assert isinstance(self.sink, MergingSink)
+        sink = self.sink.fresh()
+        return self.into(sink, blocks) | {"sink": sink.counts()}
+
+    def into(self, sink: Sink, blocks: Iterable[Block]) -> dict[str, Any]:
+        """Count some blocks into a sink; return their genuine scores, and whose they are."""
+        genuine, people = [], []
+        for block in blocks:
+            if self.fusion is not None:
+                block = block.fused(self.fusion)
+            who = self.people[0][block.low : block.low + len(block.values)]
+            value, row, _ = gather(
+                block.values, block.own_start, block.own_stop, block.self_position
+            )
+            genuine.append(value.astype(np.float64))
+            people.append(who[row])
+            self._count(block, who, sink)
+        return {"genuine": Joined(tuple(genuine)), "people": Joined(tuple(people))}
+
+    def _count(self, block: Block, who: np.ndarray, sink: Sink) -> None:
+        """Count the impostor attempts of a block, a few subjects at a time."""
+        enrolled, thresholds = self.people[1], self.thresholds
+        first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
+        step = max(1, _ROOM // (len(enrolled) * (len(thresholds) + 1)))
+        for low in range(0, len(first) - 1, step):
+            ends = first[low : low + step + 1]
+            counts = np.zeros((len(ends) - 1, len(enrolled), len(thresholds) + 1), dtype=np.int32)
+            rows = slice(ends[0], ends[-1])
+            kernel.count_pairs(
+                block.values[rows], block.starts, block.own[rows], block.self_position[rows],
+                ends - ends[0], thresholds, counts,
+            )  # fmt: skip
+            layers = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
+            sink.add(layers, who[ends[:-1]], enrolled)
+            report(block.low + int(ends[-1]), len(self.people[0]))
 
 
 def _scores(block: ImpostorBlock) -> np.ndarray:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
-from bioeval.base.engine import engine
-from bioeval.base.progress import report
 from bioeval.scores.blocks import Block, BlockReader
+from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import CellCounter, ImpostorBlock, finite_range
 from bioeval.tallies.parts import Extent, merged
 
@@ -17,12 +17,7 @@ Found = tuple[float, float, bool, bool]
 
 def extent_of(reader: BlockReader, attempts: Callable[[Block], Iterable[ImpostorBlock]]) -> Found:
     """Return the extent of the attempts of all blocks of a reader."""
-    work, chosen = ExtentWork(reader, attempts), engine()
-    if chosen is None or not reader.of_rows:
-        counts = work.add(_NONE, reader)
-    else:
-        counts = chosen.count(work, None)
-    return found(counts)
+    return found(counts_of("extent", reader, partial(_counts, attempts)))
 
 
 def extent_among(attempts: Iterable[ImpostorBlock]) -> Found:
@@ -42,30 +37,15 @@ def found(counts: dict[str, Any]) -> Found:
 _NONE: dict[str, Any] = {"extent": Extent(), "negative": 0, "positive": 0}
 
 
-class ExtentWork:
-    """The extent of attempts, in blocks of rows that may be read in any order."""
-
-    what = "extent"
-
-    def __init__(self, reader: BlockReader, attempts: Callable[[Block], Iterable[ImpostorBlock]]):
-        self.reader, self.scores, self.attempts = reader, reader.scores, attempts
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """Find the extent of rows ``low:high``."""
-        return self.add(_NONE, self.reader.for_rows(low, high).blocks_of(low, high))
-
-    def add(self, counts: dict[str, Any], blocks: Iterable[Block]) -> dict[str, Any]:
-        """Return counts with those of blocks added."""
-        for block in blocks:
-            for attempts in self.attempts(block):
-                counts = _added(counts, attempts)
-            report(block.low + len(block.values), self.scores.shape[0])
-        return counts
+def _counts(
+    attempts: Callable[[Block], Iterable[ImpostorBlock]], blocks: Iterable[Block]
+) -> dict[str, Any]:
+    """Return the extent of the attempts of some blocks."""
+    counts = _NONE
+    for block in blocks:
+        for one in attempts(block):
+            counts = _added(counts, one)
+    return counts
 
 
 def _added(counts: dict[str, Any], attempts: ImpostorBlock) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.scores.matrix import Scores
+from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.verification_job import VerificationJob
@@ -23,10 +23,12 @@ def list_attempts(
     job: VerificationJob, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
 ) -> Listed:
     """Return the scores of all attempts of a job; `blocks` gives those of the reader, here."""
-    chosen = engine()
-    found = (
-        _list_blocks(job, blocks()) if chosen is None else chosen.count(_Work(job, reader), None)
-    )
+    if engine() is None:
+        found = _list_blocks(job, blocks())
+    else:
+        known = [claims for claims in (job.claims, job.strangers) if claims is not None]
+        sides = [side for claims in known for side in claims]
+        found = counts_of("attempts", reader, functools.partial(_list_blocks, job), sides)
     return {name: joined.array() for name, joined in found.items()}
 
 
@@ -44,35 +46,6 @@ def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, Joi
     found = {"genuine": genuine, "unenrolled": unenrolled}
     listed = {name: Joined.of(_copied(parts)) for name, parts in found.items()}
     return {**listed, "impostor": Joined.of(_impostor_scores(impostor))}
-
-
-class _Work:
-    """The listing of all attempts of a job, in blocks that may be read in any order."""
-
-    what = "attempts"
-
-    def __init__(self, job: VerificationJob, reader: BlockReader):
-        self.job, self.reader = job, reader
-
-    @property
-    def scores(self) -> Scores:
-        """The scores."""
-        return self.job.scores
-
-    @property
-    def depends_on(self) -> list[np.ndarray]:
-        """The claims."""
-        known = [claims for claims in (self.job.claims, self.job.strangers) if claims is not None]
-        return [side for claims in known for side in claims]
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
-
-    def part(self, low: int, high: int) -> dict[str, Any]:
-        """List the attempts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        return _list_blocks(self.job, self.reader.for_rows(low, high).blocks_of(low, high))
 
 
 def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:

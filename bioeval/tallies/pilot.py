@@ -19,8 +19,9 @@ ERRORS = 4.0
 # Cells that a window begins and ends between: as much wider may the final cells be.
 ALIGNED = 4
 
-# Cells with genuine scores that an optimum may be beside.
-BESIDE = 2
+# How many times as far an optimum is looked for, which is flat, and cells with genuine scores that
+# it may be beside: a few scores more are kept, and another look is seldom needed.
+FLAT, BESIDE = 2.0, 8
 
 # FAR targets that every window of the lowest scores covers.
 LEAST_TARGETS = (0.0, 1e-6, 1e-5)
@@ -94,7 +95,7 @@ class _Pilot:
         cost = objective(self.far, self.frr)
         best = int(np.argmin(cost))
         groups = objective(self.accepted, self.frr)
-        error = self._error(groups - groups[:, [best]], abs(self.far - self.far[best]))
+        error = FLAT * self._error(groups - groups[:, [best]], abs(self.far - self.far[best]))
         near = objective(np.append(0.0, self.far[:-1]), self.frr) - error <= cost[best]
         held = near[self.held]
         found = np.convolve(held, np.ones(2 * BESIDE + 1))[BESIDE : BESIDE + len(held)] > 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval.base.engine import engine
 from bioeval.base.errors import DataError
 from bioeval.base.progress import report
 from bioeval.base.random import Stream
@@ -14,12 +16,19 @@ from bioeval.kernels import subject_sums as kernel
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import gather
+from bioeval.tallies.parts import Joined, TreeSums, merged
+from bioeval.tallies.sweep import watch_found, watched
 from bioeval.tallies.template_halves import Halves
 
 # Columns whose sums one thread takes together, about.
 PIECE = 1024
+
+# Rows that are added up in order before their sums are put into a tree: so many that they have
+# about this many scores, and at least so many.
+CHUNK_CELLS, CHUNK_ROWS = 1 << 20, 64
 
 # Usual blocks of a matrix in memory that are counted in one call.
 TOGETHER = 4
@@ -85,22 +94,37 @@ def count_by_subject(
         Of multi-template attempts; None: each template makes an attempt.
     progress : callable, optional
     """
-    job = _Counter(reader, threshold, stream, fusion)
-    with threads_for(reader.scores), np.errstate(over="ignore", invalid="ignore"):
-        m = reader.scores.shape[0]
-        step = reader.rows_per_block() * (TOGETHER if reader.scores.in_memory else 1)
-        for low in range(0, m, step):
-            high = min(low + step, m)
-            job.add(reader.block(low, high))
-            (progress or report)(high, m)
+    work = SubjectWork(reader, threshold, stream, fusion)
+    scores, chosen = reader.scores, engine()
+    with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
+        if chosen is None:
+            counts = work.rows(reader, 0, scores.shape[0], progress)
+        else:
+            counts = chosen.count(work, progress)
+            watch_found(reader, counts["watch"])
         reader.note_sentinels()
-        return _require_finite(job.result())
+        return _require_finite(work.tally(counts))
 
 
-class _Counter:
+def rows_per_chunk(scores: Scores) -> int:
+    """Return how many rows are added up in order: the shape alone decides.
+
+    Of streamed embeddings they are those of one matrix product.
+    """
+    if scores.streams:
+        return BlockReader(scores).rows_per_block()
+    return max(CHUNK_ROWS, 1 << (CHUNK_CELLS // scores.shape[1]).bit_length())
+
+
+class SubjectWork:
+    """Attempts by subject, in blocks of rows that may be counted anywhere and in any order."""
+
     def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
         scores, gallery = reader.scores, reader.gallery
-        self.reader, self.threshold, self.fusion = reader, threshold, fusion
+        self.reader, self.scores, self.threshold, self.fusion = reader, scores, threshold, fusion
+        self.step = rows_per_chunk(scores)
+        # Sums of chunks of other sizes, as of streamed rows under another limit, do not add up.
+        self.what = f"subjects of {self.step} rows"
         codes = scores.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
         self.names = [plain(name) for name in codes.values[who].tolist()]
@@ -110,44 +134,60 @@ class _Counter:
         order = gallery.columns[0]
         self.column, self.column_half = enrolled[order], self.halves.gallery[order]
         side = self.halves.subjects
-        self.single = _Sums(
+        self.single = _Impostors(
             (gallery.own_start, gallery.own_stop),
             (self.halves.probes, side[self.probe]),
             np.array([side[self.column] == half for half in (0, 1)], dtype=np.float64),
         )
-        self.fused = self.single
+        self.fused: _Impostors | None = None
         if fusion is not None:
             there = gallery.own >= 0
             none = np.zeros((2, len(self.probe)), dtype=np.int64)
-            self.fused = _Sums(
+            self.fused = _Impostors(
                 (np.where(there, gallery.own, 0), np.where(there, gallery.own + 1, 0)),
                 (none[0], none[1]),
                 np.zeros((2, len(gallery.subjects))),
             )
-        self.pairs: list[tuple[np.ndarray, ...]] = []
-        self.genuine: list[tuple[np.ndarray, ...]] = []
 
-    def add(self, block: Block) -> None:
-        """Count the attempts of a block of rows."""
-        self.pairs.append(self._gathered(block))
-        self.single.add(block, self.threshold)
-        if self.fusion is not None:
-            block = block.fused(self.fusion)
-            self.genuine.append(self._gathered(block))
-            self.fused.add(block, self.threshold)
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Count rows ``low:high``."""
+        reader = self.reader.for_rows(low, high)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.rows(reader, low, high, None)
+        return found | {"watch": watched(reader, low, high)}
 
-    @staticmethod
-    def _gathered(block: Block) -> tuple[np.ndarray, ...]:
-        value, row, position = gather(
-            block.values, block.own_start, block.own_stop, block.self_position
-        )
-        return value.astype(np.float64), row + block.low, position
+    def rows(
+        self, reader: BlockReader, low: int, high: int, progress: Progress | None
+    ) -> dict[str, Any]:
+        """Count the rows of a reader, chunk by chunk."""
+        found: dict[str, Any] = {}
+        for first in range(low, high, self.step):
+            last = min(first + self.step, high)
+            chunk = self._chunk(reader, first, last)
+            found = merged(found, chunk) if found else chunk
+            (progress or report)(last, self.scores.shape[0])
+        return found
 
-    def result(self) -> SubjectTally:
-        """Return the tally."""
-        pairs = _increasing(self.pairs)
-        value, row, _ = pairs if self.fusion is None else _increasing(self.genuine)
-        people, columns = len(self.names), self.column
+    def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
+        """Count the rows of one chunk."""
+        number = low // self.step
+        together = reader.rows_per_block() * (TOGETHER if self.scores.in_memory else 1)
+        parts = {"single": _Chunk(self.single, number, self.threshold)}
+        if self.fused is not None:
+            parts["fused"] = _Chunk(self.fused, number, self.threshold)
+        for first in range(low, high, together):
+            block = reader.block(first, min(first + together, high))
+            parts["single"].add(block)
+            if self.fusion is not None:
+                parts["fused"].add(block.fused(self.fusion))
+        return {name: part.counts() for name, part in parts.items()}
+
+    def tally(self, counts: dict[str, Any]) -> SubjectTally:
+        """Return the tally of what all rows have counted."""
+        single = _Sums(self.single, counts["single"])
+        fused = single if self.fused is None else _Sums(self.fused, counts["fused"])
+        pairs, people, columns = single.genuine(), len(self.names), self.column
+        value, row, _ = pairs if self.fusion is None else fused.genuine()
         if self.fusion is not None:
             first = self.reader.gallery.starts[:-1]
             columns = self.column[first]
@@ -156,9 +196,13 @@ class _Counter:
             names=self.names,
             threshold=self.threshold,
             genuine=_summed(value, self.probe[row], people, self.threshold),
-            as_probe=_joined(self.fused.by_row(), self.probe, people),
-            as_claimed=_joined(self.fused.by_column(), columns, people),
-            halves={"goat": self._goats(*pairs), "wolf": self._wolves(), "lamb": self._lambs()},
+            as_probe=_joined(fused.by_row(), self.probe, people),
+            as_claimed=_joined(fused.by_column(), columns, people),
+            halves={
+                "goat": self._goats(*pairs),
+                "wolf": self._wolves(single),
+                "lamb": self._lambs(single),
+            },
             pairs=(pairs[0], self.probe[pairs[1]]),
         )
 
@@ -175,16 +219,15 @@ class _Counter:
         ]
         return self._means([(x.total, x.finite) for x in means], templates)
 
-    def _wolves(self) -> HalfMeans:
+    def _wolves(self, sums: _Sums) -> HalfMeans:
         """Return the means of each half of the probes against one half of the subjects."""
-        total, finite = self.single.of_half()
+        total, finite = sums.of_half()
         return self._halved(total, finite, self.probe, self.halves.probes)
 
-    def _lambs(self) -> HalfMeans:
+    def _lambs(self, sums: _Sums) -> HalfMeans:
         """Return the means of each half of the gallery templates against probes of one half."""
         place = np.arange(len(self.column))
-        sums = self.single.by_table()
-        total, finite = (x[self.column_half, place] for x in sums)
+        total, finite = (x[self.column_half, place] for x in sums.by_table())
         return self._halved(total, finite, self.column, self.column_half)
 
     def _halved(
@@ -208,8 +251,8 @@ class _Counter:
         return found
 
 
-class _Sums:
-    """Sums and counts of impostor scores by row and by column.
+class _Impostors:
+    """Which impostor scores are added up by row and by column.
 
     Parameters
     ----------
@@ -227,25 +270,68 @@ class _Sums:
         rows: tuple[np.ndarray, np.ndarray],
         weights: np.ndarray,
     ):
-        m, n = len(own[0]), weights.shape[1]
         self.own, self.rows, self.weights = np.array(own), np.array(rows), weights
-        self.row_sums = np.empty((m, 2))
-        self.row_counts = np.empty((m, 4), dtype=np.int64)
+
+
+class _Chunk:
+    """Sums and counts of the scores of one chunk of rows."""
+
+    def __init__(self, impostors: _Impostors, number: int, threshold: float):
+        n = impostors.weights.shape[1]
+        self.impostors, self.number, self.threshold = impostors, number, threshold
+        self.genuine: list[tuple[np.ndarray, ...]] = []
+        self.rows: list[tuple[np.ndarray, np.ndarray]] = []
         self.column_sums = np.zeros((2, n))
         self.column_counts = np.zeros((2, 3, n), dtype=np.int32)
 
-    def add(self, block: Block, threshold: float) -> None:
-        """Add the impostor scores of a block of rows."""
+    def add(self, block: Block) -> None:
+        """Add the scores of the next rows."""
         (b, n), dtype = block.values.shape, block.values.dtype
+        value, row, position = gather(
+            block.values, block.own_start, block.own_stop, block.self_position
+        )
+        self.genuine.append((value.astype(np.float64), row + block.low, position))
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
         sums, counts = np.empty((pieces, b, 2)), np.zeros((pieces, b, 4), dtype=np.int64)
         kernel.sum_scores(
-            block.values, np.ascontiguousarray(self.own[:, rows]),
-            np.ascontiguousarray(self.rows[:, rows]), self.weights,
-            rounded_down(np.array([threshold]), dtype)[0], sums, counts,
+            block.values, np.ascontiguousarray(self.impostors.own[:, rows]),
+            np.ascontiguousarray(self.impostors.rows[:, rows]), self.impostors.weights,
+            rounded_down(np.array([self.threshold]), dtype)[0], sums, counts,
             self.column_sums, self.column_counts,
         )  # fmt: skip
-        self.row_sums[rows], self.row_counts[rows] = sums.sum(axis=0), counts.sum(axis=0)
+        self.rows.append((reduce(np.add, sums), counts.sum(axis=0)))
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was added; see :mod:`bioeval.tallies.parts`."""
+        row_sums, row_counts = map(Joined, zip(*self.rows, strict=True))
+        genuine = map(Joined, zip(*self.genuine, strict=True))
+        return {
+            **dict(zip(("genuine", "row", "position"), genuine, strict=True)),
+            "row_sums": row_sums,
+            "row_counts": row_counts,
+            "column_sums": TreeSums.of(self.number, self.column_sums),
+            "column_counts": self.column_counts,
+        }
+
+
+class _Sums:
+    """Sums and counts of the impostor scores of all rows, by row and by column."""
+
+    def __init__(self, impostors: _Impostors, counts: dict[str, Any]):
+        self.own, self.rows, self.weights = impostors.own, impostors.rows, impostors.weights
+        self._genuine = [counts[name].array() for name in ("genuine", "row", "position")]
+        self.row_sums, self.row_counts = counts["row_sums"].array(), counts["row_counts"].array()
+        self.column_sums = counts["column_sums"].total()
+        self.column_counts = counts["column_counts"]
+
+    def genuine(self) -> tuple[np.ndarray, ...]:
+        """Return the genuine scores, which increase, with their rows and positions.
+
+        They are added in this order, whatever the order of the templates.
+        """
+        order = np.argsort(self._genuine[0])
+        value, row, position = (x[order] for x in self._genuine)
+        return value, row, position
 
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""
@@ -288,16 +374,6 @@ def _require_finite(tally: SubjectTally) -> SubjectTally:
                 "divide all scores by a constant"
             )
     return tally
-
-
-def _increasing(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-    """Return gathered scores, which increase, with their rows and positions.
-
-    They are added in this order, whatever the order of the templates.
-    """
-    found = [np.concatenate(x) for x in zip(*parts, strict=True)]
-    order = np.argsort(found[0])
-    return tuple(x[order] for x in found)
 
 
 def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:

@@ -58,13 +58,12 @@ def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
 @SLOW
 def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
     optional_import("distributed")
-    given = ["--interval", "subject-bootstrap", "--workers", "1"]
-    assert main(["groups", file, *COMMANDS["groups"], *given]) == 1
+    assert main(["run", file, "--interval", "analytic", "--workers", "1"]) == 1
     assert "leave out --workers and --scheduler, or" in capsys.readouterr().err
 
 
 @SLOW
-@pytest.mark.parametrize("name", ["groups", "over-time", "run"])
+@pytest.mark.parametrize("name", list(COMMANDS))
 def test_workers_say_what_one_process_says(file, capsys, name):
     optional_import("distributed")
     assert said(capsys, name, file, "--workers", "2") == said(capsys, name, file)

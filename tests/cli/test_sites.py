@@ -1,4 +1,4 @@
-"""The commands tally, best-mates and merge: several sites, what is written, shown and refused."""
+"""The commands of several sites and of data that grow: what is written, shown and refused."""
 
 from __future__ import annotations
 
@@ -58,6 +58,37 @@ def test_probes_at_two_sites(folder, tmp_path, capsys):
     assert "EER" in shown and "System    north + south" in shown
     assert main(["merge", str(files[0]), str(files[0])]) == 2
     assert "would count twice" in capsys.readouterr().err
+
+
+def test_a_tally_follows_its_data(tmp_path, capsys):
+    """Counts of a first part, all of it, and all but one subject and one template of another."""
+    whole, every = be.simulate(12, 3, random_state=2), np.arange(36)
+    left = np.setdiff1d(every, [6, 7, 8, 35])  # subject 2, and one of 11
+    for name, rows in (("first", every[:30]), ("whole", every)):
+        be.save(whole.select(rows, rows), tmp_path / f"{name}.npz")
+        given = [tmp_path / f"{name}.npz", "--site", "a", "--out", tmp_path / name]
+        assert document(capsys, "tally", *given)["protocol"] == "course-all-vs-all"
+    grown, rest = tmp_path / "grown", tmp_path / "rest"
+    given = [tmp_path / "first", tmp_path / "whole.npz", "--site", "a", "--out", grown]
+    assert document(capsys, "extend", *given)["cells"] >= 36**2 - 30**2
+    gone = ["--subject", str(whole.probe_labels[6]), "--probes", "35", "--gallery", "35"]
+    given = [tmp_path / "whole", tmp_path / "whole.npz", "--site", "a", "--out", rest]
+    assert main([*map(str, ["withdraw", *given, *gone])]) == 0
+    assert "the numbers of probes (32)" in capsys.readouterr().out
+    of_left = be.tally(be.load(tmp_path / "whole.npz").select(left, left), site="a")
+    for found, tally in ((grown, be.Tally.load(tmp_path / "whole")), (rest, of_left)):
+        loaded = be.Tally.load(found)
+        assert loaded.tree().equals(tally.tree())
+        assert loaded.counted.same(tally.counted)
+    for wrong, message in (
+        (gone[2:4], "differ; of all-against-all data"),
+        (["--subject", "x"], "--subject x: no template is of this subject"),
+        ([], "name what is withdrawn"),
+    ):
+        assert main([*map(str, ["withdraw", *given, "--force", *wrong])]) == 2
+        assert message in capsys.readouterr().err
+    assert main([*map(str, ["extend", *given, "--force", "--protocol", "x"])]) == 2
+    assert "protocol" in capsys.readouterr().err
 
 
 def test_a_gallery_at_two_sites(folder, tmp_path, capsys):

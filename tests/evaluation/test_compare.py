@@ -136,6 +136,21 @@ def test_other_data_are_refused(systems, change, says):
         be.compare(systems[0], change(systems[0]))
 
 
+def test_cameras_that_no_convention_uses_are_warned_of(systems):
+    """As `be.evaluate` warns; not under a convention, nor where such pairs are left out."""
+    camera = np.tile([0, 1, 0, 1], 30)
+    meta = {"probe_meta": {"camera": camera}}
+    a, b = (be.Scores(np.asarray(s.read_rows(0, 120)), s.probe_labels, **meta) for s in systems)
+    said = be.evaluate(a)["closed_set"].attrs["warnings"].splitlines()
+    (warning,) = [text for text in said if "cameras" in text]
+    for pair in ((a, b), (systems[0], b)):
+        assert be.compare(*pair, replicates=100).attrs["warnings"].splitlines().count(warning) == 1
+    apart = [s.excluding("camera") for s in (a, b)]
+    for options in ({"protocol": "market1501"}, {}):
+        pair = (a, b) if options else apart
+        assert "cameras" not in be.compare(*pair, replicates=100, **options).attrs["warnings"]
+
+
 def test_attempts_that_differ_are_said(systems):
     a = systems[0]
     values = a.values.copy()

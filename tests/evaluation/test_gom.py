@@ -346,8 +346,45 @@ def test_the_figure_holds_the_curves():
     assert display.ax_.get_shared_x_axes().joined(display.ax_, display.false_rate.ax_)
     colours = [panel.lines_["b"].get_color() for panel in (display, display.false_rate)]
     assert colours[0] == colours[1]
-    closed = be.gom_from_curves([0, 1], mrep=[0, 1], mfr=[np.nan, np.nan])
-    empty = plot.gom(closed).false_rate
-    assert not empty.lines_
-    said = " ".join(text.get_text() for text in empty.ax_.texts)
-    assert "mFR is not defined" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("probes", "drawn", "why"),
+    [
+        (range(24), "mReP", "every query's identity is in the gallery: mFR is not defined"),
+        (range(24, 36), "mFR", "no query has a match: mReP is not defined"),
+    ],
+)
+def test_the_figure_has_no_empty_panel(probes, drawn, why):
+    display = plot.gom(be.gom(searched().select(probes=np.array(probes))))
+    assert len(display.figure_.axes) == 1
+    panel = display if drawn == "mReP" else display.false_rate
+    assert len(panel.lines_) == 1
+    assert panel.ax_.get_ylabel().endswith(drawn)
+    assert panel.ax_.get_xlabel().startswith("Threshold")
+    said = " ".join(text.get_text() for text in panel.ax_.texts)
+    assert why in " ".join(said.split())
+    assert "dots" not in said or drawn == "mReP"
+    assert display.why_empty == ""
+
+
+def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
+    """Where every query is in the gallery, the plots and the page have no figure against FAR."""
+    probes = searched().select(probes=np.arange(24))  # those of the subjects that are enrolled
+    be.save(probes, tmp_path / "known.npz")
+    known = str(tmp_path / "known.npz")
+    assert main(["gom", known, "--plots", "--out", "g"]) == 0
+    why = "every query's identity is in the gallery: FAR is not defined"
+    said = capsys.readouterr().err
+    assert f"dir-far is not drawn: {why}" in said and f"dir-far-log is not drawn: {why}" in said
+    drawn = {path.name for path in Path("g").glob("*.png")}
+    assert drawn == {"cmc.png", "gom.png"}
+    assert (
+        main(["run", known, "--protocol", CARD, "--plots", "--out", "r", "--report", "r.html"]) == 0
+    )
+    assert f"dir-far is not drawn: {why}" in capsys.readouterr().err
+    assert not list(Path("r").glob("dir-far*"))
+    page = Path("r.html").read_text()
+    assert set(re.findall(r'<svg data-plot="(\w+)"', page)) == {"cmc", "gom"}
+    assert "far-target" not in page.split("<script")[0]
+    assert ">mFR</text>" not in page and ">mReP</text>" in page

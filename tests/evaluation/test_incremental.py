@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optional import optional_import
 
 import bioeval as be
 from bioeval.protocol import load
@@ -91,7 +92,33 @@ def test_a_day_of_new_templates_costs_little():
     old = be.tally(whole.select(np.arange(n), np.arange(n)), thresholds=np.linspace(1, 6, 21))
     grown = be.extend_tally(old, whole)
     same(grown, be.tally(whole, thresholds=np.linspace(1, 6, 21)))
-    assert grown.cells == 600**2 - n**2
+    # What is new, and of some rows the new columns once more.
+    assert 600**2 - n**2 <= grown.cells < 600**2 - n**2 + n * (600 - n) // 2
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine", "l1"])
+@pytest.mark.parametrize("chunks", [None, (7, 10)])
+def test_only_columns_that_are_new_are_computed_or_read(metric, chunks, tmp_path):
+    """Of embeddings of whole numbers, whose products are exact, and of a container."""
+    rng = np.random.default_rng(3)
+    x, who = rng.integers(1, 9, (60, 4)).astype(float), np.arange(60) // 3
+    scores = be.Scores.from_embeddings(x, who, metric=metric, memory_limit=1)
+    if metric == "cosine":  # unit vectors are not whole numbers: signs alone
+        x = np.where(x > 4, 1.0, -1.0)
+        scores = be.Scores.from_embeddings(x, who, metric=metric, memory_limit=1)
+    if chunks is not None:
+        h5py = optional_import("h5py")
+        with h5py.File(tmp_path / "x.h5", "w") as file:
+            file.create_dataset("scores", data=scores.values, chunks=chunks)
+        scores = be.Scores(h5py.File(tmp_path / "x.h5")["scores"], who)
+    old = be.tally(scores.select(np.arange(57), np.arange(57)))
+    few = scores.select(gallery=[57, 58, 59]).reading_own_columns()
+    assert few.base.shape == (60, 3)
+    assert np.array_equal(few.values, scores.values[:, 57:])
+    assert np.array_equal(few.base[[5, 2]], scores.values[[5, 2], 57:])
+    assert np.array_equal(few.base[4], scores.values[4, 57:])
+    same(be.extend_tally(old, scores), be.tally(scores))
+    same(be.withdraw(be.tally(scores), scores, probes=[57, 58, 59], gallery=[57, 58, 59]), old)
 
 
 def test_files_that_grow():

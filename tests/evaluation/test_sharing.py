@@ -265,3 +265,14 @@ def test_damaged_headers_are_refused(tmp_path):
             np.savez(file, **arrays)
         with pytest.raises(be.DataError, match="damaged"):
             be.Tally.load(path)
+
+
+def test_names_in_how_a_file_was_read_are_not_shared(tmp_path):
+    scores = be.simulate(12, 3, random_state=4)
+    scores.reading = ("subjects from names: secret/1.wav -> secret",)
+    whole = be.tally(scores, thresholds=GRID)
+    whole.save(tmp_path / "own.tally")
+    assert be.Tally.load(tmp_path / "own.tally").dataset("closed_set").attrs["reading"]
+    whole.share(GRID, salt="salt").save(tmp_path / "shared.tally")
+    assert b"secret" in (tmp_path / "own.tally").read_bytes()
+    assert b"secret" not in (tmp_path / "shared.tally").read_bytes()

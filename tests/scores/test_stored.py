@@ -23,6 +23,7 @@ import bioeval as be
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
 from bioeval.scores import stored
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.formats import parquet_rows
 from bioeval.scores.stored import StoredRows
 
 
@@ -270,17 +271,34 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
     assert be.verification(enough).eer == be.verification(be.Scores(d, labels)).eer
 
 
+def test_a_limit_too_small_for_the_footer_of_parquet_says_so(tmp_path, monkeypatch):
+    pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
+    d, labels = matrix(300)
+    names = ["label", *(f"t{i}" for i in range(300))]
+    table = pa.table([pa.array(labels), *map(pa.array, d.T)], names=names)
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=5)
+    scores = be.load(tmp_path / "x.parquet", kind="distance")
+    with pytest.raises(be.DataError, match="memory_limit is 90 MiB.*fewer groups would") as found:
+        be.evaluate(scores.within("90 MiB"))
+    least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
+    assert least is not None
+    monkeypatch.setattr(parquet_rows, "_COLUMNS", 7)  # decoded together
+    assert np.array_equal(scores.within(least[1]).values, d)
+    assert be.verification(scores.within(least[1])).identical(be.verification(scores))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask"])
+@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask", "parquet"])
 @pytest.mark.parametrize(("size", "limit"), [(5000, 170), (8000, 230)])
 def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("peak memory is measured by /proc")
     import large_data_study as study
 
-    optional_import("dask" if kind == "dask" else "zarr")
+    optional_import({"dask": "dask", "parquet": "pyarrow"}.get(kind, "zarr"))
     study.write("zarr" if kind == "dask" else kind, tmp_path, size)
-    limit *= 2 if kind == "dask" else 1
+    # The footer of a Parquet file tells of each column in each group of rows.
+    limit = {"dask": 2 * limit, "parquet": {5000: 410, 8000: 780}[size]}.get(kind, limit)
     found = study.in_a_process("peak", kind, tmp_path, size, f"{limit} MiB", "evaluate")
     assert found["peak"] < limit << 20
 

@@ -8,37 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_zoo import tree_total
 
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import MergeError
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.parts import Extent, Joined, Part, merged, merged_parts
+from bioeval.tallies.parts import Extent, Joined, Part, TreeSums, merged, merged_parts
+from tests.shuffled import Shuffled
 
 SCORES = be.simulate(7, 2, random_state=4)
 WHOLE = be.evaluate(SCORES, thresholds=9)
-
-
-class Shuffled:
-    """Counts given blocks in some order; those that come twice are taken once, by their rows."""
-
-    distributes, workers = True, 1
-
-    def __init__(self, cuts, order, twice):
-        self.cuts, self.order, self.twice = cuts, order, twice
-
-    def parts(self, work, ranges, *, merging):
-        """Yield the counts of the blocks between the cuts."""
-        m = work.scores.shape[0]
-        ends = sorted({0, m, *(cut for cut in self.cuts if cut < m and cut % work.step == 0)})
-        rows = list(zip(ends[:-1], ends[1:], strict=True))
-        again = [x for x, repeat in zip(rows, self.twice, strict=False) if repeat]
-        taken = {}
-        for low, high in sorted(rows + again, key=lambda x: self.order[x[0] % len(self.order)]):
-            with computed_by(None):
-                taken[low, high] = Part(((low, high),), work.part(low, high))
-        yield from taken.values()
 
 
 @given(
@@ -88,3 +69,25 @@ def test_only_counts_add_up():
     for first, second in ((1.5, 1.5), (np.ones(2), np.ones(2)), ({"a": 1}, {"b": 1}), (1, True)):
         with pytest.raises(MergeError):
             merged(first, second)
+
+
+@given(st.integers(1, 40), st.randoms(use_true_random=False))
+def test_a_tree_of_sums_is_that_of_halves_in_any_order(chunks, random):
+    leaves = [random.uniform(-1, 1) * 10.0 ** random.randint(-3, 9) for _ in range(chunks)]
+    parts = [TreeSums.of(i, np.array([x, 2 * x])) for i, x in enumerate(leaves)]
+    while len(parts) > 1:
+        first, second = (parts.pop(random.randrange(len(parts))) for _ in range(2))
+        parts.append(first.merge(second))
+    assert len(parts[0].nodes) == bin(chunks).count("1")
+    assert parts[0].total().tolist() == [tree_total(leaves), 2 * tree_total(leaves)]
+
+
+def test_sums_of_a_chunk_do_not_count_twice():
+    one = TreeSums.of(3, np.ones(2))
+    with pytest.raises(MergeError, match="would count twice"):
+        one.merge(one)
+
+
+def test_floats_do_not_add_alike_in_any_order():
+    leaves = [0.1 * 3**k for k in range(12)]
+    assert tree_total(leaves) != sum(leaves)

@@ -135,8 +135,8 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 
     card = arguments.get("protocol", "")
-    known = isinstance(card, str) and card in ("", "auto")
-    text = card if known else repr(load(card))
+    known = card is None or isinstance(card, str) and card in ("", "auto")
+    text = (card or "") if known else repr(load(card))
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
     return BlockEngine(computer, checkpoint=kept)
 

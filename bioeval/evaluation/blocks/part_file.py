@@ -17,7 +17,7 @@ import xxhash
 from bioeval.base.errors import CheckpointError
 from bioeval.scores.formats.files import replacing
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part
+from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part, TreeSums
 from bioeval.tallies.random_galleries.counts import FixedSums
 
 #: Version of the layout of the files.
@@ -26,7 +26,7 @@ SCHEMA = 1
 _MAGIC = b"bioeval part\n"
 _SUM = 16  # bytes of an XXH3-128 digest
 _CLASSES: dict[str, Any] = {
-    c.__name__: c for c in (CellCounts, Extent, FixedSums, Joined, KeptRows, NarrowCells)
+    c.__name__: c for c in (CellCounts, Extent, FixedSums, Joined, KeptRows, NarrowCells, TreeSums)
 }
 
 

@@ -15,6 +15,7 @@ from bioeval.base.engine import RowWork
 from bioeval.evaluation.blocks.by_path import opened, place_in_file
 from bioeval.evaluation.blocks.rows_here import RowsHere
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.matrix import Scores
 
 # Bytes of an array that is sent by itself, once for all work.
 LARGE = 1 << 20
@@ -72,28 +73,30 @@ class Packer:
 
     def matrices(self, work: RowWork) -> dict[str, Any]:
         """Return the matrices of some work that are sent by rows."""
-        scores = work.scores
-        found: dict[str, Any] = {}
-        for name, values in (("values", scores.base), ("mask", scores._mask)):
-            computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
-            shared = self.by_path and place_in_file(values) is not None
-            if values is not None and not computed and not shared:
-                found[name] = values
-        return found
+        return {name: values for name, (values, _) in self._matrices(work).items()}
 
     def rows(self, work: RowWork, low: int, high: int) -> Rows:
         """Return rows ``low:high`` of the matrices that are sent by rows."""
-        matrices = self.matrices(work)
-        if not matrices:
-            return {}
-        numbers = np.unique(work.scores.base_rows(np.arange(low, high)))
         found = {}
-        for name, values in matrices.items():
+        for name, (values, readers) in self._matrices(work).items():
+            places = [scores.base_rows(np.arange(low, high)) for scores in readers]
+            numbers = np.unique(np.concatenate(places))
             some: Any = numbers
             if numbers[-1] - numbers[0] == len(numbers) - 1:
                 some = slice(int(numbers[0]), int(numbers[-1]) + 1)
             found[name] = numbers, np.ascontiguousarray(values[some])
         return found
+
+    def _matrices(self, work: RowWork) -> dict[str, tuple[Any, list[Scores]]]:
+        """Return the matrices that are sent by rows, each once, and the scores that read them."""
+        found: dict[int, tuple[str, Any, list[Scores]]] = {}
+        for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
+            for name, values in (("values", scores.base), ("mask", scores._mask)):
+                computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
+                shared = self.by_path and place_in_file(values) is not None
+                if values is not None and not (computed or shared):
+                    found.setdefault(id(values), (f"{name} {k}", values, []))[2].append(scores)
+        return {name: (values, readers) for name, values, readers in found.values()}
 
 
 def unpack(packed: Packed, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str, RowsHere]]:

@@ -130,8 +130,7 @@ def cross_evaluate(
     progress : callable, optional
         Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
     client, checkpoint
-        As for :func:`tally`: of scores, without an `estimator`; with a `client` not with intervals
-        by subject.
+        As for :func:`tally`: of scores, without an `estimator`.
 
     Returns
     -------
@@ -245,8 +244,6 @@ def evaluate_tasks(
     progress: Progress | None,
 ) -> list[xr.Dataset]:
     """Evaluate several tasks in the same splits of scores."""
-    if resampling is not None:
-        refuse_engine()  # before anything is counted
     tasks = [replace(options, kind=scores.kind) for options in tasks]
     for options in tasks:
         check_task(scores, options)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
-from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
@@ -88,7 +87,7 @@ def study_threshold(
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
-        As for :func:`tally`; a `client` is refused, since subjects are resampled.
+        As for :func:`tally`.
 
     Returns
     -------
@@ -138,7 +137,6 @@ def study_threshold(
     if not isinstance(scores, Scores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
     require_values(scores, "a threshold")
-    refuse_engine(None)  # before anything is counted: subjects are resampled
     _require_units(scores, folds)
     options = FoldOptions("verification", rule, templates, fusion, kind=scores.kind, on_all=True)
     confidence = check_confidence(confidence)

@@ -85,9 +85,10 @@ def load(
         Names of arrays with the subject of each template: `labels_key` where the same templates
         are on both sides.
     labels, probe_labels, gallery_labels
-        CSV files with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``,
-        ``id``, ``subject_id``) and any further columns as metadata; or one column without a
-        header. Labels from CSV are text: ``007`` stays ``007``. With `names_of`, lists of images.
+        ``.npy`` arrays of text or whole numbers, or CSV files with a column ``label`` (or
+        ``subject``, ``identity``, ``person``, ``pid``, ``id``, ``subject_id``) and any further
+        columns as metadata; or one column without a header. Labels from CSV are text: ``007``
+        stays ``007``. With `names_of`, lists of images.
         With `trials`, `labels` is a list of templates, as of IJB: ``docs/formats.md``.
     names_of : str, optional
         The labels are names of images as this data set has them (``"market1501"``,

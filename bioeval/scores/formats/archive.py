@@ -210,6 +210,22 @@ def read_header(file: Any) -> Header:
     return Header(tuple(shape), dtype, fortran)
 
 
+def open_array(path: Path, what: str = "a .npy matrix", as_: str = "numbers") -> np.ndarray:
+    """Memory-map a .npy array, which is `what`; of Python objects the message says `as_` what."""
+    with guarded(path, expected=what):
+        with open(path, "rb") as file:
+            header = read_header(file)
+            size = path.stat().st_size - file.tell()
+        if header.is_pickled:
+            dtype = "float" if as_ == "numbers" else "str"
+            raise DataError(
+                f"{path}: holds Python objects, a pickle, and bioeval never unpickles; save it "
+                f"as {as_} (numpy.asarray(x, dtype={dtype}))"
+            )
+        require_bytes(header, size)
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
 def require_bytes(header: Header, size: int) -> None:
     """Raise :class:`ValueError` where a header claims more values than `size` bytes can hold."""
     needed = prod(header.shape) * max(1, header.dtype.itemsize)

@@ -81,12 +81,13 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         mask=None if mask is None else file.read(mask),
         probe_meta=probe_meta,
         gallery_meta=None if sides.square else gallery_meta,
-        kind=named.word("kind", "distance", KINDS),
+        kind=named.kind(key, KINDS),
         nan=named.nan,
         name=file.path.stem,
         exclude=named.exclude,
     )
     scores.verification = verification
+    scores.reading = named.notes
     if not named.options.names_arrays and "probe_ids" in file:
         scores.probe_ids = named.ids("probe_ids", m)
         scores.gallery_ids = named.ids("gallery_ids", n)
@@ -130,16 +131,18 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         raise DataError(no_labels(file, len(lists), n))
     sides = Sides(probe, gallery, len(lists), n, square=False)
     probe_meta, gallery_meta = named.metadata(sides)
-    return TopKScores(
+    lists_of = TopKScores(
         from_zero(lists, n, options.first_index, f"{file.path}: {key!r}"),
         probe.label,
         gallery.label,
         distances=None if distances is None else file.read(distances),
-        kind=named.word("kind", "distance", VALUED),
+        kind=named.kind(distances or "distances", VALUED),
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,
     )
+    lists_of.reading = named.notes
+    return lists_of
 
 
 def _gallery_size(file: Arrays, options: ReadOptions) -> int:
@@ -176,15 +179,17 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
             f"says which are genuine; name the array of 0 and 1 with {say('genuine_key')}. It "
             f"holds: {file.listing()}"
         )
-    return Scores.from_pairs(
+    pairs = Scores.from_pairs(
         file.read(key),
         file.read(genuine),
-        kind=named.word("kind", "distance", KINDS),
+        kind=named.kind(key, KINDS),
         nan=named.nan,
         subjects=file.read("subjects") if "subjects" in file else None,
         folds=file.read("fold") if "fold" in file else None,
         name=file.path.stem,
     )
+    pairs.reading = named.notes
+    return pairs
 
 
 def _pairs_to_evaluate(

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.scores.formats.archive import open_array, require_text
 from bioeval.scores.formats.csv import Labels, read_labels, read_table
 from bioeval.scores.formats.files import (
     content,
     decoded_lines,
     existing_file,
+    guarded,
     read_bounded,
     text_array,
 )
@@ -35,10 +37,12 @@ _ATTRIBUTES = {"vehicleID": "label", "cameraID": "camera", "imageName": "image"}
 def read_side(
     path: str | Path, options: ReadOptions, meta: Mapping[str, str] | None = None
 ) -> Labels:
-    """Read the labels of one side: a CSV file of labels or, with `names_of`, a list of images."""
+    """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images."""
+    path = Path(path)
+    if path.is_file() and content(path) == "npy":
+        return _array_of_labels(path, options, meta)
     if options.names_of is not None:
         return _renamed(read_names(path, options.names_of), meta)
-    path = Path(path)
     if path.is_file() and path.stat().st_size and path.suffix.lower() == ".xml":
         return _renamed(read_names(path, "label-xml"), meta)
     labels = read_labels(path, meta)
@@ -56,6 +60,29 @@ def read_side(
             f"own; say {say('names_of', pattern)} to read the identities"
         )
     return labels
+
+
+def _array_of_labels(path: Path, options: ReadOptions, meta: Mapping[str, str] | None) -> Labels:
+    """Read the labels of one side from a .npy array of text or whole numbers."""
+    array = open_array(path, "a .npy array of labels", "text")
+    with guarded(path, expected="a .npy array of labels"):
+        require_text(array)
+        if array.dtype.kind == "S":
+            array = np.char.decode(array, "utf-8")
+    if array.ndim != 1 or array.dtype.kind not in "Uiu":
+        raise DataError(
+            f"{path}: has shape {array.shape} and dtype {array.dtype}; expected labels, one "
+            "dimension of text or whole numbers"
+        )
+    for name, column in (meta or {}).items():
+        raise DataError(
+            f"{path}: has labels alone, and no column {column!r} (named by {name}={column}); "
+            "give the labels and metadata as a CSV file"
+        )
+    array = np.array(array)
+    if options.names_of is not None:
+        return labels_of_names(array, options.names_of, str(path), path)
+    return Labels(path, array, {}, True)
 
 
 def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) -> Labels:

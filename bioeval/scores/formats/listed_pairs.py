@@ -32,6 +32,7 @@ class _Pairs:
     genuine: np.ndarray
     subjects: tuple[TextColumn, TextColumn] | None
     notes: list[str] = field(default_factory=list)
+    reading: tuple[str, ...] = ()
 
     def kept(self, column: np.ndarray) -> np.ndarray:
         """Return a column of the rows that are kept."""
@@ -70,6 +71,7 @@ def pairs_of_columns(
     if options.as_ == "matrix":
         scores = _matrix(pairs, values, how)
         scores.remarks += tuple(pairs.notes)
+        scores.reading = pairs.reading
         return scores
     who = None if pairs.subjects is None else _coded(pairs)
     fold = None
@@ -77,6 +79,7 @@ def pairs_of_columns(
         fold = pairs.kept(table.text[layout.fold].objects()).astype(str)
     found = Scores.from_pairs(values, pairs.genuine, folds=fold, subjects=who, **how)
     found.remarks = tuple(pairs.notes)
+    found.reading = pairs.reading
     release(values)
     return found
 
@@ -89,9 +92,9 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
         joined = _joined(table, layout, options)
     elif layout.genuine is not None:
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
-    subjects, notes = _subjects(table, layout, options)
+    subjects, reading = _subjects(table, layout, options)
     if joined is not None:
-        return _Pairs(table, layout, joined.rows, joined.genuine, subjects, joined.notes + notes)
+        return _Pairs(table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading)
     if genuine is None:
         if subjects is None:
             raise DataError(
@@ -100,7 +103,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
                 f"{say('subject_from')}"
             )
         genuine = _same(*subjects)
-    return _Pairs(table, layout, None, genuine, subjects, notes)
+    return _Pairs(table, layout, None, genuine, subjects, reading=reading)
 
 
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> Joined:
@@ -121,13 +124,13 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> Joined:
 
 def _subjects(
     table: Columns, layout: PairLayout, options: ReadOptions
-) -> tuple[tuple[TextColumn, TextColumn] | None, list[str]]:
-    """Return the subjects of both sides, and notes: columns, parts of names, or of a file."""
+) -> tuple[tuple[TextColumn, TextColumn] | None, tuple[str, ...]]:
+    """Return the subjects of both sides, from columns, parts of names, or a file; and a note."""
     if options.subject_from is None and options.labels is None:
         if layout.subjects is None:
-            return None, []
+            return None, ()
         a, b = (table.text[i] for i in layout.subjects)
-        return (a, b), []
+        return (a, b), ()
     for option in ("subject_from", "labels"):
         if getattr(options, option) is None:
             continue
@@ -140,7 +143,7 @@ def _subjects(
     if options.subject_from is None:
         whose = read_media(options.labels or Path()).subject_of()
         a, b = (_looked_up(table, layout, i, whose, options) for i in layout.templates or ())
-        return (a, b), []
+        return (a, b), ()
     a, b = (_named_subjects(table, layout, i, options.subject_from) for i in layout.templates or ())
     names = table.text[(layout.templates or (0,))[0]]
     shown = dict(
@@ -148,7 +151,7 @@ def _subjects(
         for row in range(min(_EXAMPLES, len(a.codes)))
     )
     first = ", ".join(f"{name} -> {subject}" for name, subject in shown.items())
-    return (a, b), [f"subjects from names: {first}"]
+    return (a, b), (f"subjects from names: {first}",)
 
 
 def _looked_up(

@@ -12,7 +12,11 @@ from bioeval.scores.formats.csv import MOST_COLUMNS, Labels
 from bioeval.scores.formats.image_lists import labels_of_names, read_side
 from bioeval.scores.formats.npz_layout import NAMES, RESERVED
 from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.reid_arrays import DISTANCES
 from bioeval.scores.labelled_matrix import NAN_POLICIES
+
+# Names of arrays that say that their scores are distances.
+_DISTANCES = (*DISTANCES, "distance", "distances", "dissimilarity")
 
 _PREFIXES = ("probe_", "gallery_")
 
@@ -39,6 +43,7 @@ class NamedArrays:
     file: Arrays
     options: ReadOptions
     used: set[str] = field(default_factory=set)
+    notes: tuple[str, ...] = ()  # on how the file is read
 
     def key(self, option: str, *native: str) -> str | None:
         """Return the array that an option names, or the first of the layout's names present."""
@@ -62,7 +67,7 @@ class NamedArrays:
     def labels(
         self, side: str, count: int, what: str, *native: str, square: bool = False
     ) -> Labels | None:
-        """Read the labels of a side from the array or the CSV file that holds them."""
+        """Read the labels of a side from the array or the file that holds them."""
         options = self.options
         names = [side] if side == "gallery_labels" else [side, "labels"]
         given = [n for name in names for n in (name, f"{name}_key") if getattr(options, n)]
@@ -72,7 +77,7 @@ class NamedArrays:
             path = getattr(options, given[0])
             if str(path) in self.file and not path.exists():
                 raise DataError(
-                    f"{self.file.path}: {say(given[0], str(path))} is a CSV file, and there is no "
+                    f"{self.file.path}: {say(given[0], str(path))} is a file, and there is no "
                     f"such file; {str(path)!r} is an array in the file: name it with "
                     f"{say(given[0] + '_key', str(path))}"
                 )
@@ -198,6 +203,16 @@ class NamedArrays:
         word = self.file.text(name)
         require_choice(f"{self.file.path}: {name}", word, accepted)
         return word
+
+    def kind(self, key: str, accepted: tuple[str, ...]) -> str:
+        """Return what the scores of an array are; `notes` says where neither file nor name does."""
+        said = "" if "kind" not in self.file else self.file.text("kind")
+        if said:
+            require_choice(f"{self.file.path}: kind", said, accepted)
+        kind, notes = self.options.kind_of(said)
+        require_choice("kind", kind, accepted)
+        self.notes = () if not said and key.casefold() in _DISTANCES else notes
+        return kind
 
     @property
     def nan(self) -> str:

@@ -1,9 +1,7 @@
 """Matrices of scores, and embeddings, as .npy files with their labels in CSV files beside them.
 
-Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``;
-``x.mask.npy`` where there is a mask. :func:`bioeval.save` adds ``x.json``, which holds the kind of
-the scores and which of these files belong to them. A file of embeddings, one row a template, has
-its labels in ``x.labels.csv``; the gallery's embeddings are another file. Arrays are memory-mapped.
+A file of embeddings has one row a template; the gallery's embeddings are another file. Arrays are
+memory-mapped.
 """
 
 from __future__ import annotations
@@ -18,19 +16,25 @@ import numpy as np
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import as_embeddings
-from bioeval.scores.formats.archive import read_header, require_bytes, write_npy
-from bioeval.scores.formats.csv import Labels, write_labels
+from bioeval.scores.formats.archive import open_array, write_npy
+from bioeval.scores.formats.csv import write_labels
 from bioeval.scores.formats.files import (
-    MOST_SETTINGS,
     content,
     existing_file,
     guarded,
     naming_writes,
-    read_bounded,
     replacing,
 )
 from bioeval.scores.formats.format import Format, text_losses
-from bioeval.scores.formats.image_lists import read_side
+from bioeval.scores.formats.npy_siblings import (
+    BESIDE,
+    SCHEMA,
+    SCHEMA_KEY,
+    embedding_labels,
+    matrix_labels,
+    read_settings,
+    sibling,
+)
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.template_matrix import pairs_of_features, pairs_of_matrix
@@ -39,13 +43,10 @@ from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
-SCHEMA = 1
-_SCHEMA_KEY = "bioeval_schema"
 _MATRIX = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
 _ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan", "average")
 _TWO_SIDES = ("probe_labels", "gallery_labels", *_ALL_EMBEDDINGS[1:])
 _FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
-_BESIDE = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
@@ -64,7 +65,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 def _read_in_order(path: Path, options: ReadOptions) -> Scores:
     """Read scores in the order of a list of trials, or a matrix of the templates that it names."""
     options.allow("scores of listed trials", ("trials", "genuine_key", "labels", "kind", "nan"))
-    values = _open(path)
+    values = open_array(path)
     if values.ndim == 2 and 1 in values.shape:
         values = values.reshape(-1)
     if values.ndim != 1 and not (values.ndim == 2 and options.labels):
@@ -96,45 +97,33 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
     values = open_matrix(path)
     m, n = values.shape
     with guarded(sibling(path, "json")):
-        said = _sidecar(path)
+        said = read_settings(path)
     probe, gallery = matrix_labels(path, options, said, m, n)
     mask = sibling(path, "mask.npy")
     masked = "mask" in said.get("files", []) if said else mask.exists()
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
         if word in said:
             require_choice(f"{sibling(path, 'json')}: {word}", said[word], accepted)
-    return Scores(
+    kind, notes = options.kind_of(said.get("kind", ""))
+    scores = Scores(
         values,
         probe.label if probe else None,
         gallery.label if gallery else None,
         mask=open_matrix(existing_file(mask)) if masked else None,
         probe_meta=probe.meta if probe else None,
         gallery_meta=gallery.meta if gallery else None,
-        kind=options.kind or said.get("kind", "distance"),
+        kind=kind,
         nan=options.nan or said.get("nan", "raise"),
         name=path.stem,
         exclude=said.get("exclude", ()),
     )
-
-
-def _open(path: Path) -> np.ndarray:
-    """Memory-map a .npy array."""
-    with guarded(path, expected="a .npy matrix"):
-        with open(path, "rb") as file:
-            header = read_header(file)
-            size = path.stat().st_size - file.tell()
-        if header.is_pickled:
-            raise DataError(
-                f"{path}: holds Python objects, a pickle, and bioeval never unpickles; save it "
-                "as numbers (numpy.asarray(x, dtype=float))"
-            )
-        require_bytes(header, size)
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    scores.reading = notes
+    return scores
 
 
 def open_matrix(path: Path) -> np.ndarray:
     """Memory-map a .npy matrix."""
-    values = _open(path)
+    values = open_array(path)
     if values.ndim != 2:
         hint = (
             f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
@@ -145,86 +134,6 @@ def open_matrix(path: Path) -> np.ndarray:
             + (hint if values.ndim == 1 else "")
         )
     return values
-
-
-def sibling(path: Path, ending: str) -> Path:
-    """Return ``x.<ending>`` for ``x.npy``."""
-    return path.with_name(f"{path.stem}.{ending}")
-
-
-def matrix_labels(
-    path: Path, options: ReadOptions, said: dict[str, Any], m: int, n: int
-) -> tuple[Labels | None, Labels | None]:
-    """Find the labels of both sides: as given, or beside the matrix."""
-    square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
-    if square and (probe or gallery):
-        raise DataError(
-            f"{say('labels')} labels both sides, so it goes without "
-            f"{say('probe_labels' if probe else 'gallery_labels')}"
-        )
-    if bool(probe) != bool(gallery):
-        missing = "gallery_labels" if probe else "probe_labels"
-        raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
-    if not (square or probe):
-        both, one, other = (sibling(path, f"{x}.csv") for x in ("labels", "probe", "gallery"))
-        found = [x for x in (both, one, other) if x.exists()]
-        if said:
-            found = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
-        if both in found and len(found) > 1:
-            raise DataError(
-                f"{path}: there are {' and '.join(x.name for x in found)}; choose by "
-                f"{say('labels')}, or by {say('probe_labels')} and {say('gallery_labels')}"
-            )
-        if found == [both]:
-            square = both
-        elif found == [one, other]:
-            probe, gallery = one, other
-        elif said and not found:
-            return None, None
-        else:
-            raise DataError(
-                f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{both.name} beside it, or {one.name} and {other.name}"
-                f"{f' (only {found[0].name} is there)' if found else ''}, or CSV files given by "
-                f"{say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
-            )
-    if square:
-        if m != n:
-            raise DataError(
-                f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not "
-                f"do; give {say('probe_labels')} and {say('gallery_labels')}"
-            )
-        labels = read_side(square, options, options.meta)
-        labels.expect(m, "rows")
-        return labels, None
-    rows = read_side(probe or "", options, options.side_meta("probe"))
-    columns = read_side(gallery or "", options, options.side_meta("gallery"))
-    rows.expect(m, "rows")
-    columns.expect(n, "columns")
-    return rows, columns
-
-
-def _sidecar(path: Path) -> dict[str, Any]:
-    """Read ``x.json``, if it is bioeval's."""
-    place = sibling(path, "json")
-    if not place.is_file():
-        return {}
-    try:
-        said = json.loads(read_bounded(place, MOST_SETTINGS))
-    except (UnicodeDecodeError, json.JSONDecodeError):
-        return {}  # written by another program
-    if not isinstance(said, dict) or _SCHEMA_KEY not in said:
-        return {}
-    schema = said[_SCHEMA_KEY]
-    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
-        raise DataError(
-            f"{place}: has version {schema!r} of the layout; this bioeval reads versions 1 to "
-            f"{SCHEMA}. Use a newer bioeval"
-        )
-    files = said.get("files")
-    if not isinstance(files, list) or not set(files) <= {"labels", "probe", "gallery", "mask"}:
-        raise DataError(f"{place}: files is {files!r}; expected labels, or probe and gallery")
-    return said
 
 
 # ---------------------------------------------------------------- embeddings
@@ -243,7 +152,7 @@ def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
         how["memory_limit"] = 1  # no distances are made
     left = as_embeddings(open_matrix(path), str(path))
     if other is None:
-        labels = _embedding_labels(path, "labels", options, len(left))
+        labels = embedding_labels(path, "labels", options, len(left))
         return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
     other = existing_file(other, "a .npy file of embeddings")
     if content(other) != "npy":
@@ -254,8 +163,8 @@ def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
             f"{path}: has {left.shape[1]} features a row and {other} {right.shape[1]}; expected "
             "the same number"
         )
-    probe = _embedding_labels(path, "probe_labels", options, len(left))
-    gallery = _embedding_labels(other, "gallery_labels", options, len(right))
+    probe = embedding_labels(path, "probe_labels", options, len(left))
+    gallery = embedding_labels(other, "gallery_labels", options, len(right))
     return Scores.from_embeddings(
         left,
         probe.label,
@@ -265,22 +174,6 @@ def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
         gallery_meta=gallery.meta,
         **how,
     )
-
-
-def _embedding_labels(path: Path, option: str, options: ReadOptions, count: int) -> Labels:
-    """Read the labels of one file: as given, or in ``x.labels.csv`` beside ``x.npy``."""
-    place = getattr(options, option)
-    if place is None:
-        place = sibling(path, "labels.csv")
-        if not place.exists():
-            raise DataError(
-                f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
-                f"it, or {say(option)}"
-            )
-    meta = options.meta if option == "labels" else options.side_meta(option.partition("_")[0])
-    labels = read_side(place, options, meta)
-    labels.expect(count, "rows")
-    return labels
 
 
 # ---------------------------------------------------------------- writing
@@ -314,7 +207,7 @@ def _write(scores: Scores, path: Path) -> None:
             target = stack.enter_context(replacing(sibling(path, "mask.npy")))
             with open(target, "wb") as file:
                 write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
-        about = {_SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan, "files": files}
+        about = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan, "files": files}
         if scores.exclude:
             about["exclude"] = list(scores.exclude)
         target = stack.enter_context(replacing(sibling(path, "json")))
@@ -333,7 +226,7 @@ def _losses(scores: Scores) -> list[str]:
 
 
 def _files(path: Path) -> list[Path]:
-    return [path, *(sibling(path, ending) for ending in _BESIDE)]
+    return [path, *(sibling(path, ending) for ending in BESIDE)]
 
 
 FORMAT = Format(

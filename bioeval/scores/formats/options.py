@@ -18,6 +18,9 @@ from bioeval.scores.labelled_matrix import NAN_POLICIES
 #: What to do with pairs of a published list of which an image is not in the file.
 MISSING = ("raise", "skip")
 
+#: What is said of scores whose kind neither the file nor an option says.
+KIND_ASSUMED = "taken as distances: the file does not say what its scores are"
+
 #: What a list of pairs is read as.
 READ_AS = ("pairs", "matrix")
 
@@ -134,6 +137,13 @@ class ReadOptions:
                 raise DataError(
                     f"{say(name)} has no meaning for {what}; it accepts {accepted or 'no options'}"
                 )
+
+    def kind_of(self, declared: str = "") -> tuple[str, tuple[str, ...]]:
+        """Return what scores are, and a note where nothing says it or the option overrules."""
+        if declared and self.kind not in (None, "order", declared):
+            return str(self.kind), (f"taken as {self.kind}; the file declares {declared}",)
+        kind = self.kind or declared
+        return (kind, ()) if kind else ("distance", (KIND_ASSUMED,))
 
     def side_meta(self, side: str) -> dict[str, str]:
         """Return the metadata to read for the ``"probe"`` or the ``"gallery"`` side.

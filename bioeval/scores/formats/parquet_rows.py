@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
+
+# Columns that are decoded together: of each, pyarrow holds some kilobytes beside its values.
+_COLUMNS = 1024
+
+# Bytes that pyarrow takes of an open file: for each column of each group of rows, of which its
+# footer tells, and for each column; and what its pool keeps between two groups.
+_OF_CHUNK, _OF_COLUMN, _POOL = 1050, 2300, 50 << 20
 
 
 class ParquetRows:
@@ -35,6 +43,8 @@ class ParquetRows:
         sizes = tuple(rows for rows in groups if rows)
         self.shape, self.chunks = (sum(sizes), len(fields)), (sizes, (len(fields),))
         self._ends = np.cumsum((0, *sizes))
+        #: About what is held of the file, however few rows are read.
+        self.held_bytes = _POOL + (_OF_CHUNK * len(groups) + _OF_COLUMN) * len(self.all_names)
 
     def labels(self) -> np.ndarray:
         """Return the first column."""
@@ -76,17 +86,23 @@ class ParquetRows:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         low, high, _ = rows.indices(self.shape[0])
         names = self.names[columns]
-        wanted = names if len(set(self.names)) == len(self.names) else None
         out = np.empty((high - low, len(names)), dtype=self.dtype)
         for place, group in enumerate(self._groups):
             first, stop = int(self._ends[place]), int(self._ends[place + 1])
             if first >= high or stop <= low:
                 continue
-            table = self._file.read_row_group(group, columns=wanted)
             part = slice(max(low, first) - first, min(high, stop) - first)
             into = out[max(low, first) - low : min(high, stop) - low]
-            found = table.columns if wanted else table.columns[1:][columns]
-            for j, column in enumerate(found):
+            for j, column in enumerate(self._columns(group, names, columns)):
                 self._require_values(column, names[j], first)
                 into[:, j] = column.to_numpy()[part]
         return out
+
+    def _columns(self, group: int, names: list[str], columns: slice) -> Iterator[Any]:
+        """Yield the named columns of a group of rows."""
+        if len(set(self.names)) < len(self.names):  # found by their places alone
+            yield from self._file.read_row_group(group, use_threads=False).columns[1:][columns]
+            return
+        for low in range(0, len(names), _COLUMNS):
+            some = names[low : low + _COLUMNS]
+            yield from self._file.read_row_group(group, columns=some, use_threads=False).columns

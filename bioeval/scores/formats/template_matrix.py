@@ -28,13 +28,17 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
         )
     pairs = read_template_pairs(listed, options)
     who = listed.subjects()
-    how: dict[str, Any] = {"kind": options.kind or "distance", "nan": options.nan or "raise"}
+    kind, notes = options.kind_of()
+    how: dict[str, Any] = {"kind": kind, "nan": options.nan or "raise"}
     if who is None:
         _refuse_itself(pairs.a, pairs.b, options)
         values = values[pairs.a, pairs.b]
-        return Scores.from_pairs(values, pairs.genuine, name=path.stem, **how)
-    scores = Scores(values, np.array(who), name=path.stem, **how)
-    return scores.at_pairs(pairs.a, pairs.b, pairs.genuine)
+        found = Scores.from_pairs(values, pairs.genuine, name=path.stem, **how)
+    else:
+        scores = Scores(values, np.array(who), name=path.stem, **how)
+        found = scores.at_pairs(pairs.a, pairs.b, pairs.genuine)
+    found.reading = notes
+    return found
 
 
 def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:

@@ -56,8 +56,9 @@ class Axis:
         at = [x for x in self._ticks() if self.low <= x <= self.high]
         found: list[tuple[float, str]] = []
         for place, value in zip(self.place(np.array(at)).tolist(), at, strict=True):
-            label = self._label(value)
-            room = 6.5 * len(label) + 4 if abs(self.end - self.start) > _TALL else 14
+            label, before = self._label(value), found[-1][1] if found else ""
+            both = len(label) + len(before)
+            room = 3.4 * both + 7 if abs(self.end - self.start) > _TALL else 14
             if not found or abs(place - found[-1][0]) >= room:
                 found.append((round(place, 1), label))
         return found
@@ -68,7 +69,9 @@ class Axis:
             return [10.0**power for power in range(math.ceil(first - 1e-9), math.floor(last) + 1)]
         if self.scale == "probit":
             return [*_DEVIATES, *_NEAR_ONE]
-        ticks = list(map(float, MaxNLocator(6).tick_values(self.low, self.high)))
+        ticks = list(
+            map(float, MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high))
+        )
         return [self.low, *(x for x in ticks if x > self.low)] if self.first else ticks
 
     def _label(self, value: float) -> str:

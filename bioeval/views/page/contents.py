@@ -174,12 +174,13 @@ def _control(state: LiveState) -> dict[str, Any] | None:
     low, high = state.limits
     leader = state.leader
     row = leader.row(state.chosen.threshold)
+    far = leader.value("far", row, 1) if "far" in leader.columns else math.nan
     return {
         "low": words.digits(low),
         "high": words.digits(high),
         "value": words.digits(state.chosen.threshold),
         "text": words.score(state.chosen.threshold),
-        "far": words.digits(leader.value("far", row, 1)) if "far" in leader.columns else "",
+        "has_far": not math.isnan(far),
         "larger": leader.part.accepts_larger,
     }
 

@@ -24,6 +24,9 @@ LEFT, RIGHT, TOP, BOTTOM = 66, 18, 14, 52
 _X = (LEFT, WIDTH - RIGHT)
 _Y = (HEIGHT - BOTTOM, TOP)
 
+_BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
+_BAND = "Where no error was seen the band is the bound by the number of people, and may be wide."
+
 #: Bins of a histogram, at most: their edges are thresholds of the dataset.
 BINS = 60
 
@@ -49,7 +52,7 @@ class Figure:
     @cached_property
     def key(self) -> tuple[float, float]:
         """Where the key begins: in the corner with the fewest corners of curves."""
-        names = [curve["name"] for curve in self.curves if curve["name"]]
+        names = [curve["name"] for curve in self.keyed]
         wide, high = 46 + 6.8 * max(map(len, names), default=0), 17 * len(names)
         xs = (LEFT + 12, max(LEFT + 12, WIDTH - RIGHT - wide))
         ys = (TOP + 14, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1))
@@ -65,6 +68,12 @@ class Figure:
         return min(places, key=covered)
 
     @property
+    def keyed(self) -> list[dict[str, Any]]:
+        """The curves that the key names; a single one needs no key."""
+        named = [curve for curve in self.curves if curve["name"]]
+        return named if len(named) > 1 else []
+
+    @property
     def description(self) -> str:
         """What the picture shows, in words."""
         names = ", ".join(dict.fromkeys(curve["name"] for curve in self.curves))
@@ -73,7 +82,9 @@ class Figure:
     def draw(
         self, name: str, hue: int, dash: int, x: np.ndarray, y: np.ndarray, kind: str = "line"
     ) -> None:
-        """Add a curve through places in the picture, thinned."""
+        """Add a curve through places in the picture, thinned; none where no rate is defined."""
+        if not (np.isfinite(x) & np.isfinite(y)).any():
+            return
         self.outlines.append(dense(x, y))
         self.curves.append(
             {"name": name, "hue": hue % 7, "dash": dash % 7, "path": path(*thinned(x, y)),
@@ -117,7 +128,10 @@ class Drawing:
 
 
 def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
-    """Return the figures of one task, all systems in each where they have an axis in common."""
+    """Return the figures of one task, all systems in each where they have an axis in common.
+
+    A figure without a curve, such as against a FAR without impostor attempts, is left out.
+    """
     found: list[Figure] = []
     rates = [p for p in parts if {"far", "frr", "gar"} <= set(p.columns)]
     if rates:
@@ -132,7 +146,10 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
         found.append(_cmc(ranked, drawing))
     if opened := [p for p in parts if {"mrep", "mfr"} <= set(p.columns)]:
         found.append(_gom(opened, drawing))
-    return found
+    for fig in found:
+        if any(curve["kind"] == "band" for curve in fig.curves) and fig.plot in _BOUNDED:
+            fig.note = " ".join(filter(None, [fig.note, _BAND]))
+    return [fig for fig in found if fig.curves]
 
 
 def _floor(parts: list[LivePart], name: str) -> float:
@@ -167,7 +184,7 @@ def _roc(parts: list[LivePart], drawing: Drawing) -> Figure:
     x = unit_axis("log", floor, _X, _says(parts, "FAR"))
     low = min(float(np.nanmin(_ascending(p, "gar")[0])) for p in parts)
     y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
-    fig = Figure("roc", f"ROC: {parts[0].part.title.lower()}", x, y)
+    fig = Figure("roc", f"ROC: {parts[0].part.words}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
     _rate_curves(fig, parts, drawing, "far", "gar")
     return fig
@@ -177,8 +194,11 @@ def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
     across, up = _floor(parts, "impostor_attempts"), _floor(parts, "genuine_attempts")
     x = unit_axis("probit", across, _X, _says(parts, "FAR"))
     y = unit_axis("probit", up, _Y, _says(parts, "FRR"))
-    fig = Figure("det", f"DET: {parts[0].part.title.lower()}", x, y)
-    fig.note = "Axes of normal deviates; the circle is the equal error rate."
+    fig = Figure("det", f"DET: {parts[0].part.words}", x, y)
+    fig.note = (
+        "Axes of normal deviates; the circle is the equal error rate. Rates below an axis are "
+        "drawn at its edge, without a band."
+    )
     _rate_curves(fig, parts, drawing, "far", "frr")
     for live in parts:
         ds = live.part.dataset
@@ -195,7 +215,9 @@ def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, x: str, y
         px, py = fig.x.place(xs), fig.y.place(ys)
         if {f"{y}_low", f"{y}_high"} <= set(live.columns):
             ends = _ascending(live, f"{y}_low", f"{y}_high")
-            fig.band(hue, px, *(fig.y.place(v) for v in ends))
+            # Off an axis of normal deviates there is no curve that a band could be around.
+            shown = ys >= fig.y.low if fig.y.scale == "probit" else np.ones(len(ys), dtype=bool)
+            fig.band(hue, px[shown], *(fig.y.place(v)[shown] for v in ends))
         fig.draw(drawing.name(live), hue, hue, *steps_after(px, py))
         at = (fig.x.place(live.columns[x]), fig.y.place(live.columns[y]))
         _moves(fig, live, hue, drawing, *at)
@@ -218,7 +240,7 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> Figure:
     x = _score_axis(parts, float(every.min()), float(every.max()))
     y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "Error rate"), percent=True)
     title = _says(parts, "FAR and FRR by threshold")
-    fig = Figure("error_rates", f"{title}: {parts[0].part.title.lower()}", x, y)
+    fig = Figure("error_rates", f"{title}: {parts[0].part.words}", x, y)
     for live in parts:
         hue = drawing.hue(live) if drawing.several else 0
         shown = np.flatnonzero(np.isfinite(live.thresholds))
@@ -267,7 +289,7 @@ def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
     top = max((float(s.max()) for s in shares), default=0.0) or 1.0
     y = Axis("linear", 0.0, 1.05 * top, *_Y, "Density within each class")
     who = f" ({live.part.system})" if drawing.several else ""
-    title = f"Genuine and impostor scores{who}: {live.part.title.lower()}"
+    title = f"Genuine and impostor scores{who}: {live.part.words}"
     fig = Figure("histogram", title, x, y)
     for i, (name, values) in enumerate(zip(("Genuine", "Impostor"), shares, strict=True)):
         px = np.repeat(x.place(at), 2)[1:-1]
@@ -290,7 +312,7 @@ def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
 def _dir_far(parts: list[LivePart], drawing: Drawing) -> Figure:
     x = unit_axis("log", _floor(parts, "impostor_attempts"), _X, _says(parts, "FAR"))
     y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "DIR"), percent=True)
-    fig = Figure("dir_far", _says(parts, "DIR against FAR: open-set identification"), x, y)
+    fig = Figure("dir_far", _says(parts, f"DIR against FAR: {parts[0].part.words}"), x, y)
     fig.note = "The mark is at the rank of the page."
     for live in parts:
         hue = drawing.hue(live)
@@ -318,7 +340,7 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
     least = min(float(np.nanmin(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
     low = max(0.0, np.floor(10 * least - 0.5) / 10) if np.isfinite(least) else 0.0
     y = Axis("linear", low, 1.0, *_Y, _says(parts, name.upper()), percent=True)
-    fig = Figure("cmc", f"CMC: {parts[0].part.title.lower()}", x, y)
+    fig = Figure("cmc", f"CMC: {parts[0].part.words}", x, y)
     for live, name in zip(parts, names, strict=True):
         hue, values = drawing.hue(live), live.by_rank[name]
         px, py = x.place(np.arange(1, len(values) + 1)), y.place(values)
@@ -335,12 +357,14 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
 def _gom(parts: list[LivePart], drawing: Drawing) -> Figure:
     every = _finite(np.concatenate([p.thresholds for p in parts]))
     x = Axis("linear", float(every.min()), float(every.max()), *_X, "Threshold")
-    y = Axis("linear", 0.0, 1.0, *_Y, "mReP and mFR", percent=True)
-    fig = Figure("gom", "GOM: mReP and mFR by threshold", x, y)
+    rates = {name: word for name, word in (("mrep", "mReP"), ("mfr", "mFR"))
+             if not all(np.isnan(live.columns[name]).all() for live in parts)}  # fmt: skip
+    said = " and ".join(rates.values())
+    fig = Figure("gom", f"GOM: {said} by threshold", x, Axis("linear", 0.0, 1.0, *_Y, said, True))
     for live in parts:
-        for i, (name, word) in enumerate((("mrep", "mReP"), ("mfr", "mFR"))):
+        for i, (name, word) in enumerate(rates.items()):
             colour, dash = (drawing.hue(live), i) if drawing.several else (i, i)
-            px, py = x.place(live.thresholds), y.place(live.columns[name])
+            px, py = x.place(live.thresholds), fig.y.place(live.columns[name])
             words = [drawing.name(live)] if drawing.several else []
             fig.draw(" ".join([*words, word]), colour, dash, px, py)
             _moves(fig, live, colour, drawing, px, py)

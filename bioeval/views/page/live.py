@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.results.threshold_lookup import rows_at
 from bioeval.views.page.arrays import ArrayStore
 from bioeval.views.page.parts import Part
 
@@ -84,17 +85,11 @@ class LivePart:
         return last if rejected else -1
 
     def row(self, threshold: float) -> int:
-        """Return the row that holds at a threshold: the nearest that is not looser; -1 for none.
-
-        Distances are padded and similarities are filled backwards.
-        """
+        """Return the row that holds at a threshold: the nearest that is not looser; -1 for none."""
         if np.isnan(threshold):
             return -1
-        if self.part.accepts_larger:
-            row = int(np.searchsorted(self.thresholds, threshold, "left"))
-            return row if row < len(self.thresholds) else self.outside
-        row = int(np.searchsorted(self.thresholds, threshold, "right")) - 1
-        return row if row >= 0 else self.outside
+        row = int(rows_at(self.thresholds, threshold, self.part.accepts_larger))
+        return row if 0 <= row < len(self.thresholds) else self.outside
 
     def row_at_far(self, far: float) -> int:
         """Return the loosest row whose FAR is at most this; -1 for none."""

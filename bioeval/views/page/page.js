@@ -131,7 +131,7 @@
   }
   function outOf(rate) {
     if (Number.isNaN(rate)) return "an unknown number";
-    if (rate === 0) return "none";
+    if (rate === 0) return "0 in 100";
     const base = baseOf(rate);
     return `${rounded(rate * base)} in ${grouped(String(base))}`;
   }

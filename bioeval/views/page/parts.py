@@ -68,6 +68,11 @@ class Part:
         text = str(self.dataset.attrs.get("task", "")) or self.task.replace("_", " ") or "results"
         return text[0].upper() + text[1:]
 
+    @property
+    def words(self) -> str:
+        """The task in words, inside a sentence."""
+        return self.title if self.title[1:2].isupper() else self.title[0].lower() + self.title[1:]
+
 
 def parts_of(results: Any, name: str = "") -> list[Part]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""

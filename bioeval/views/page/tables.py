@@ -304,6 +304,9 @@ def other_tables(part: Part, systems: int, images: Images | None = None) -> Iter
             found.setdefault(dims, []).append(str(name))
     verdicts = str(dataset.attrs.get("verdicts", "")).splitlines()
     for dims, names in found.items():
+        # Costs have no names, but what they are of: their numbers come first.
+        numbered = dims != ("cost",)
+        names.sort(key=lambda name: not (numbered or name.startswith("cost_")))
         labels = [_labels(dataset, dim) for dim in dims]
         total = int(np.prod([len(x) for x in labels]))
         flat = {name: dataset[name].values.reshape(total) for name in names}
@@ -313,8 +316,9 @@ def other_tables(part: Part, systems: int, images: Images | None = None) -> Iter
                 break
             more = dict(zip(dims, place, strict=True))
             cells = [_cell(part, name, flat[name][i], more) for name in names]
-            body.append([*(str(x) for x in place), *cells])
-        heads = [dim.replace("_", " ").capitalize() for dim in dims] + [_head(n) for n in names]
+            body.append([*(str(x) for x in place if numbered), *cells])
+        heads = [dim.replace("_", " ").capitalize() for dim in dims if numbered]
+        heads += [_head(name) for name in names]
         if dims == ("measure",) and len(verdicts) == len(body):
             heads.append("Verdict")
             body = [[*row, verdict] for row, verdict in zip(body, verdicts, strict=True)]

@@ -16,6 +16,11 @@ from bioeval.base.scalars import Scalar
 
 #: Short labels of what has none of its own.
 _LABELS = {
+    "min_cost": "smallest cost",
+    "min_cost_threshold": "at threshold",
+    "cost_prior": "genuine attempts, proportion",
+    "cost_miss": "cost of a false reject",
+    "cost_false_accept": "cost of a false accept",
     "gar": "GAR",
     "grr": "GRR",
     "ga": "genuine accepted",
@@ -156,7 +161,7 @@ def out_of(rate: float, base: int | None = None) -> str:
         return "an unknown number"
     base = base_of(rate) if base is None else base
     if rate == 0:
-        return "none"
+        return "0 in 100"
     return f"{rounded(rate * base)} in {base:,}"
 
 

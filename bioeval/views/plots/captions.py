@@ -159,8 +159,9 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
         )
     if variable == "mrep":
         return "no query has a match: mReP is not defined"
-    if variable == "mfr":
-        return "every query's identity is in the gallery: mFR is not defined"
+    if variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
+        name = "mFR" if variable == "mfr" else "FAR"
+        return f"every query's identity is in the gallery: {name} is not defined"
     role = "impostor" if variable in ("far", "grr") else "genuine"
     name = variable.upper()
     if attempts(dataset, role) == 0:

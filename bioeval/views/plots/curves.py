@@ -146,6 +146,12 @@ class CurvesDisplay(Display):
         """The curves that have values."""
         return [curve for curve in self.curves.values() if not curve.why_not]
 
+    @property
+    def why_empty(self) -> str:
+        """Why no curve has values; empty where one has."""
+        reasons = dict.fromkeys(curve.why_not for curve in self.curves.values())
+        return "" if self.defined else "; ".join(reasons)
+
     def _start(
         self, ax: Axes | None, name: str | None, size: tuple[float, float] = look.SIZE
     ) -> Axes:

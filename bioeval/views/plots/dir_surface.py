@@ -72,6 +72,11 @@ class DirSurfaceDisplay(Display):
         """Take the surface of one open-set result, or of a tree that has one."""
         return cls(pick_one(data, "dir_surface"))
 
+    @property
+    def why_empty(self) -> str:
+        """Why there is no surface; empty where there is one."""
+        return self.why_not
+
     def plot(
         self,
         ax: Axes | None = None,

@@ -20,6 +20,11 @@ class Display:
     ax_: Axes
     figure_: Figure
 
+    @property
+    def why_empty(self) -> str:
+        """Why there is nothing to draw; empty where there is."""
+        return ""
+
     def _repr_html_(self) -> str:
         rows = [("systems", ", ".join(getattr(self, "curves", {})))]
         figure = getattr(self, "figure_", None)

@@ -52,28 +52,46 @@ class GomDisplay(_Panel):
         )
         return display
 
+    @property
+    def why_empty(self) -> str:
+        """Why there is neither mReP nor mFR; empty where one of them is drawn."""
+        return "" if self.false_rate.defined else super().why_empty
+
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
     ) -> Self:
         """Draw the curves. See :func:`gom`."""
-        above = look.axes_for(ax, _SIZE)
-        _, below = look.stacked(above, 2)
+        panels: dict[str, tuple[_Panel, str, float]] = {
+            "mReP": (self, "Mean re-ID precision, mReP", 0.9),
+            "mFR": (self.false_rate, "Mean false rate, mFR", 0.5),
+        }
+        shown = [word for word, (panel, *_) in panels.items() if panel.defined] or ["mReP"]
+        first = look.axes_for(ax, _SIZE if len(shown) > 1 else look.SIZE)
+        self._axes(first)
         normalized = agreed(self.systems, "normalised_span") != "1.0"
         x = "Threshold τ" + (", distances scaled to 0 ... 1" if normalized else "")
-        y = "Mean re-ID precision, mReP"
-        self._draw(above, name, style)
+        details = _details(self, [super().why_empty, self.false_rate.why_empty])
+        for place, word in zip(look.stacked(first, len(shown)), shown, strict=True):
+            panel, y, at = panels[word]
+            panel._draw(place, name, style)
+            if panel is self:
+                self._mark_largest()
+            above = word == shown[0] and (" and ".join(shown), details)
+            title, lines = above or ("", ())
+            lowest = word == shown[-1]
+            panel._finish(Captions(title, x if lowest else "", y, details=lines, at=at))
+            place.tick_params(labelbottom=lowest)
+        return self
+
+    def _mark_largest(self) -> None:
+        """Draw a dot at the largest mReP of each system."""
         for curve in self.defined:
             dataset, colour = curve.system.dataset, self.lines_[curve.name].get_color()
             top = scalar(dataset, "tau_max"), scalar(dataset, "max_mrep")
-            above.plot(*top, "o", markersize=4, color=colour, zorder=4)
-        self._finish(Captions("mReP and mFR", "", y, details=_details(self), at=0.9))
-        above.tick_params(labelbottom=False)
-        self.false_rate._draw(below, name, style)
-        self.false_rate._finish(Captions("", x, "Mean false rate, mFR", at=0.5))
-        return self
+            self.ax_.plot(*top, "o", markersize=4, color=colour, zorder=4)
 
 
-def _details(display: GomDisplay) -> list[str]:
+def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
     """Return the convention and the numbers of queries, as far as all systems agree."""
     said = [
         agreed(display.systems, "convention"),
@@ -88,7 +106,8 @@ def _details(display: GomDisplay) -> list[str]:
     if len(queries) == 1:
         ranked, absent = queries.pop()
         said.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
-    return ["; ".join(filter(None, said)), "dots: largest mReP, at tau_max"]
+    dots = "dots: largest mReP, at tau_max" if display.defined else ""
+    return ["; ".join(filter(None, said)), dots, *lacking]
 
 
 def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
@@ -108,7 +127,8 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     -------
     GomDisplay
         With ``curves`` (of mReP) and ``false_rate.curves`` (of mFR), ``ax_`` and
-        ``false_rate.ax_``, ``figure_`` and ``lines_``.
+        ``false_rate.ax_``, ``figure_`` and ``lines_``. A panel in which no system has values is
+        left out, and the lines below the title say why.
 
     Notes
     -----

@@ -6,7 +6,7 @@ import importlib
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -89,11 +89,13 @@ def save_all(
     directory: str | os.PathLike[str],
     formats: Sequence[str] = ("png",),
     overlaid: bool = False,
+    tell: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Write every plot that a result supports to a folder; see :func:`bioeval.plot.save_all`.
 
     `of_scores` are plots of scores, consumed one by one: the plot, the system, and what the display
-    takes. Where systems are `overlaid`, plots that show one system each are left out.
+    takes. Where systems are `overlaid`, plots that show one system each are left out. So is a plot
+    in which nothing would be seen; `tell` receives the reason.
     """
     for name in formats:
         require_choice("the format", name, FORMATS)
@@ -107,7 +109,12 @@ def save_all(
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
         with stage(f"drawing {stem}"):
-            display.from_results(data).plot(figure, **options)
+            made = display.from_results(data)
+            if made.why_empty:
+                if tell is not None:
+                    tell(f"{stem} is not drawn: {made.why_empty}")
+                continue
+            made.plot(figure, **options)
             written += [save(figure, folder / f"{stem}.{kind}") for kind in formats]
     return written
 

@@ -53,6 +53,7 @@ __all__ = [
 
 _HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
 _LEGEND = "Genuine, impostor: attempts; subjects: those whose probes made them."
+_LEGEND_OF_PAIRS = "Genuine, impostor: attempts."
 
 # Ranked lists have neither thresholds nor impostors.
 _RANKED = {0: "", 1: "value", 3: "queries", 5: "subjects"}
@@ -89,8 +90,10 @@ class ResultTable:
         ranked = bool(shown) and all("mean_ap" in x or "mrep" in x for x in shown)
         self._heads = tuple(_RANKED.values()) if ranked else _HEADS
         self._legend = _RANKED_LEGEND if ranked else _LEGEND
-        kept = tuple(_RANKED) if ranked else range(len(_HEADS))
+        kept = tuple(_RANKED if ranked else range(len(_HEADS)))
         rows = [row for part in self.sections for row in part.rows]
+        if not (ranked or any(row.over.subjects for row in rows)):  # pairs, or a mask alone
+            self._heads, self._legend, kept = _HEADS[:-1], _LEGEND_OF_PAIRS, kept[:-1]
         fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
         bracket = max((len(numbers.ends(row)) for row in rows), default=0)
         self._cells = [

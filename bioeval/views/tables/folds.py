@@ -102,6 +102,7 @@ def _head(attrs: dict[Any, Any], terms: str) -> Table:
     shown = {
         "System": str(attrs.get("system", "")),
         "Made of": str(attrs.get("origin", "")),
+        "Read": str(attrs.get("reading", "")),
         "Protocol": str(attrs.get("protocol", "")),
         "Partition": splitter,
         "Terms": terms,

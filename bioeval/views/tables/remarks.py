@@ -63,6 +63,8 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
     }
     if kind:
         yield "Scores", accepts.get(kind, kind)
+    if attrs.get("reading"):
+        yield "Read", str(attrs["reading"])
     means = {
         "reject": "a failed comparison is an attempt that is always rejected",
         "exclude": "a failed comparison is no attempt",

@@ -138,8 +138,8 @@ def _independent(dataset: xr.Dataset) -> Iterator[str]:
     pairs, subjects = (int(dataset[name]) for name in ("disjoint_pairs", "subjects"))
     attempts = int(value_of(dataset, "impostor_pairs") or dataset["impostor_attempts"])
     yield (
-        f"independent: {counted(subjects, 'subjects')}, and {pairs:,} disjoint pairs of "
-        f"them; the {counted(attempts, 'impostor pairs')} share subjects"
+        f"independent: {counted(subjects, 'subjects')}, and {counted(pairs, 'disjoint pairs')} "
+        f"of them; the {counted(attempts, 'impostor pairs')} share subjects"
     )
 
 

@@ -131,6 +131,12 @@ class StudyTable:
             )
         yield indented(table)
         yield Text(
+            "Impostor pairs: impostor attempts, each pair of a symmetric matrix once; subjects: as "
+            "many as make so many pairs; missing: pairs to be added; disjoint pairs: pairs of "
+            "subjects, each subject in one at most.",
+            style="dim",
+        )
+        yield Text(
             "The least to ask for: the rules count impostor pairs as if they were independent, and "
             "only disjoint pairs, which share no subject, are.",
             style="dim",

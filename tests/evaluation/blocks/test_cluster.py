@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
+from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import Cluster
 from bioeval.evaluation.blocks.engine import BlockEngine
@@ -32,6 +35,8 @@ def client():
 def blocks_are_small(monkeypatch):
     """Rows are read few at a time, so that there are many blocks."""
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_CELLS", 0)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_ROWS", 16)
 
 
 def embeddings(seed=0):
@@ -113,9 +118,21 @@ def seen():
     return be.Scores(np.asarray(be.simulate(30, 4).values), labels, probe_meta=meta)
 
 
-SEX = np.arange(80) // 4 % 2
-
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
+
+
+def streamed():
+    points, who = embeddings()
+    return be.Scores.from_embeddings(points, who, memory_limit=60_000, dtype="float32")
+
+
+def two_systems():
+    """Return a matrix with failed comparisons, and embeddings of the same people."""
+    values = np.asarray(be.simulate(40, 3, random_state=2).values).copy()
+    values[3, 7] = values[50, 2] = values[50, 3] = np.nan
+    first = be.Scores(values, np.repeat(np.arange(40), 3), nan="exclude")
+    return first, streamed()
+
 
 CALLS = {
     "tally": lambda **place: be.tally(be.simulate(30, 4), points=True, **place).tree(),
@@ -144,6 +161,27 @@ CALLS = {
     "card with folds": lambda **place: be.evaluate(be.simulate(30, 4), "course-kfold", **place),
     "groups": lambda **place: be.by_group(be.simulate(30, 4), np.arange(120) // 4 % 3, **place),
     "over time": lambda **place: be.over_time(seen(), 3, **place),
+    "resampled": lambda **place: be.verification(
+        be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+    "resampled claims": lambda **place: be.verification(
+        be.simulate(30, 4),
+        claims=be.partition.ClaimSampler(2, random_state=1),
+        interval="subject-bootstrap",
+        replicates=100,
+        **place,
+    ),
+    "card with intervals": lambda **place: be.evaluate(
+        be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
+    ),
+    "zoo": lambda **place: be.zoo(be.simulate(30, 4), permutations=20, **place),
+    "zoo of embeddings": lambda **place: be.zoo(
+        streamed(), threshold=0.5, templates="multi", permutations=20, **place
+    ),
+    "compare": lambda **place: be.compare(*two_systems(), replicates=100, **place),
+    "compare reid": lambda **place: be.compare(
+        reid_scores(), reid_scores(), protocol="market1501", replicates=100, **place
+    ),
 }
 
 
@@ -179,6 +217,36 @@ def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
         assert now <= sent == packed <= before + now
 
 
+@pytest.mark.slow
+def test_processes_of_their_own_count_the_same():
+    with distributed.Client(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as processes:
+        for name in ("resampled", "card with intervals", "zoo", "compare"):
+            assert CALLS[name](client=processes).identical(CALLS[name]()), name
+
+
+@pytest.mark.parametrize("command", [["zoo"], ["compare", "b.npz"], ["run"]])
+def test_a_command_on_a_cluster_with_a_checkpoint_says_the_same(
+    client, tmp_path, monkeypatch, capsys, command
+):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("a.npz", 1), ("b.npz", 2)):
+        be.save(be.simulate(12, 3, random_state=seed), name)
+    given = [command[0], "a.npz", *command[1:], "--json"]
+    if command != ["zoo"]:
+        given += ["--replicates", "100"]
+    if command == ["run"]:
+        given += ["--interval", "subject-bootstrap"]
+    assert main(given) == 0
+    alone = capsys.readouterr().out
+    started = "bioeval.cli.cluster_options.started_cluster"
+    monkeypatch.setattr(started, lambda workers: contextlib.nullcontext(client))
+    assert main([*given, "--workers", "2", "--checkpoint", "kept"]) == 0
+    assert capsys.readouterr().out == alone
+    assert list(Path("kept").glob("*.part"))
+
+
 def test_what_cannot_be_distributed_is_an_error(client):
     with pytest.raises(EngineError, match="cannot be distributed"):
         be.verification(be.simulate(20, 4), interval="analytic", client=client)
@@ -190,11 +258,6 @@ def test_lists_and_trained_systems_are_not_distributed(client):
         lambda: be.verification(pairs, client=client),
         lambda: be.cross_evaluate(pairs, FOLDS, client=client),
         lambda: calibrated(client=client),
-        lambda: be.cross_evaluate(
-            be.simulate(20, 4), FOLDS, interval="subject-bootstrap", client=client
-        ),
-        lambda: be.by_group(be.simulate(20, 4), SEX, interval="subject-bootstrap", client=client),
-        lambda: be.study_threshold(be.simulate(20, 4), client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
         lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
@@ -221,12 +284,6 @@ def visits():
         ),
         lambda **place: be.verification(be.simulate(20, 4), interval="analytic", **place),
         calibrated,
-        lambda **place: be.by_group(
-            be.simulate(20, 4), SEX, interval="subject-bootstrap", replicates=100, **place
-        ),
-        lambda **place: be.study_threshold(
-            be.simulate(20, 4), "eer", folds=3, repeats=2, replicates=100, **place
-        ),
     ],
 )
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):

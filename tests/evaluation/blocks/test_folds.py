@@ -30,8 +30,9 @@ TEMPLATES = sum(SIZES)
 
 @pytest.fixture(autouse=True)
 def blocks_are_single_rows(monkeypatch):
-    """Rows are read one at a time, so that blocks may have any size."""
+    """Rows are read one at a time, so that blocks may have any size; and groups are not listed."""
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 1)
+    monkeypatch.setattr("bioeval.evaluation.groups.LISTED", 0)
 
 
 @functools.cache
@@ -111,6 +112,13 @@ MORE = {
         s, 3, interval="subject-bootstrap", replicates=100, **k
     ),
     "over time, given": lambda s, **k: be.over_time(s, 3, threshold=1.0, templates="multi", **k),
+    "interval in folds": lambda s, **k: be.cross_evaluate(
+        s, folds, interval="subject-bootstrap", replicates=100, **k
+    ),
+    "interval by group": lambda s, **k: be.by_group(
+        s, "sex", interval="subject-bootstrap", replicates=100, **k
+    ),
+    "study": lambda s, **k: be.study_threshold(s, "eer", folds=3, repeats=2, replicates=100, **k),
     "ageing": lambda s, **k: be.ageing(s, 3, replicates=100, **k),
 }
 

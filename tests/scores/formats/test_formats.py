@@ -18,6 +18,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError
+from bioeval.cli import main
 
 DTYPES = ["f2", "f4", "f8", ">f8", "i1", "u1", "i4", "u8", ">i2", "?"]
 
@@ -430,12 +431,46 @@ def test_scores_and_embeddings_in_one_file(tmp_path):
     assert be.load(tmp_path / "x.npz", scores_key="scores").values.tolist() == [[1, 0], [0, 1]]
 
 
-def test_options_overrule_the_file(tmp_path):
+def test_options_overrule_the_file_which_is_said_of_the_kind(tmp_path):
     be.save(square(kind="similarity"), tmp_path / "x.npz")
-    scores = be.load(tmp_path / "x.npz", kind="distance", nan="reject")
-    assert (scores.kind, scores.nan) == ("distance", "reject")
+    be.save(square(kind="similarity"), tmp_path / "x.npy")
+    for name in ("x.npz", "x.npy"):
+        scores = be.load(tmp_path / name, kind="order", nan="reject")
+        assert (scores.kind, scores.nan) == ("order", "reject")
+        assert scores.reading == ()
+        scores = be.load(tmp_path / name, kind="distance")
+        assert scores.kind == "distance"
+        assert scores.reading == ("taken as distance; the file declares similarity",)
     with pytest.raises(DataError, match="kind is 'distanse'.*Did you mean 'distance'"):
         be.load(tmp_path / "x.npz", kind="distanse")
+
+
+def test_a_kind_that_nothing_declares_is_said(tmp_path, monkeypatch, capsys):
+    """Taken as distances where neither file, name nor option says it, and never in silence."""
+    who, matrix = np.array(list("aabb")), np.random.default_rng(5).random((4, 4))
+    np.save(tmp_path / "x.npy", matrix)
+    np.save(tmp_path / "who.npy", who)
+    np.savez(tmp_path / "x.npz", scores=matrix, labels=who)
+    np.savez(tmp_path / "declared.npz", scores=matrix, labels=who, kind="distance")
+    np.savez(tmp_path / "named.npz", distance=matrix, labels=who)
+    np.savez(tmp_path / "pairs.npz", scores=[1.0, 2, 3], genuine=[0, 0, 1])
+    said = ("taken as distances: the file does not say what its scores are",)
+    labels, key = {"labels": tmp_path / "who.npy"}, {"scores_key": "distance"}
+    for name, options, expected in (
+        ("x.npy", labels, said), ("x.npy", {**labels, "kind": "similarity"}, ()),
+        ("x.npz", {}, said), ("x.npz", {"kind": "distance"}, ()), ("declared.npz", {}, ()),
+        ("named.npz", key, ()), ("pairs.npz", {}, said),
+    ):  # fmt: skip
+        found = be.load(tmp_path / name, **options)
+        assert found.reading == expected, name
+        results = be.verification(found)
+        assert results.attrs.get("reading", "") == "".join(expected)
+        assert "taken as" not in results.attrs["warnings"]
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "x.npz"]) == 0
+    assert f"Read      {said[0]}" in capsys.readouterr().out
+    assert main(["run", "x.npz", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reading"] == said[0]
 
 
 # ------------------------------------------------------------------------ .npy with CSV
@@ -445,6 +480,56 @@ def test_options_overrule_the_file(tmp_path):
 def matrix(tmp_path) -> Path:
     np.save(tmp_path / "x.npy", np.arange(4.0).reshape(2, 2))
     return tmp_path / "x.npy"
+
+
+@pytest.mark.parametrize("kind", ["U3", "S3", "i8", "u1"])
+def test_labels_in_an_array(kind, tmp_path):
+    """Labels as .npy are what the same labels are in a .npz file, bytes as the text they are."""
+    who = np.array([7, 7, 12, 12]).astype(kind)
+    values = np.random.default_rng(5).random((4, 4))
+    for name, labels in (("who", who), ("two", who[:2])):
+        np.save(tmp_path / f"{name}.npy", labels)
+    np.save(tmp_path / "m.npy", values)
+    np.save(tmp_path / "wide.npy", values[:, :2])
+    expected = who.astype("U3") if kind == "S3" else who
+    found = be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy")
+    assert found.layout == "all-against-all"
+    np.testing.assert_array_equal(found.probe_labels, expected)
+    sides = {"probe_labels": tmp_path / "who.npy", "gallery_labels": tmp_path / "two.npy"}
+    np.savez(tmp_path / "m.npz", scores=values[:, :2])
+    for name in ("wide.npy", "m.npz"):
+        found = be.load(tmp_path / name, **sides)
+        np.testing.assert_array_equal(found.probe_labels, expected)
+        np.testing.assert_array_equal(found.gallery_labels, expected[:2])
+    with pytest.raises(DataError, match=r"two.npy: 2 labels for 4 rows"):
+        be.load(tmp_path / "m.npy", labels=tmp_path / "two.npy")
+    with pytest.raises(DataError, match="who.npy: has labels alone, and no column 'cam'"):
+        be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy", meta={"camera": "cam"})
+
+
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [
+        (np.array(list("aabb"), dtype=object), "holds Python objects, a pickle.*save it as text"),
+        (
+            np.array(list("aabb"))[:, None],
+            r"has shape \(4, 1\) and dtype <U1; expected labels",
+        ),
+        (np.array([1.0, 1, 2, 2]), "dtype float64; expected labels, .* text or whole numbers"),
+        (np.array([b"\xff"] * 4), "truncated or damaged .*expected a .npy array of labels"),
+    ],
+)
+def test_bad_labels_in_an_array(array, says, tmp_path, matrix):
+    np.save(tmp_path / "who.npy", array)
+    with pytest.raises(DataError, match=says):
+        be.load(matrix, labels=tmp_path / "who.npy")
+
+
+def test_names_of_images_in_an_array_of_labels(tmp_path, matrix):
+    np.save(tmp_path / "who.npy", ["0002_c1s1_000451_03.jpg", "0007_c3s2_000001_01.jpg"])
+    found = be.load(matrix, labels=tmp_path / "who.npy", names_of="market1501")
+    assert found.probe_labels.tolist() == [2, 7]
+    assert found.probe_meta["camera"].tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(

@@ -282,8 +282,11 @@ def test_subjects_from_names(tmp_path):
         with pytest.raises(DataError, match="no regular expression|groups; expected one"):
             load(tmp_path, text, subject_from=pattern)
 
-    name = "subjects from names: id1/a -> 1"
-    assert name in be.verification(load(tmp_path, text, subject_from=r"id(\d+)/")).warnings
+    said = "subjects from names: id1/a -> 1, id2/c -> 2"
+    for options in ({}, {"as_": "matrix"}):
+        found = be.verification(load(tmp_path, text, subject_from=r"id(\d+)/", **options))
+        assert found.attrs["reading"] == said
+        assert "subjects from" not in found.attrs["warnings"]
 
 
 def test_speakers_as_nist_has_them(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import math
 import re
@@ -20,6 +21,8 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.views.page import words
+from bioeval.views.page.arrays import ArrayStore
+from bioeval.views.page.figures import Drawing, figures_of
 from bioeval.views.page.live import LiveState
 from bioeval.views.page.parts import parts_of
 from bioeval.views.page.provenance import digest
@@ -161,6 +164,31 @@ def _distance(x: float, y: float, xs: np.ndarray, ys: np.ndarray) -> float:
     return best
 
 
+def test_bands_keys_and_ticks_of_the_pictures(tree, tmp_path):
+    """No band around a curve that is off its axis, no key of one curve, and ticks side by side."""
+    text, _ = written(tree, tmp_path)
+    parts = LiveState(parts_of(tree)).parts
+    drawing = Drawing(ArrayStore(), {"simulated": 0}, False)
+    figures = {figure.plot: figure for figure in figures_of(parts[:1], drawing)}
+    det, rates = figures["det"], figures["error_rates"]
+    live = parts[0]
+    assert (live.columns["frr"] == 0).any()
+    (band,) = (c["path"] for c in det.curves if c["kind"] == "band")
+    shown = det.x.place(live.columns["far"][live.columns["frr"] >= det.y.low])
+    places = [float(x) for x in re.findall(r"[MLH]([\d.]+)", band)]
+    assert max(places) <= shown.max() + GRID
+    assert det.keyed == [] and [c["name"] for c in rates.keyed] == ["FAR", "FRR"]
+    for axis in (det.x, figures["roc"].x):
+        ticks = axis.ticks
+        for (a, left), (b, right) in itertools.pairwise(ticks):
+            assert b - a > 3.4 * (len(left) + len(right))
+    heads = re.findall(r"values by cost</caption>\s*<thead>(.*?)</thead>", text, re.S)[0]
+    assert re.findall(r">([^<]+)</button>", heads) == [
+        "genuine attempts, proportion", "cost of a false reject", "cost of a false accept",
+        "smallest cost", "at threshold",
+    ]  # fmt: skip
+
+
 def test_a_path_is_short():
     x, y = thinned(np.array([0.0, 10, 20, 20, 20, 30]), np.array([5.0, 5, 5, 7, 9, 12]))
     assert path(x, y) == "M0 5H20V9L30 12"
@@ -180,7 +208,7 @@ def test_there_and_back_on_a_line_keeps_its_turn():
         (0.00004, "4 in 100,000"),
         (0.12, "12 in 100"),
         (1.0, "100 in 100"),
-        (0.0, "none"),
+        (0.0, "0 in 100"),
         (math.nan, "an unknown number"),
     ],
 )
