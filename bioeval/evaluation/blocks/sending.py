@@ -55,6 +55,8 @@ class Packer:
 
         class Pickler(cloudpickle.Pickler):
             def persistent_id(self, value: Any) -> Any:
+                if isinstance(value, (str, int)):  # most of what there is
+                    return None
                 if (name := names.get(id(value))) is not None:
                     return "rows", name, tuple(value.shape), np.dtype(value.dtype).str
                 if packer.by_path and (where := place_in_file(value)) is not None:
