@@ -357,8 +357,9 @@ def file(tmp_path_factory):
 def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, tmp_path, capsys):
     assert main(["check", file, "--far", "0.1"]) == 0
     assert "nothing found" in capsys.readouterr().out
-    out = tmp_path / "o"
-    assert main(["check", file, "--kind", "similarity", "--out", str(out)]) == 1
+    out, undeclared = tmp_path / "o", str(tmp_path / "u.npz")
+    np.savez(undeclared, scores=distances(), labels=WHO)
+    assert main(["check", undeclared, "--kind", "similarity", "--out", str(out)]) == 1
     text = capsys.readouterr().out
     assert "--kind distance" in text and "would mislead" in text
     with open(out / "findings.csv", encoding="utf-8") as table:

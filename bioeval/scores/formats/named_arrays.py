@@ -209,7 +209,7 @@ class NamedArrays:
         said = "" if "kind" not in self.file else self.file.text("kind")
         if said:
             require_choice(f"{self.file.path}: kind", said, accepted)
-        kind, notes = self.options.kind_of(said)
+        kind, notes = self.options.kind_of(said, f"{self.file.path}: kind")
         require_choice("kind", kind, accepted)
         self.notes = () if not said and key.casefold() in _DISTANCES else notes
         return kind

@@ -104,7 +104,7 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
         if word in said:
             require_choice(f"{sibling(path, 'json')}: {word}", said[word], accepted)
-    kind, notes = options.kind_of(said.get("kind", ""))
+    kind, notes = options.kind_of(said.get("kind", ""), f"{sibling(path, 'json')}: kind")
     scores = Scores(
         values,
         probe.label if probe else None,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.kinds import KINDS
+from bioeval.base.kinds import KINDS, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.image_names import NAMES_OF
@@ -138,10 +138,22 @@ class ReadOptions:
                     f"{say(name)} has no meaning for {what}; it accepts {accepted or 'no options'}"
                 )
 
-    def kind_of(self, declared: str = "") -> tuple[str, tuple[str, ...]]:
-        """Return what scores are, and a note where nothing says it or the option overrules."""
+    def kind_of(self, declared: str = "", where: str = "") -> tuple[str, tuple[str, ...]]:
+        """Return what scores are, and a note where nothing says it or the option says more.
+
+        Raises
+        ------
+        DataError
+            If the option contradicts what the file declares, which is its word `where`.
+        """
         if declared and self.kind not in (None, "order", declared):
-            return str(self.kind), (f"taken as {self.kind}; the file declares {declared}",)
+            given = str(self.kind)
+            if declared != "order" and larger_is_closer(given) != larger_is_closer(declared):
+                raise DataError(
+                    f"{where}: declares the kind {declared}, which {say('kind', given)} "
+                    f"contradicts; leave it out, or mend this word of the file if it is wrong"
+                )
+            return given, (f"taken as {given}; the file declares {declared}",)
         kind = self.kind or declared
         return (kind, ()) if kind else ("distance", (KIND_ASSUMED,))
 

@@ -431,16 +431,19 @@ def test_scores_and_embeddings_in_one_file(tmp_path):
     assert be.load(tmp_path / "x.npz", scores_key="scores").values.tolist() == [[1, 0], [0, 1]]
 
 
-def test_options_overrule_the_file_which_is_said_of_the_kind(tmp_path):
+def test_options_overrule_the_file_but_not_its_kind(tmp_path):
     be.save(square(kind="similarity"), tmp_path / "x.npz")
     be.save(square(kind="similarity"), tmp_path / "x.npy")
     for name in ("x.npz", "x.npy"):
         scores = be.load(tmp_path / name, kind="order", nan="reject")
         assert (scores.kind, scores.nan) == ("order", "reject")
         assert scores.reading == ()
-        scores = be.load(tmp_path / name, kind="distance")
-        assert scores.kind == "distance"
-        assert scores.reading == ("taken as distance; the file declares similarity",)
+        scores = be.load(tmp_path / name, kind="llr")
+        assert scores.kind == "llr"
+        assert scores.reading == ("taken as llr; the file declares similarity",)
+        word = r"x\.json: kind" if name == "x.npy" else r"x\.npz: kind"
+        with pytest.raises(DataError, match=word + ".*declares the kind similarity, which kind="):
+            be.load(tmp_path / name, kind="distance")
     with pytest.raises(DataError, match="kind is 'distanse'.*Did you mean 'distance'"):
         be.load(tmp_path / "x.npz", kind="distanse")
 
