@@ -107,7 +107,7 @@ def test_the_table_has_the_rows_and_the_machine(report):
     text = plain(BenchTable(report), 100)
     assert max(map(len, text.splitlines())) <= 100
     for row in report.rows:
-        assert row.name.split(",")[0][:12] in text
+        assert row.name[:8] in text  # the rest may be on the next line
     for section in {row.section for row in report.rows}:
         assert SECTIONS[section][1:60] in text
     assert "GB/s" in text

@@ -141,6 +141,7 @@ def test_ctrl_c_stops_while_rows_are_awaited():
     program = """
 import signal, time, numpy as np, bioeval as be
 from bioeval.scores.stored import StoredRows
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
 class Slow:
     shape, dtype, chunks = (4000, 600), np.dtype("f4"), (10, 600)
     def __getitem__(self, key):
