@@ -8,6 +8,7 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import (
     Command,
     Output,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     "recommended.  [none]",
 )
 @interval_options
+@cluster_options(checkpoint=False)
 def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> None:
     """Evaluate systems A, B ... by GOM: retrieval and verification within a threshold.
 
@@ -76,6 +78,7 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
       bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
       bioeval gom resnet.mat osnet.mat agw.mat --out gom --plots
       bioeval gom osnet.npz --variant reference --budget 100 --json
+      bioeval gom osnet.npz agw.npz --workers 4
     """
     require_method(options["interval"])
     output = Output.take(options)
@@ -96,12 +99,13 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
         from bioeval.views.tables.gom import GomTable
 
         found = {}
-        for file, called in zip(systems, names, strict=True):
-            stages(f"reading {file}")
-            scores = load(file, **reading)
-            scores.name = called
-            stages("counting")
-            found[called] = gom(scores, **options, progress=stages.counting)
+        with placed(options, stages) as place:
+            for file, called in zip(systems, names, strict=True):
+                stages(f"reading {file}")
+                scores = load(file, **reading)
+                scores.name = called
+                stages("counting")
+                found[called] = gom(scores, **options, **place, progress=stages.counting)
         table = GomTable(found, naming())
         document = _document(found, systems)
         files = output.save(

@@ -9,6 +9,7 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import (
     Command,
     far_option,
@@ -84,6 +85,7 @@ _SAVED = (".nc",)
 @far_option
 @terms_option
 @reading_options
+@cluster_options(checkpoint=False)
 def command(
     data: tuple[str, ...], out: str, force: bool, names: tuple[str, ...], **options: Any
 ) -> None:
@@ -100,6 +102,7 @@ def command(
       bioeval report reid.npz --protocol market1501 --out reid.html
       bioeval report results/results.nc --out report.html
       bioeval report scores.npz --out report.html --explain 17
+      bioeval report scores.npz --out report.html --workers 4
     """
     from bioeval.cli.outputs import check_page
 
@@ -114,6 +117,7 @@ def command(
     probes = options.pop("probes")
     if saved := [file for file in data if probes and Path(file).suffix.lower() in _SAVED]:
         raise click.UsageError(f"--explain needs scores; {saved[0]} holds results")
+    where = {name: options.pop(name) for name in ("workers", "scheduler")}
     readings = []
     for file in data:
         of_file = dict(options)
@@ -128,18 +132,19 @@ def command(
         found: dict[str, Any] = {}
         rows: dict[str, Any] = {}
         called_by = _names(data, names)
-        for file, called, (reading, of_file) in zip(data, called_by, readings, strict=True):
-            if Path(file).suffix.lower() in _SAVED:
-                results = _saved(file)
-            else:
-                scores = read_scores(file, reading, stages)
-                scores.name = called
-                results = _evaluated(scores, of_file, stages)
-                for probe in probes:
-                    stages(f"explaining {probe}")
-                    row = _explained(scores, probe, results, options["protocol"])
-                    rows[f"{called}, probe {probe}"] = row
-            found[called] = in_terms(results, terms)
+        with placed(where, stages) as place:
+            for file, called, (reading, of_file) in zip(data, called_by, readings, strict=True):
+                if Path(file).suffix.lower() in _SAVED:
+                    results = _saved(file)
+                else:
+                    scores = read_scores(file, reading, stages)
+                    scores.name = called
+                    results = _evaluated(scores, of_file, place, stages)
+                    for probe in probes:
+                        stages(f"explaining {probe}")
+                        row = _explained(scores, probe, results, options["protocol"])
+                        rows[f"{called}, probe {probe}"] = row
+                found[called] = in_terms(results, terms)
         stages(f"writing {page}")
         folder = Path(data[0]).parent
         write_page(page, {**found, **rows}, data, title=title, images=images, image_folder=folder)
@@ -170,7 +175,9 @@ def _saved(file: str) -> xr.DataTree:
         raise DataError(f"{file}: cannot be read as netCDF results ({error})") from error
 
 
-def _evaluated(scores: Scores, options: dict[str, Any], stages: Stages) -> xr.DataTree:
+def _evaluated(
+    scores: Scores, options: dict[str, Any], place: dict[str, Any], stages: Stages
+) -> xr.DataTree:
     """Return the results of a system: those of the card, what to expect of new people, pairs."""
     import xarray as xr
 
@@ -186,14 +193,14 @@ def _evaluated(scores: Scores, options: dict[str, Any], stages: Stages) -> xr.Da
         options["interval"] = None
     else:
         options["interval"] = interval_by_default(scores, options["interval"])
-    tree = evaluate(scores, protocol, **options, progress=stages.counting)
+    tree = evaluate(scores, protocol, **options, **place, progress=stages.counting)
     target = _target(tree)
     if folds > 1 and target is not None and "verification" in tree.children:
         stages("trying the threshold on other people")
         try:
             study = study_threshold(
                 scores, target, folds=None if scores.layout == "pairs" else folds,
-                random_state=options["random_state"], progress=stages.counting,
+                random_state=options["random_state"], progress=stages.counting, **place,
             )  # fmt: skip
         except BioevalError:
             pass  # too few people: the page says that it was not estimated

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
@@ -67,3 +69,29 @@ def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
 def test_workers_say_what_one_process_says(file, capsys, name):
     optional_import("distributed")
     assert said(capsys, name, file, "--workers", "2") == said(capsys, name, file)
+
+
+@SLOW
+def test_the_page_and_gom_of_workers_are_those_of_one_process(tmp_path, monkeypatch, capsys):
+    optional_import("distributed")
+    monkeypatch.chdir(tmp_path)
+    made = be.simulate(30, 4, random_state=1)
+    labels, queries = np.asarray(made.probe_labels), np.arange(0, 120, 4)
+    gallery = np.flatnonzero((np.arange(120) % 4 != 0) & (labels % 5 != 0))
+    values = np.asarray(made.values)[np.ix_(queries, gallery)]
+    cameras = {
+        "probe_meta": {"camera": np.zeros(len(queries), dtype=int)},
+        "gallery_meta": {"camera": np.ones(len(gallery), dtype=int)},
+    }
+    be.save(be.Scores(values, labels[queries], labels[gallery], **cameras), "reid.npz")
+    be.save(made, "s.npz")
+    documents, pages = [], []
+    for workers in ([], ["--workers", "2"]):
+        assert main(["gom", "reid.npz", "--json", *workers]) == 0
+        documents.append(capsys.readouterr().out)
+        given = ["s.npz", "--out", "page.html", "--force", "--interval", "wilson", *workers]
+        assert main(["report", *given]) == 0
+        pages.append(Path("page.html").read_text().replace(" --workers 2", ""))
+        capsys.readouterr()
+    assert documents[0] == documents[1]
+    assert pages[0] == pages[1]
