@@ -169,7 +169,13 @@ class SweepWork:
 
     def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any], swept: bool):
         self.scores, self.reader, self.jobs, self.swept = scores, reader, jobs, swept
-        self.outlook = RowSweep(scores, reader, jobs).outlook if swept else None
+        self.outlook: Outlook | None = None
+        if swept:
+            sweep = RowSweep(scores, reader, jobs)
+            # The sample that places the cells is taken once, not by every block.
+            sample = sweep._counted(0, scores.shape[0])
+            sweep.pilot = sample if all(len(cells.counts) for cells in sample) else []
+            self.outlook = sweep.outlook
         verification = (job for job in jobs if isinstance(job, VerificationJob))
         self.depends_on = [array for job in verification for array in job.drawn]
 

@@ -8,7 +8,7 @@ from bioeval.base.engine import RowWork
 
 # Comparisons of one block, about: a few tenths of a second of counting, against which sending and
 # merging are little; and of embeddings, of whose product each takes ten times as long.
-CELLS, CELLS_STREAMED = 1 << 28, 1 << 26
+CELLS, CELLS_STREAMED = 1 << 28, 1 << 25
 
 
 def row_ranges(work: RowWork, workers: int = 4, rows: int | None = None) -> list[tuple[int, int]]:
