@@ -25,14 +25,14 @@ from bioeval.evaluation.blocks.engine import BlockEngine, Here
 from bioeval.tallies.parts import Joined
 
 
-def population(templates: int, features: int = 128, memory: int = 64 << 20) -> be.Scores:
+def population(templates: int, features: int = 128) -> be.Scores:
     """Return a square matrix of float32 embeddings, computed as it is read."""
     rng = np.random.default_rng(7)
     centres = rng.normal(size=(templates // 4, 1, features))
     points = centres + 0.8 * rng.normal(size=(templates // 4, 4, features))
     points = points.reshape(-1, features).astype(np.float32)
     labels = np.repeat(np.arange(templates // 4), 4)
-    return be.Scores.from_embeddings(points, labels, dtype="float32", memory_limit=memory)
+    return be.Scores.from_embeddings(points, labels, dtype="float32", memory_limit="512 MiB")
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, float, Any]:
@@ -96,52 +96,8 @@ def scaling(templates: int, repeats: int) -> None:
         f"  by processor time, of the busiest worker and the client one after the other: "
         f"{ratio[2]:.2f} with two workers, {ratio[1]:.2f} with one"
     )
-    cells = templates**2
-    hours = best[2] / cells * 200_000**2 / 3600
-    click.echo(
-        f"  at the rate of two workers ({cells / best[2] / 1e6:,.0f} million comparisons a "
-        f"second), 200,000 x 200,000 would take {hours:.1f} hours (extrapolated)"
-    )
-
-
-def fraction(templates: int, rows: int) -> None:
-    """Count some probes against a large gallery on two workers; extrapolate to all of them.
-
-    A third of the probes is counted before, and the difference taken: it is free of what is done
-    once for any number of them.
-    """
-    scores = population(templates, memory=512 << 20)
-    found = []
-    with started_cluster(2) as client:
-        for number in (16, rows // 3, rows):
-            some = scores.select(probes=range(0, templates, templates // number))
-            before = client.run(time.process_time)
-            wall, own, _ = timed(lambda some=some: be.tally(some, client=client))
-            after = client.run(time.process_time)
-            processor = own + sum(after[x] - before[x] for x in before)
-            found.append((some.shape[0], wall, processor))
-    number, wall, processor = (b - a for a, b in zip(*found[1:], strict=True))
-    cells, unit = number * templates, plain_unit(scores, 256)
-    click.echo(
-        f"{found[2][0]:,} probes against {templates:,} templates of 128 features on two workers: "
-        f"{found[2][1]:.1f} s; a comparison takes {processor / cells / unit:.1f} times the "
-        "processor time of a matrix product in numpy with a count of the scores below a threshold"
-    )
-    hours = [x / cells * templates**2 / 3600 for x in (wall, processor / 2)]
-    click.echo(
-        f"  all {templates:,} x {templates:,} would take {hours[0]:.1f} hours at this rate, and "
-        f"{hours[1]:.1f} hours of two processors that do nothing else (extrapolated)"
-    )
-
-
-def plain_unit(scores: be.Scores, rows: int) -> float:
-    """Return processor seconds a comparison of a matrix product with a count, of one thread."""
-    left = scores.base.given[0]
-    took = []
-    for low in (0, rows, 2 * rows):
-        found = timed(lambda low=low: np.count_nonzero(left[low : low + rows] @ left.T > 0.5))
-        took.append(found[1] / (rows * len(left)))
-    return min(took)
+    rate = templates**2 / best[2] / 1e6
+    click.echo(f"  two workers: {best[2]:.0f} s, {rate:,.0f} million comparisons a second")
 
 
 class Ready:
@@ -225,7 +181,7 @@ def busy_workers(stream: list[Any], wall: float, workers: int) -> str:
     return f"workers ran {len(stream):,} tasks ({', '.join(parts)})"
 
 
-PARTS = ("overhead", "scaling", "tasks", "fraction")
+PARTS = ("overhead", "scaling", "tasks")
 
 
 @click.command()
@@ -246,8 +202,6 @@ def main(templates: int, repeats: int, chosen: str | None) -> None:
         scaling(templates, repeats)
     if chosen in (None, "tasks"):
         tasks(4000, 256)
-    if chosen in (None, "fraction"):
-        fraction(200_000, 3000)
 
 
 if __name__ == "__main__":

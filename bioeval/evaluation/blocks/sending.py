@@ -102,12 +102,14 @@ class Packer:
 def unpack(packed: Packed, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str, RowsHere]]:
     """Return the work, and the matrices whose rows it is to be given."""
     matrices: dict[str, RowsHere] = {}
+    # An array lies in its message at any byte, and a product would copy it for each block.
+    aligned = [np.require(array, requirements="A") for array in arrays]
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, found: Any) -> Any:
             kind, *rest = found
             if kind == "array":
-                return arrays[rest[0]]
+                return aligned[rest[0]]
             if kind == "rows":
                 name, shape, dtype = rest
                 none = np.empty(0, dtype=np.int64)

@@ -86,6 +86,24 @@ def test_a_store_at_an_address_is_read_by_workers(tmp_path):
         unpack(packed, [])
 
 
+def test_arrays_that_arrive_at_any_byte_of_a_message_are_aligned():
+    features = np.random.default_rng(1).normal(size=(2000, 70))
+    scores = be.Scores.from_embeddings(features, np.repeat(np.arange(500), 4), memory_limit=1 << 20)
+    packer = Packer()
+    packed = packer.pack(work(scores))
+    sent = []
+    for key in packed.arrays:
+        array = packer.arrays[key]
+        message = np.zeros(array.nbytes + 1, dtype=np.uint8)
+        there = message[1:].view(array.dtype).reshape(array.shape)
+        there[:] = array
+        sent.append(there)
+    assert sent and not any(array.flags.aligned for array in sent)
+    found, _ = unpack(packed, sent)
+    assert all(x.flags.aligned for x in found.scores.base.given)
+    np.testing.assert_array_equal(found.scores.base[3:9], scores.base[3:9])
+
+
 def test_what_others_do_not_see_is_sent(tmp_path):
     values = np.arange(36.0).reshape(6, 6)
     np.save(tmp_path / "s.npy", values)
