@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
+import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -71,7 +74,8 @@ def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[d
     A cluster that was started for the command ends with it.
     """
     workers, scheduler = options.pop("workers"), options.pop("scheduler")
-    found = {"checkpoint": options.pop("checkpoint")} if "checkpoint" in options else {}
+    checkpoint = options.pop("checkpoint", None)
+    found = {} if checkpoint is None else {"checkpoint": checkpoint}
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
@@ -79,11 +83,17 @@ def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[d
             f"--scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a "
             "scheduler file (.json)"
         )
-    if workers is None and scheduler is None:
-        yield found
-        return
-    _require_distributed()
+    if scheduler is not None and scheduler.endswith(".json") and not Path(scheduler).is_file():
+        raise click.UsageError(
+            f"--scheduler {scheduler}: no such file; dask scheduler --scheduler-file {scheduler} "
+            "writes it"
+        )
     with contextlib.ExitStack() as inside:
+        inside.enter_context(_noting_blocks(checkpoint))
+        if workers is None and scheduler is None:
+            yield found
+            return
+        _require_distributed()
         if workers is not None:
             stages("starting workers")
             client = inside.enter_context(started_cluster(workers))
@@ -91,6 +101,26 @@ def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[d
             stages("connecting")
             client = inside.enter_context(_connected(scheduler))
         yield {**found, "client": client}
+
+
+@contextlib.contextmanager
+def _noting_blocks(checkpoint: str | None) -> Iterator[None]:
+    """Say what a checkpoint keeps where the evaluation ends before it is done."""
+    from bioeval.base.errors import EngineError
+
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, EngineError, OSError):
+        from bioeval.base.errors import counted
+        from bioeval.evaluation.blocks.checkpoint import finished_blocks
+
+        kept = finished_blocks(checkpoint) if checkpoint is not None else 0
+        if kept:
+            logging.getLogger("bioeval").info(
+                "%s keeps %s: the same command goes on from there",
+                checkpoint, counted(kept, "finished blocks"),
+            )  # fmt: skip
+        raise
 
 
 def _require_distributed() -> None:
@@ -107,8 +137,6 @@ def _require_distributed() -> None:
 @contextlib.contextmanager
 def started_cluster(workers: int) -> Iterator[Any]:
     """Give a client of a cluster of processes on this machine."""
-    import logging
-
     import dask
     from distributed import Client, LocalCluster
 
@@ -116,25 +144,42 @@ def started_cluster(workers: int) -> Iterator[Any]:
         "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
         "distributed.scheduler.worker-ttl": f"{_SILENT}s",
     }
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    with dask.config.set(settings), contextlib.ExitStack() as inside:
+        with _threads_without_interrupt():
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+            inside.enter_context(cluster)
+        yield inside.enter_context(Client(cluster))
+
+
+@contextlib.contextmanager
+def _threads_without_interrupt() -> Iterator[None]:
+    """Let threads that begin inside, and processes that these start, receive no Ctrl-C.
+
+    A terminal sends it to all processes; workers would each end with a traceback. This process
+    ends them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # it would let signals in again where it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
 def _connected(scheduler: str) -> Iterator[Any]:
     """Give a client of a cluster that is there."""
-    import logging
-
     from distributed import Client
 
     from bioeval.base.errors import EngineError

@@ -6,9 +6,11 @@ Imported by a command when it runs, since rich takes a while to load.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import time
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import TextIO
 
@@ -18,6 +20,7 @@ from rich.text import Text
 
 from bioeval.base.errors import printable
 from bioeval.base.progress import shown_by
+from bioeval.cli.console import note
 
 _LONGEST = 70  # characters of what is being done
 _SHORTEST = 0.05  # seconds of a stage that is shown at once
@@ -41,12 +44,45 @@ class TimeLeft(ProgressColumn):
         )
 
 
+class _Lines(logging.Handler):
+    """What the library logs, as lines on standard error, above the progress."""
+
+    def __init__(self, progress: Progress | None):
+        super().__init__(logging.INFO)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        line = printable(f"bioeval: {record.getMessage()}")
+        if self._progress is None:
+            note(line)
+        else:
+            self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _logged_by(handler: logging.Handler) -> Iterator[None]:
+    """Let one handler, and no other, receive what the library logs inside."""
+    log = logging.getLogger("bioeval")
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.level, log.propagate = before
+
+
 class Stages:
     """The stages of a command, on one line that is wiped at the end.
 
+    Above it are the lines that the library logs, which a pipe gets as well.
+
     Call it with the name of a stage that begins; :meth:`counting` is the callback of an
-    evaluation. What runs inside shows its own stages, by :mod:`bioeval.base.progress`. Nothing is
-    written unless `stream`, standard error by default, is a terminal that can move its cursor.
+    evaluation. What runs inside shows its own stages, by :mod:`bioeval.base.progress`. None are
+    shown unless `stream`, standard error by default, is a terminal that can move its cursor.
     """
 
     def __init__(self, stream: TextIO | None = None):
@@ -72,6 +108,7 @@ class Stages:
         if self._progress is not None:
             self._progress.start()
             self._inside.enter_context(shown_by(self._show))
+        self._inside.enter_context(_logged_by(_Lines(self._progress)))
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
+from bioeval.evaluation.blocks.checkpoint import Pass
 from tests.optional import optional_import
 
 
@@ -48,13 +51,62 @@ SLOW = pytest.mark.slow
 def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
     expected = said(capsys, name, file)
     folder = tmp_path / "kept"
-    for _ in range(2):
-        assert said(capsys, name, file, "--checkpoint", str(folder)) == expected
-    parts = sorted(folder.rglob("*.part"))
+    given = [name, file, *COMMANDS[name], "--json", "--checkpoint", str(folder)]
+    for again in (False, True):
+        assert main(given) == 0
+        shown = capsys.readouterr()
+        assert shown.out == expected
+        parts = sorted(folder.rglob("*.part"))
+        kept = f"{len(parts)} finished block{'s' * (len(parts) > 1)}"
+        assert shown.err.startswith(f"bioeval: going on from {kept} in {folder}\n" * again)
+        assert again or not shown.err
     assert parts
     parts[0].write_bytes(b"")
     assert main([name, file, *COMMANDS[name], "--checkpoint", str(folder)]) == 2
     assert "is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt, 130), (be.EngineError("x"), 1)])
+def test_what_a_checkpoint_keeps_is_said_at_an_early_end(
+    file, tmp_path, capsys, monkeypatch, end, code
+):
+    folder, keep = tmp_path / "kept", Pass.keep
+
+    def ended(self, part):
+        keep(self, part)
+        raise end
+
+    monkeypatch.setattr(Pass, "keep", ended)
+    assert main(["run", file, "--checkpoint", str(folder)]) == code
+    said = f"bioeval: {folder} keeps 1 finished block: the same command goes on from there\n"
+    assert said in capsys.readouterr().err
+
+
+def test_a_scheduler_file_that_is_not_there_is_not_waited_for(file, tmp_path, capsys):
+    missing = str(tmp_path / "scheduler.json")
+    assert main(["run", file, "--scheduler", missing]) == 2
+    assert f"--scheduler {missing}: no such file" in capsys.readouterr().err
+
+
+@SLOW
+def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
+    """Ctrl-C goes to all processes of a terminal: the command, and its workers."""
+    optional_import("distributed")
+    text = (
+        "import os, signal, sys\n"
+        "from bioeval.__main__ import main\n"
+        "from bioeval.evaluation.blocks.cluster import Cluster\n"
+        "Cluster.send = lambda *_: os.killpg(os.getpgid(0), signal.SIGINT) or signal.pause()\n"
+        "if __name__ == '__main__':\n"
+        f"    sys.exit(main(['run', {file!r}, '--workers', '2']))\n"
+    )
+    script = Path(file).with_name("interrupted.py")
+    script.write_text(text)
+    ended = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True, text=True, start_new_session=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (130, "\nbioeval: interrupted\n")
 
 
 @SLOW

@@ -7,6 +7,7 @@ digest of every block of scores, taken when it is counted and again when its cou
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 import xxhash
 
 from bioeval.base.engine import RowWork
-from bioeval.base.errors import Argument, CheckpointError, DataError
+from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.data_digest import (
     digest_of,
@@ -30,6 +31,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import Part
 
 _MANIFEST = "checkpoint.json"
+
+_LOG = logging.getLogger("bioeval")
 
 # What manifests say, by the words of a message.
 _WORDS = {
@@ -106,7 +109,11 @@ class Checkpoint:
                 )
             for part in self.folder.glob(".*.part"):  # of a process that was killed
                 part.unlink(missing_ok=True)
+            kept = counted(finished_blocks(self.folder), "finished blocks")
+            _LOG.info("going on from %s in %s", kept, self.folder)
             return
+        if self.folder.exists() and not self.folder.is_dir():
+            raise CheckpointError(f"{self.folder}: is a file; {Argument('checkpoint')} is a folder")
         if self.folder.exists() and any(self.folder.iterdir()):
             raise CheckpointError(
                 f"{self.folder}: is no checkpoint, and not empty; give a new folder"
@@ -144,6 +151,11 @@ class Checkpoint:
                 f"are they drawn anew each time? Give a whole number as "
                 f"{Argument('random_state')}, or another folder as {Argument('checkpoint')}"
             )
+
+
+def finished_blocks(folder: str | os.PathLike[str]) -> int:
+    """Return how many finished blocks a checkpoint keeps."""
+    return sum(not path.name.startswith(".") for path in Path(folder).rglob("*.part"))
 
 
 class Pass:
@@ -227,6 +239,8 @@ def _difference(known: Any, wanted: Any, where: str = "") -> str:
         return f"{where}: {said}"
     for name in {**known, **wanted}:
         word = f"{where}, {name}" if where else _WORDS.get(name, name)
+        if name == where:  # the scores of an argument of that name
+            word = where
         found = _difference(known.get(name, "none"), wanted.get(name, "none"), word)
         if found:
             return found

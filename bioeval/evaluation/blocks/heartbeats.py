@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ BETWEEN = 2.0
 # Seconds until a scheduler answers, and that a nanny has to end its worker.
 ANSWER, ENDING = 30.0, 5.0
 
+_LOG = logging.getLogger("bioeval")
+
 
 class Heartbeats:
     """The workers of a cluster, as its scheduler has heard them whenever this process looked."""
@@ -27,6 +30,7 @@ class Heartbeats:
         self.threads: dict[str, int] = {}
         self._seen: dict[str, float] = {}
         self._quiet: dict[str, float] = {}
+        self._given_up: set[str] = set()
         self._looked = time.monotonic()
 
     def look(self) -> None:
@@ -47,8 +51,14 @@ class Heartbeats:
             for address, worker in known.items()
         }
         self._seen = {address: worker["last_seen"] for address, worker in known.items()}
+        gone = sorted(self.threads.keys() - known.keys() - self._given_up)
         self.threads = {address: worker["nthreads"] for address, worker in known.items()}
         self._looked = now
+        if gone:
+            _LOG.warning(
+                "%s ended: what was under way there is counted again elsewhere; workers left: %d",
+                ", ".join(f"worker {address}" for address in gone), len(known),
+            )  # fmt: skip
 
     def silent(self, seconds: float) -> set[str]:
         """Return the workers that were silent for more than so many seconds."""
@@ -63,6 +73,11 @@ class Heartbeats:
         silent = self.silent(seconds)
         if not silent or len(silent) == len(self._quiet):
             return
+        _LOG.warning(
+            "%s gave no sign of life for %d s, and is taken out of the cluster",
+            ", ".join(f"worker {address}" for address in sorted(silent)), seconds,
+        )  # fmt: skip
+        self._given_up |= silent
         scheduler: Any = self.client.scheduler
         self.client.sync(
             scheduler.restart_workers, workers=sorted(silent), timeout=ENDING,

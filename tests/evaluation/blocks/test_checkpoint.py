@@ -80,8 +80,11 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
         (lambda s: (s, {"thresholds": 7}), "options, thresholds: None there, 7 here"),
         (lambda s: (s, {"far_targets": [0.5]}), "options, far_targets"),
         (lambda s: (s.excluding(), {"protocol": "frte-11"}), "protocol"),
-        (lambda s: (s.select(probes=range(60)), {}), "scores, scores, shape"),
-        (lambda s: (be.Scores(s.values, np.arange(120) // 3), {}), "scores, scores, labels"),
+        (
+            lambda s: (s.select(probes=range(60)), {}),
+            "evaluation: scores, shape: 120 x 120 there, 60",
+        ),
+        (lambda s: (be.Scores(s.values, np.arange(120) // 3), {}), "evaluation: scores, labels"),
         (lambda s: (be.Scores(-s.values, s.probe_labels, kind="similarity"), {}), "kind"),
     ],
 )
@@ -145,6 +148,8 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
     with pytest.raises(be.CheckpointError, match="is no checkpoint, and not empty"):
         be.tally(population(), checkpoint=tmp_path)
     assert [x.name for x in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(be.CheckpointError, match=r"thesis\.tex: is a file; checkpoint is a folder"):
+        be.tally(population(), checkpoint=tmp_path / "thesis.tex")
 
 
 def test_blocks_may_have_any_size(tmp_path):

@@ -65,7 +65,20 @@ def test_while_a_scheduler_does_not_answer_nobody_is_silent(looks):
     assert found.silent(heartbeats.BETWEEN) == set()
 
 
-def test_workers_are_given_up_while_others_are_heard(looks):
+def test_a_worker_that_ended_is_logged_once(looks, caplog):
+    _, _, look = looks
+    look(1.0, a=0.0, b=0.0)
+    assert not caplog.records
+    look(1.0, b=1.0)
+    look(1.0, b=2.0)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == (
+        "worker a ended: what was under way there is counted again elsewhere; workers left: 1"
+    )
+
+
+def test_workers_are_given_up_while_others_are_heard(looks, caplog):
     found, client, look = looks
     for _ in range(5):
         look(1.0, a=0.0, b=0.0)
@@ -77,6 +90,10 @@ def test_workers_are_given_up_while_others_are_heard(looks):
     found.give_up(3.0)
     assert client.removed == ["a"]
     assert found.threads == {"b": 2}
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "worker a gave no sign of life for 3 s, and is taken out of the cluster"
+    )
 
 
 def test_without_a_scheduler_there_are_no_workers(looks):
