@@ -8,6 +8,7 @@ import click
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.cli.arguments import NUMBERS, Thresholds, card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import Command, far_option, read_scores, take_reading
 from bioeval.cli.site_options import secret, show_tally, site_options, take_out
 
@@ -77,6 +78,7 @@ _OF_SHARING = ("salt", "min_count", "epsilon", "probes_per_person", "templates_p
     metavar="N",
     help="With --epsilon: most gallery templates of one person.",
 )
+@cluster_options()
 def command(
     data: str,
     protocol: str,
@@ -99,8 +101,9 @@ def command(
       bioeval tally north.npz --site north --points --out north.tally
       bioeval tally north.npz --site north --thresholds grid.txt --share --min-count 5 --out n.tally
       bioeval tally north.npz --site north --mates all.mates --out north.tally
+      bioeval tally north.zarr --site north --workers 8 --checkpoint counted --out north.tally
     """
-    place = take_out(out, force, (data,))
+    target = take_out(out, force, (data,))
     sharing = {name: options.pop(name) for name in _OF_SHARING}
     if not share and any(sharing.values()):
         raise click.UsageError("--salt-file, --min-count and --epsilon belong to --share")
@@ -122,12 +125,13 @@ def command(
             options["mates"] = BestMates.load(mates)
         scores = read_scores(data, reading, stages)
         stages("counting")
-        found = tally(scores, protocol, **options, progress=stages.counting)
+        with placed(options, stages) as place:
+            found = tally(scores, protocol, **options, **place, progress=stages.counting)
         grid = {} if max_rank is None else {"max_rank": max_rank}
         if share:
             found = found.share(thresholds, **grid, **sharing)
         elif fold:
             found = found.folded(thresholds, **grid)
-        stages(f"writing {place}")
-        found.save(place)
-    show_tally(found, place, as_json)
+        stages(f"writing {target}")
+        found.save(target)
+    show_tally(found, target, as_json)
