@@ -60,13 +60,15 @@ def require_bytes(name: str, value: Any) -> int:
 
 
 def in_words(size: float) -> str:
-    """Return a number of bytes in MiB or GiB, rounded up.
+    """Return a number of bytes in MiB or GiB, rounded up; below 1 MiB as it is.
 
     Examples
     --------
-    >>> in_words(3 << 20), in_words(5 << 29)
-    ('3 MiB', '2.5 GiB')
+    >>> in_words(3 << 20), in_words(5 << 29), in_words(1000)
+    ('3 MiB', '2.5 GiB', '1,000 bytes')
     """
+    if 0 < size < 2**20:
+        return f"{size:,.0f} bytes"
     mega = -(-size // 2**20)
     return f"{mega:,.0f} MiB" if mega < 1024 else f"{-(-10 * size // 2**30) / 10:,.4g} GiB"
 

@@ -49,7 +49,7 @@ COMMANDS = {
 COMMAND_LINE = "bioeval.command_line"
 
 #: Endings of files that ``bioeval run`` reads.
-DATA = (".npz", ".npy", ".csv", ".mat")
+DATA = (".npz", ".npy", ".csv", ".mat", ".h5", ".zarr", ".parquet")
 
 
 class BrokenOutputError(Exception):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, MergeError
 from bioeval.cli.options import Command, naming, terms_option
 from bioeval.cli.site_options import show_disclosed, take_out
 
 if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates
     from bioeval.evaluation.protocol_tally import Tally
+
+T = TypeVar("T")
 
 
 @click.command("merge", cls=Command)
@@ -24,13 +26,17 @@ if TYPE_CHECKING:
     help="The tallies are of the same probes, each against one part of a gallery.",
 )
 @click.option("--out", metavar="FILE", help="Write what was merged, too.")
-@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@click.option(
+    "--report", metavar="HTML", help="Write one page with the answer and curves to explore."
+)
+@click.option("--force", is_flag=True, help="Replace FILE and HTML where they exist.")
 @terms_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
 def command(
     files: tuple[str, ...],
     union_of_galleries: bool,
     out: str | None,
+    report: str | None,
     force: bool,
     terms: str,
     as_json: bool,
@@ -44,19 +50,26 @@ def command(
     --------
       bioeval merge north.tally south.tally
       bioeval merge north.tally south.tally --out both.tally --json
+      bioeval merge north.tally south.tally --report both.html
       bioeval merge north.mates south.mates --out all.mates
       bioeval merge north.tally south.tally --union-of-galleries
     """
     place = None if out is None else take_out(out, force, files)
+    from bioeval.cli.outputs import check_page, write_page
     from bioeval.cli.progress import Stages
 
+    page = None if report is None else check_page(report, force)
     with Stages() as stages:
         stages("starting")
+        from bioeval.evaluation.gallery_parts import BestMates
+
         found = _merged(files, union_of_galleries)
+        if page is not None:
+            if isinstance(found, BestMates):
+                raise click.UsageError("--report is of tallies; these are mates")
+            write_page(page, found.tree(), files)
         if place is not None:
             found.save(place)
-    from bioeval.evaluation.gallery_parts import BestMates
-
     if isinstance(found, BestMates):
         if place is None:
             raise click.UsageError("mates are merged into a file; give --out FILE")
@@ -68,10 +81,10 @@ def command(
         _show_file(found, str(place), as_json)
         return
     _show_rates(found, files, terms, as_json)
-    if place is not None:
-        from bioeval.cli.console import note
+    from bioeval.cli.console import note
 
-        note(f"wrote {place}")
+    for written in filter(None, (place, page)):
+        note(f"wrote {written}")
 
 
 def _merged(files: tuple[str, ...], union: bool) -> Tally | BestMates:
@@ -84,12 +97,23 @@ def _merged(files: tuple[str, ...], union: bool) -> Tally | BestMates:
     if all(mates):
         if union:
             raise click.UsageError("--union-of-galleries is of tallies; these are mates")
-        return reduce(lambda a, b: a.merge(b), map(BestMates.load, files))
+        return _sum(files, BestMates.load)
     if any(mates):
         odd = files[mates.index(True)]
         raise DataError(f"{odd}: holds mates, and another file a tally; merge files of one kind")
-    tallies = map(Tally.load, files)
-    return reduce(lambda a, b: a.merge(b, union_of_galleries=union), tallies)
+    return _sum(files, Tally.load, union_of_galleries=union)
+
+
+def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
+    """Merge what files hold; an error names the first file that does not fit those before it."""
+    found: Any = load(files[0])
+    for file in files[1:]:
+        other = load(file)
+        try:
+            found = found.merge(other, **options)
+        except MergeError as error:
+            raise error.preceded_by(f"{file}: ") from error
+    return found
 
 
 def _show_file(found: Any, place: str, as_json: bool) -> None:

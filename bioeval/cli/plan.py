@@ -136,8 +136,8 @@ def _text(ds: xr.Dataset) -> str:
     note = (
         f"Half widths of 95 % intervals by subject: of an FRR of {attrs['frr']:.3g} in percentage "
         f"points (correlation {attrs['icc']:g}), of an FAR of {attrs['far']:.3g} relative to it "
-        f"({attrs['far_icc']:g}). {one['subjects_for_width']:,.0f} subjects make the FRR's "
-        f"{100 * attrs['frr_width']:g} points wide (bioeval sample-size). Fewer probes: of a part "
+        f"({attrs['far_icc']:g}). With {one['subjects_for_width']:,.0f} subjects the "
+        f"FRR's is {attrs['frr_width']:g} wide (bioeval sample-size). Fewer probes: of a part "
         "of the people, against all. Time is for processor cores that are never idle."
     )
     cell = one["calibrated_cell"] * 1e9

@@ -107,8 +107,9 @@ def command(
     images: str | None,
     **options: Any,
 ) -> None:
-    """Evaluate DATA: scores or embeddings, in a .npz, .npy, .csv or .mat file.
+    """Evaluate DATA: scores or embeddings, in a file, a zarr store, or at an address.
 
+    `bioeval convert --list` has the formats: .npz, .npy, .csv, .mat, .h5, .zarr, .parquet and more.
     Every rate is over the attempts of its own class; the table says how many there are.
 
     Examples
@@ -129,6 +130,7 @@ def command(
       bioeval run scores.npz --worst 20 --out results
       bioeval run scores.npz --interval subject-bootstrap --report report.html
       bioeval run scores.npz --worst 20 --images file --report report.html
+      bioeval run scores.zarr --memory 2GiB
       bioeval run scores.npz --workers 2 --checkpoint counted
 
     KEY names an array in a .npz or .mat file whose arrays have names of their own.

@@ -356,7 +356,8 @@ def _warnings(
         parts = math.ceil(working / (0.5 * there))
         found.append(
             f"a worker would need {in_words(working)} and this machine has {in_words(there)}: "
-            f"split the probes among workers, and the gallery into {parts:,} parts that fit"
+            f"split the probes among workers, and the gallery into {parts:,} parts that fit "
+            "(bioeval best-mates, then bioeval tally --mates)"
         )
     if bounds and core_hours(size) > min(bounds):
         found.append("everything is more than the limit; the runs with fewer templates fit")

@@ -159,7 +159,7 @@ class Tally:
         if set(names) & set(others):
             raise MergeError(
                 "shared tallies without digests of probes, of sites with one name: whether they "
-                'share a probe cannot be checked; name each site (be.tally(..., site="A")), or '
+                f"share a probe cannot be checked; name each site ({Argument('site', 'A')}), or "
                 f"share with one {Argument('salt')}"
             )
         note = (
@@ -207,7 +207,7 @@ class Tally:
         if mine is None or theirs is None:
             raise MergeError(
                 "tallies of a union of galleries are counted around the mates of all parts: "
-                "be.best_mates at each site, merged, then be.tally(..., mates=...)"
+                f"best_mates at each site; merged, they are given as {Argument('mates')}"
             )
         if (
             self.counted is None

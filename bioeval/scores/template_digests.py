@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, MergeError
+from bioeval.base.errors import Argument, DataError, MergeError
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import PairScores, Scores
 
@@ -104,7 +104,7 @@ class CountedProbes:
         if self.key != other.key:
             raise MergeError(
                 "tallies of different keys: whether they share a probe cannot be checked; count "
-                "both with the same key (be.tally(..., key=...))"
+                f"both with the same {Argument('key')}"
             )
         if self.gallery != other.gallery:
             raise MergeError(
@@ -118,7 +118,7 @@ class CountedProbes:
                 f"{shared[0]}) are among the {len(other.probes)} of the other tally, by their "
                 "labels, metadata and positions, and would count twice. Count disjoint sets of "
                 "probes, such as scores.select(probes=...); if these are different probes of "
-                'several sites, name the site of each: be.tally(..., site="A")'
+                f"several sites, name the site of each: {Argument('site', 'A')}"
             )
         return CountedProbes(np.concatenate([self.probes, other.probes]), self.gallery, self.key)
 

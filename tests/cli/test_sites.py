@@ -57,7 +57,13 @@ def test_probes_at_two_sites(folder, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "EER" in shown and "System    north + south" in shown
     assert main(["merge", str(files[0]), str(files[0])]) == 2
-    assert "would count twice" in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert refused.startswith(f"bioeval: error: {files[0]}: 20 of the 20 probes")
+    assert "would count twice" in refused and "name the site of each: --site A\n" in refused
+    page = tmp_path / "merged.html"
+    assert main(["merge", *map(str, files), "--report", str(page)]) == 0
+    assert capsys.readouterr().err == f"wrote {page}\n"
+    assert "north + south" in page.read_text()
 
 
 def test_a_tally_follows_its_data(tmp_path, capsys):

@@ -80,7 +80,7 @@ def extend_tally(
     if shape[0] < m or shape[1] < n:
         raise MergeError(
             f"the tally is of {m} probes and {n} templates, the scores are {shape[0]} x "
-            f"{shape[1]}: extend_tally takes the scores of old and new ones; be.withdraw subtracts"
+            f"{shape[1]}: expected the scores of old and new ones; withdrawing subtracts"
         )
     job.require_counted(np.arange(m), np.arange(n))
     return _Extension(job).changed()

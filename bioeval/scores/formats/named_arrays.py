@@ -236,7 +236,7 @@ def nothing_found(file: Arrays) -> str:
     if "header" in shapes and shapes["header"].dtype == np.uint8:
         return (
             f"{file.path}: is a saved tally, as it seems; expected scores or embeddings. "
-            "bioeval.Tally.load reads tallies"
+            "bioeval merge, or bioeval.Tally.load, reads tallies"
         )
     wide = [k for k, h in shapes.items() if len(h.shape) == 2 and h.dtype.kind in "iuf"]
     hint = f"name the array to use with {say('scores_key')} or {say('embeddings_key')}"
