@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import Command, take_reading
 from bioeval.cli.site_options import secret, show_disclosed, site_options, take_out
 
@@ -14,6 +15,7 @@ from bioeval.cli.site_options import secret, show_disclosed, site_options, take_
 @click.command("best-mates", cls=Command)
 @click.argument("data")
 @site_options
+@cluster_options()
 def command(
     data: str, out: str, force: bool, site: str, key: str | None, as_json: bool, **options: Any
 ) -> None:
@@ -29,7 +31,7 @@ def command(
       bioeval tally north.npz --site north --mates all.mates --out north.tally
       bioeval merge north.tally south.tally --union-of-galleries
     """
-    place = take_out(out, force, (data,))
+    target = take_out(out, force, (data,))
     reading = take_reading(data, options)
     options["protocol"] = card(options["protocol"])
     from bioeval.cli.progress import Stages
@@ -42,12 +44,14 @@ def command(
         stages(f"reading {data}")
         scores = load(data, **reading)
         stages("finding mates")
-        found = best_mates(scores, **options, site=site, key=secret(key), progress=stages.counting)
-        stages(f"writing {place}")
-        found.save(place)
+        options |= {"site": site, "key": secret(key)}
+        with placed(options, stages) as place:
+            found = best_mates(scores, **options, **place, progress=stages.counting)
+        stages(f"writing {target}")
+        found.save(target)
     if as_json:
         from bioeval.cli.console import show_json
 
-        show_json({"file": str(place), "protocol": found.protocol, "discloses": found.disclosed()})
+        show_json({"file": str(target), "protocol": found.protocol, "discloses": found.disclosed()})
         return
-    show_disclosed(place, repr(found).strip("<>"), found.disclosed())
+    show_disclosed(target, repr(found).strip("<>"), found.disclosed())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, MergeError, ProtocolError, counted
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.mates_file import read_mates, write_mates
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.reid import require_scores
@@ -25,6 +27,9 @@ from bioeval.tallies.reid_jobs import all_matches
 from bioeval.tallies.shared_mates import MateLists, NearestMatesJob, SharedMates, SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +224,7 @@ class GalleryPart:
             )
 
 
+@distributable
 def best_mates(
     scores: Scores,
     protocol: str | Protocol = "auto",
@@ -227,6 +233,8 @@ def best_mates(
     site: str = "",
     key: str | bytes | None = None,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> BestMates:
     """Find the nearest mate of each probe in a part of a gallery: the first of two rounds.
 
@@ -251,6 +259,8 @@ def best_mates(
         As for :func:`tally`; all sites share it.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -290,6 +300,8 @@ def best_mates(
     secret = DigestKey.parse(key)
     plan = Plan(scores, card, options, automatic=protocol == "auto")
     _require_addable(plan, card)
+    if plan.retrieval is not None or plan.gom is not None:
+        refuse_engine("protocol")
     lists: dict[str, MateLists] = {}
     ranked = dict.fromkeys(
         x.job for x in plan.tasks.values() if isinstance(x.job, IdentificationJob)

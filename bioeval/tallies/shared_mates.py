@@ -5,8 +5,9 @@ The gallery is in the order of its sites, by name, and within a site of the posi
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from bioeval.scores.blocks import Block
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
+from bioeval.tallies.parts import Joined
 from bioeval.tallies.reid_counts import MatchLists
 
 # A place behind all others.
@@ -145,6 +147,27 @@ class NearestMatesJob:
         rows = len(block.values)
         return MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
 
+    def fresh(self) -> Self:
+        """Return the same job before it has gathered anything."""
+        job = copy(self)
+        job.found = []
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the mates of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        lists = self.result()
+        return {"mates": Joined.of(np.diff(lists.starts))} | {
+            name: Joined.of(getattr(lists, name)) for name in ("distance", "site", "place")
+        }
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in the mates of all rows."""
+        mates, distance, site, place = (
+            found[name].array() for name in ("mates", "distance", "site", "place")
+        )
+        starts = np.concatenate([[0], np.cumsum(mates)]).astype(np.int64)
+        self.found = [MateLists(starts, distance, site, place, nearest=True)]
+
     def result(self) -> MateLists:
         """Return the lists, of site 0."""
         ends = np.cumsum([0, *(part.starts[-1] for part in self.found)])
@@ -167,6 +190,30 @@ class SharedRanksJob:
         self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
         self.facts = empty_facts(job.scores.shape[0])
         self.own = NearestMatesJob(job, places=True) if grows else None
+
+    @property
+    def depends_on(self) -> list[np.ndarray]:
+        """Arrays besides the scores that the counts depend on: the mates."""
+        lists = self.shared.lists
+        return [lists.starts, lists.distance, lists.site, lists.place]
+
+    def fresh(self) -> Self:
+        """Return the same job before it has ranked anything."""
+        job = copy(self)
+        job.ranked, job.facts = self.ranked.fresh(), empty_facts(self.scores.shape[0])
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        facts = facts_of_rows(self.facts, slice(low, high))._asdict()
+        shared = {name: Joined.of(values) for name, values in facts.items()}
+        return {"ranked": self.ranked.counts(low, high), "shared": shared}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in the facts of all rows."""
+        self.ranked.include_counts(found["ranked"])
+        for name, values in self.facts._asdict().items():
+            values[:] = found["shared"][name].array()
 
     def add(self, block: Block) -> None:
         """Count a block of rows."""

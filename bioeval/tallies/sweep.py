@@ -178,6 +178,7 @@ class SweepWork:
             self.outlook = sweep.outlook
         verification = (job for job in jobs if isinstance(job, VerificationJob))
         self.depends_on = [array for job in verification for array in job.drawn]
+        self.depends_on += [array for job in jobs for array in getattr(job, "depends_on", ())]
 
     @property
     def step(self) -> int:

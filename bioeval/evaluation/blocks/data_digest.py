@@ -78,7 +78,10 @@ def digest_of(*arrays: np.ndarray) -> str:
 
 
 def plain_option(value: Any) -> Any:
-    """Return an option as JSON holds it: arrays by their digest, other objects by their text."""
+    """Return an option as JSON holds it: arrays by their digest, other objects by their text.
+
+    The mates of a gallery in parts have a digest of their own beside it.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.ndarray):
@@ -89,4 +92,4 @@ def plain_option(value: Any) -> Any:
         return {str(name): plain_option(x) for name, x in value.items()}
     if isinstance(value, np.generic):
         return value.item()
-    return repr(value)
+    return f"{value!r} {getattr(value, 'digest', '')}".rstrip()

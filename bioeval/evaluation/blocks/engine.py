@@ -13,6 +13,7 @@ from bioeval.base.progress import report
 from bioeval.evaluation.blocks.ranges import row_ranges
 from bioeval.protocol import load
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_digests import DigestKey
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.parts import Part, merged_parts
 
@@ -126,6 +127,8 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
         systems = value if isinstance(value, Mapping) else {name: value}
         if value is not None and all(isinstance(x, Scores) for x in systems.values()):
             scores |= systems
+        elif name == "key":  # a secret, which is not written
+            options[name] = DigestKey.parse(value).hexadecimal("key", "")
         elif name not in _ASIDE:
             options[name] = value
     if computer.distributes:

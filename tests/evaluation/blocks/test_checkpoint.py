@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -222,3 +223,39 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     shutil.copy(part, folder / f".{part.name}.12ab34cd.part")
     be.tally(scores, checkpoint=folder)
     assert not list(folder.glob(".*"))
+
+
+def test_a_gallery_in_parts_goes_on_in_both_rounds(tmp_path, monkeypatch):
+    """A checkpoint of other mates is refused, though these be as many, and as near."""
+    scores, card = population(), be.protocol.load("course-all-vs-all")
+    ranked = replace(card.closed_set, ties="stable")
+    card = replace(card, verification=None, open_set=None, closed_set=ranked)
+    parts = [scores.select(gallery=np.arange(i, 120, 2)) for i in (0, 1)]
+    mates = [be.best_mates(x, card, site=str(i)) for i, x in enumerate(parts)]
+    rows = counted_parts(monkeypatch)
+    for _ in range(2):
+        found = be.best_mates(parts[0], card, site="0", checkpoint=tmp_path / "mates")
+        assert found.digest == mates[0].digest
+    assert len(rows) > 1 and rows == sorted(set(rows))
+    both = mates[0].merge(mates[1])
+    options = {"protocol": card, "site": "0", "checkpoint": tmp_path / "kept"}
+    be.tally(parts[0], card, mates=both, site="0").save(tmp_path / "expected")
+    for again in (False, True):
+        rows.clear()
+        be.tally(parts[0], mates=both, **options).save(tmp_path / "found")
+        assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+        assert bool(rows) != again
+    other = {name: replace(x, distance=x.distance + 1) for name, x in both.lists.items()}
+    with pytest.raises(be.CheckpointError, match="options, mates"):
+        be.tally(parts[0], mates=replace(both, lists=other), **options)
+    other = {name: replace(x, place=x.place + 1) for name, x in both.lists.items()}
+    with pytest.raises(be.CheckpointError, match="is the checkpoint of other"):
+        be.tally(parts[0], mates=replace(both, lists=other), **options)
+
+
+def test_a_secret_is_not_written(tmp_path):
+    scores, folder = population(), tmp_path / "kept"
+    be.tally(scores, key="open sesame", checkpoint=folder)
+    assert not [x for x in folder.iterdir() if b"open sesame" in x.read_bytes()]
+    with pytest.raises(be.CheckpointError, match="options, key"):
+        be.tally(scores, key="open sesame?", checkpoint=folder)
