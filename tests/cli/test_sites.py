@@ -124,6 +124,22 @@ def test_a_gallery_at_two_sites(folder, tmp_path, capsys):
     assert main(["merge", *map(str, mates), "--union-of-galleries"]) == 2
 
 
+def test_sites_go_on_from_a_checkpoint(folder, tmp_path, capsys):
+    for name in ("best-mates", "tally"):
+        given = [
+            name,
+            folder / "north.npz",
+            "--site",
+            "n",
+            "--checkpoint",
+            tmp_path / f"{name}.kept",
+        ]
+        for again in (False, True):
+            assert main([*map(str, given), "--out", str(tmp_path / f"{name}-{again:d}")]) == 0
+            assert ("going on from 1 finished block" in capsys.readouterr().err) == again
+        assert (tmp_path / f"{name}-0").read_bytes() == (tmp_path / f"{name}-1").read_bytes()
+
+
 def test_sharing(folder, tmp_path, capsys):
     out = tmp_path / "x.tally"
     given = ["tally", folder / "north.npz", "--thresholds", folder / "grid.txt", "--out", out]
