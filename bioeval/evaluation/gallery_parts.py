@@ -355,7 +355,7 @@ def share_mates(
             "their labels, metadata and positions"
         )
     own = _digest_of(template_digests(scores, key, site)[0])
-    if own not in mates.parts:
+    if (site, own) not in zip(mates.sites, mates.parts, strict=False):
         raise MergeError(
             "the mates do not know this part of the gallery: merge the mates of all sites, of the "
             f"same templates, under the same {Argument('site')}"
