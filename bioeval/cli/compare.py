@@ -45,11 +45,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
 @click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
 @reading_options
-@click.option(
-    "--kind-b",
-    type=click.Choice(KINDS),
-    help="What the scores of B are.  [as for A]",
-)
+@click.option("--kind-b", type=click.Choice(KINDS), help="What the scores of B are.  [as for A]")
 @click.option("--scores-b", metavar="KEY", help="Array of scores of B.  [as for A]")
 @click.option("--embeddings-b", metavar="KEY", help="Array of embeddings of B.  [as for A]")
 @click.option(

@@ -455,10 +455,7 @@ class Output:
         return self.folder is not None or self.as_json
 
     def write(
-        self,
-        document: dict[str, Any],
-        fill: Callable[[Path], None],
-        stages: Callable[[str], None],
+        self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
     ) -> list[str]:
         """Write the files, which `fill` writes into a folder, and return their names."""
         if self.folder is None:

@@ -199,10 +199,7 @@ def _summary_of_system(
 
 
 def _evaluate_system(
-    scores: Scores,
-    protocol: str | Protocol,
-    options: EvaluationOptions,
-    progress: Progress | None,
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
     if isinstance(scores, TopKScores):
         return _evaluate_lists(scores, protocol, options)
@@ -298,10 +295,7 @@ def _evaluate_lists(
     found, measures = reid_of_lists(
         scores, rules, max_rank=options.max_rank, per_query=options.per_query
     )
-    found.attrs |= {
-        "protocol": card.name,
-        "report_ranks": " ".join(map(str, card.report.ranks)),
-    }
+    found.attrs |= {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
     if options.interval is not None:
         found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, options.interval)
     return tree_of({"reid": found})

@@ -12,9 +12,7 @@ import numpy as np
 from bioeval.base.errors import Argument, DataError, MergeError, bad_choice
 from bioeval.base.panels import panel
 from bioeval.evaluation.folding import RANKS, fold_parts
-from bioeval.evaluation.gallery_parts import (
-    GalleryPart,
-)
+from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import (
     Noise,
     Sharing,

@@ -30,11 +30,7 @@ _RULE = (
 
 
 def worst_pairs(
-    scores: Scores,
-    n: int = 20,
-    *,
-    templates: str = "single",
-    progress: Progress | None = None,
+    scores: Scores, n: int = 20, *, templates: str = "single", progress: Progress | None = None
 ) -> xr.Dataset:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
 

@@ -419,9 +419,7 @@ class Protocol:
     thresholds: Thresholds = Thresholds()
     report: Report = Report()
     not_said: tuple[str, ...] = card_field(
-        "what the card leaves open, one sentence each",
-        default=(),
-        may_be_empty=True,
+        "what the card leaves open, one sentence each", default=(), may_be_empty=True
     )
     not_expressed: tuple[str, ...] = card_field(
         "what the protocol's source fixes and this card cannot say, one sentence each",

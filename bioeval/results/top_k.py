@@ -137,11 +137,7 @@ _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "
 
 
 def reid_of_lists(
-    scores: TopKScores,
-    rules: Convention,
-    *,
-    max_rank: int | None = None,
-    per_query: bool = False,
+    scores: TopKScores, rules: Convention, *, max_rank: int | None = None, per_query: bool = False
 ) -> tuple[xr.Dataset, QueryMeasures]:
     """Evaluate top-K lists by a convention; return the result and what each query adds to it.
 

@@ -275,13 +275,7 @@ class Scores(LabelledMatrix):
             who = np.empty((len(i), 2), dtype=object)
             who[:, 0], who[:, 1] = self.probe_labels[i], self.gallery_labels[j]
         pairs = PairScores(
-            values,
-            genuine,
-            kind=self.kind,
-            nan=self.nan,
-            subjects=who,
-            folds=folds,
-            name=self.name,
+            values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
         )
         pairs.origin, pairs.reading = self.origin, self.reading
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])

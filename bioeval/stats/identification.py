@@ -227,11 +227,7 @@ class _ProbeSubjects:
             rates.append(self.of_genuine.limits(layers))
             report(k, ranks)
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
-        return {
-            "far": far,
-            "frr": (1 - high[:, 0], 1 - low[:, 0]),
-            "dir": (low, high),
-        }
+        return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
     def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
         """Return the limits of the operating points, chosen anew in each replicate."""

@@ -19,10 +19,7 @@ from bioeval.evaluation.cross.results import Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan, plan_of_scores
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
 from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
-from bioeval.evaluation.cross.verification_folds import (
-    attempts_by_subject,
-    verify,
-)
+from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.evaluation.score_transformers import transforms_scores
 from bioeval.partition import Experiment
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for

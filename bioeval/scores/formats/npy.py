@@ -18,13 +18,7 @@ from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.formats.archive import open_array, write_npy
 from bioeval.scores.formats.csv import write_labels
-from bioeval.scores.formats.files import (
-    content,
-    existing_file,
-    guarded,
-    naming_writes,
-    replacing,
-)
+from bioeval.scores.formats.files import content, existing_file, guarded, naming_writes, replacing
 from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.npy_siblings import (
     BESIDE,

@@ -191,11 +191,7 @@ def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np
 
 
 def _beside(
-    curve: np.ndarray,
-    at: float,
-    half: np.ndarray,
-    others: _Coverage,
-    page: _Page,
+    curve: np.ndarray, at: float, half: np.ndarray, others: _Coverage, page: _Page
 ) -> np.ndarray | None:
     """Return the best centre of a label; None where there is no room beside the curve."""
     frame, point, boxes = page.frame, page.point, page.boxes

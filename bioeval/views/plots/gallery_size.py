@@ -89,11 +89,7 @@ class GallerySizeDisplay(CurvesDisplay):
 
 
 def gallery_size(
-    data: Any,
-    ax: Axes | None = None,
-    *,
-    ranks: Sequence[int] = RANKS,
-    **style: Any,
+    data: Any, ax: Axes | None = None, *, ranks: Sequence[int] = RANKS, **style: Any
 ) -> GallerySizeDisplay:
     """Draw CMS against the number of subjects in the gallery.
 

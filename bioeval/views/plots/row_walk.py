@@ -16,8 +16,7 @@ from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text, without_formula
 from bioeval.views.row_lists import ShownList, lists_of
-from bioeval.views.tables.numbers import score as score_text
-from bioeval.views.tables.numbers import threshold as number
+from bioeval.views.tables.numbers import score as score_text, threshold as number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

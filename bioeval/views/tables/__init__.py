@@ -196,9 +196,7 @@ class ResultTable:
 
 
 def as_text(
-    tree: xr.DataTree | xr.Dataset,
-    width: int = 100,
-    reword: Callable[[str], str] | None = None,
+    tree: xr.DataTree | xr.Dataset, width: int = 100, reword: Callable[[str], str] | None = None
 ) -> str:
     """Return the table as plain text, without colours."""
     return plain(ResultTable(tree, reword), width)

@@ -17,11 +17,7 @@ from bioeval.views.tables.remarks import warnings
 if TYPE_CHECKING:
     import xarray as xr
 
-_COSTS = {
-    "Cllr": "cllr",
-    "minimum Cllr": "min_cllr",
-    "calibration loss": "calibration_loss",
-}
+_COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
 _BY_PRIOR = {
     "threshold": "bayes_threshold",
     "FAR, %": "far_at_bayes",

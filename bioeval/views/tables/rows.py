@@ -336,7 +336,5 @@ def _classes(dataset: xr.Dataset) -> Classes:
     elif attrs.get("impostors") == "leave-subject-out":
         both = others = enrolled
     return Classes(
-        Over(genuine, impostor, both),
-        Over(genuine, None, enrolled),
-        Over(None, impostor, others),
+        Over(genuine, impostor, both), Over(genuine, None, enrolled), Over(None, impostor, others)
     )
