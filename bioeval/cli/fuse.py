@@ -110,7 +110,6 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         _check_out(out, force)
         check_target(out)
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.side_by_side import SideBySideTable

@@ -91,7 +91,6 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         import xarray as xr
 
         from bioeval.evaluation.reid import gom
