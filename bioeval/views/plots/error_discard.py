@@ -26,8 +26,7 @@ class ErrorDiscardDisplay(CurvesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`error_discard`."""
         ax = self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=False)
+        self._lines(style, marked=False)
         highest = max((float(np.nanmax(c.y)) for c in self.defined), default=0.0) or 1.0
         last = max(float(curve.x[-1]) for curve in self.curves.values())
         ax.set_xlim(-0.015 * last, 1.015 * last)

@@ -25,9 +25,7 @@ class _Panel(CurvesDisplay):
     def _draw(self, ax: Axes, name: str | None, style: dict[str, Any]) -> None:
         """Draw the lines between the points, and the bands."""
         self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style})
-            self._band(curve)
+        self._lines(style)
         ax.set_ylim(-0.015, 1.015)
 
 

@@ -39,8 +39,7 @@ class HotaDisplay(CurvesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`hota`."""
         ax = self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style})
+        self._lines(style)
         ax.set(xlim=(0, 1), ylim=(-0.015, 1.015))
         details = ["per cent: means over the thresholds"]
         if len(self.systems) > 1:
