@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import xarray as xr
+
 from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
@@ -39,7 +41,6 @@ from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
 
 if TYPE_CHECKING:
-    import xarray as xr
     from distributed import Client
 
 
@@ -114,7 +115,6 @@ def evaluate(
     )
     if not isinstance(scores, Mapping):
         return _evaluate_system(scores, protocol, options, progress)
-    import xarray as xr
 
     _check_systems(scores)
     trees = {k: _evaluate_system(v, protocol, options, progress) for k, v in scores.items()}

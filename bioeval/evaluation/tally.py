@@ -270,4 +270,4 @@ def refine_tally(
             symmetric = None  # a pair may be counted in two parts
         points = refine(old, sweep, PointsWanted(targets, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
-    return counted._with(refined)
+    return replace(counted, parts=refined)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
@@ -26,9 +26,6 @@ from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tie_policies import rank_weights
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Open-set ranks that have intervals.
 RANKS = 10

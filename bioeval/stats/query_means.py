@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
+import xarray as xr
 
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
@@ -19,9 +19,6 @@ from bioeval.stats.interval_variables import (
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.subject_means import SubjectMeans, subject_columns
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: The largest value over the thresholds, which is chosen anew in each replicate.
 _LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp", "f1": "max_f1"}

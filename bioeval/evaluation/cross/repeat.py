@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from scipy.special import ndtri
 
 from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
@@ -33,9 +35,6 @@ from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 BANDS = ("quantile", "normal")
 
@@ -409,7 +408,5 @@ def _band(
         return low, mean, high
     if len(flat) < 2:
         return np.full_like(mean, np.nan), mean, np.full_like(mean, np.nan)
-    from scipy.special import ndtri
-
     half = float(ndtri(0.5 + confidence / 2)) * flat.std(axis=0, ddof=1)
     return np.maximum(mean - half, bounds[0]), mean, np.minimum(mean + half, bounds[1])

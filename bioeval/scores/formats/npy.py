@@ -219,10 +219,6 @@ def _losses(scores: Scores) -> list[str]:
     return text_losses(columns, "labels and metadata")
 
 
-def _files(path: Path) -> list[Path]:
-    return [path, *(sibling(path, ending) for ending in BESIDE)]
-
-
 FORMAT = Format(
     name="`.npy`",
     suffixes=(".npy",),
@@ -235,5 +231,5 @@ FORMAT = Format(
     written="the matrix, with CSV files of labels beside it",
     write=_write,
     losses=_losses,
-    files=_files,
+    files=lambda path: [path, *(sibling(path, ending) for ending in BESIDE)],
 )

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
 from bioeval.views.plots.select_datasets import System, joined, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ODDS = "Prior log odds of a genuine attempt (natural)"
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.cbook import STEP_LOOKUP_MAP
+from matplotlib.lines import Line2D
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
@@ -15,10 +17,6 @@ from bioeval.views.plots.captions import in_words, over, title_of, undefined
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, joined, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 # Corners drawn of a longer curve.
 MAX_CORNERS = 5000

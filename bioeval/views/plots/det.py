@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
@@ -13,9 +14,6 @@ from bioeval.views.plots.captions import attempts, other_term, scalar
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.far_curves import by_far, far_floor
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # In per cent; the upper half mirrors the lower.
 _LOWER = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bioeval.base.panels import panel
 from bioeval.views.plots import style as look
 from bioeval.views.plots.select_datasets import as_plot_text, pick_one
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 class Display:

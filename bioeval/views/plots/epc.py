@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.views.plots.captions import other_term
 from bioeval.views.plots.curves import Captions, CurvesDisplay
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class EpcDisplay(CurvesDisplay):

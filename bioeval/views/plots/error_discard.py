@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.plots.captions import agreed, other_term
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay, numbered
 from bioeval.views.plots.select_datasets import System, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class ErrorDiscardDisplay(CurvesDisplay):

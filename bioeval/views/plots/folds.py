@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.averaged import unit_of
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
 
 # The largest diameter of a point, in points of type.
 LARGEST = 20.0

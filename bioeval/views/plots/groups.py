@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from bioeval.base.errors import cut
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.select_datasets import as_plot_text
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 # Most groups whose cells hold a number, and whose names are written.
 NUMBERED, NAMED = 10, 40

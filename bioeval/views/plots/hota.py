@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of
 from bioeval.views.plots.select_datasets import joined, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MEASURES = {"HOTA": "hota", "DetA": "deta", "AssA": "assa"}
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.results.zoo import lorenz as lorenz_curve
 from bioeval.views.plots import style as look
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
 from bioeval.views.plots.select_datasets import joined, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Of each kind of error: its words, the attempts and the Gini coefficient.
 _ERRORS = {

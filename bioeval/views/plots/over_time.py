@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import scalar
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.terms import Speaker, words_of
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Height of a panel, and of everything around them, in inches.
 _PANEL, _AROUND = 1.75, 1.5

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from matplotlib.axes import Axes
 
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import convention
 from bioeval.views.plots.curves import Captions, CurvesDisplay
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class PrecisionRecallDisplay(CurvesDisplay):

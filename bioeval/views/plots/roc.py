@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.far_curves import FarCurvesDisplay
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class RocDisplay(FarCurvesDisplay):

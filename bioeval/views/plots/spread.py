@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.averaged import Averaged, averaged, unit_of
@@ -12,10 +14,6 @@ from bioeval.views.plots import style as look
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.folds import limits_in_words
 from bioeval.views.plots.select_datasets import as_plot_text
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
 
 # Bars of the histogram of a row, and the height of the highest, of 1 that a row has.
 BARS, HEIGHT = 30, 0.62

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import xarray as xr
 
 from bioeval.base.scalars import (
     DIR,
@@ -29,9 +30,6 @@ from bioeval.tallies.points import per_cent
 from bioeval.views.tables import numbers
 from bioeval.views.tables.row import Classes, Over, Row
 from bioeval.views.tables.tasks import report_ranks, value_of
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Up to this number of thresholds each has its rows: they were given.
 FEW = 12
