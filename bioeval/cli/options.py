@@ -262,6 +262,23 @@ def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
     return given or ":".join(filter(None, (Path(file).stem, array)))
 
 
+names_option = click.option(
+    "--name",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a system; once for each, in their order.  [the files' names]",
+)
+
+
+def system_names(
+    files: tuple[str, ...], given: tuple[str, ...], reading: dict[str, Any]
+) -> tuple[str, ...]:
+    """Return the names of several systems: those given, one for each, or their own."""
+    if given and len(given) != len(files):
+        raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
+    return given or tuple(system_name(file, None, reading) for file in files)
+
+
 def _is_key(value: str, data: str) -> bool:
     """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
     in_file = Path(data).suffix.lower() in (".npz", ".mat", "")

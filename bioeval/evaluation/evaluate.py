@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 
-from bioeval.base.engine import refuse_engine
+from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.variables import TOP_K
@@ -39,9 +39,6 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 
 @distributable

@@ -435,3 +435,12 @@ class PairScores(Scores):
         )
         view.pair_ids = self.pair_ids[index]
         return view
+
+
+def require_scores(scores: Any, what: str = "scores") -> None:
+    """Raise :class:`DataError` unless these are :class:`Scores`."""
+    if not isinstance(scores, Scores):
+        raise DataError(
+            f"{what} is {type(scores).__name__}; expected bioeval.Scores, which says what the "
+            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
+        )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from bioeval.base.engine import computed_by, refuse_engine
+from bioeval.base.engine import Client, computed_by, refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
@@ -30,10 +31,6 @@ from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 from bioeval.tallies.thresholds import require_values
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 
 @distributable

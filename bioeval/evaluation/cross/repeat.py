@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtri
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
 from bioeval.base.variables import REPEATED
@@ -24,7 +24,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
 from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import PairScores, Scores, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
@@ -132,8 +132,7 @@ def repeat(
     confidence = check_confidence(confidence)
     if isinstance(scores, PairScores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
-    if not isinstance(scores, Scores):
-        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
+    require_scores(scores)
     if not scores.labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if isinstance(splitter, Experiment):

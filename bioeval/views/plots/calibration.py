@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import DataError
+from bioeval.base.arguments import require_prior
 from bioeval.views.plots import style as look
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
 from bioeval.views.plots.select_datasets import System, joined, pick
@@ -57,8 +56,7 @@ class ReliabilityDisplay(CurvesDisplay):
         self, ax: Axes | None = None, *, prior: float = 0.5, name: str | None = None, **style: Any
     ) -> Self:
         """Draw the curves. See :func:`reliability`."""
-        if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
-            raise DataError(f"prior is {prior!r}; expected a probability below 1")
+        require_prior(prior)
         shift = math.log(prior / (1 - prior))
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
         ax = self._start(ax, name, look.SQUARE)
