@@ -162,11 +162,12 @@ def tally(
         with threads_for(scores):
             plan.refine(parts)
             plan.keep(parts, keep)
+    # Several tasks may share a tally, and several tallies their provenance.
+    abouts = {id(task.tally.about): task.tally.about for task in parts.values()}
+    of_site = {number: about_of_site(about, secret, site) for number, about in abouts.items()}
     for task in parts.values():
-        if not task.tally.about.sites:  # several tasks may share a tally
-            task.tally.about = about_of_site(task.tally.about, secret, site)
-            if mates is not None:
-                task.tally.about = of_whole_gallery(task.tally.about, mates)
+        if (about := of_site.get(id(task.tally.about))) is not None:
+            task.tally.about = about if mates is None else of_whole_gallery(about, mates)
         if isinstance(task.tally, VerificationTally):
             task.tally.people = None  # of pairs; merged, it would not say who is in both
     if mates is None:
