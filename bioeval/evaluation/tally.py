@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.gallery_parts import (
@@ -34,9 +35,6 @@ from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 
 @distributable
@@ -271,4 +269,4 @@ def refine_tally(
             symmetric = None  # a pair may be counted in two parts
         points = refine(old, sweep, PointsWanted(targets, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
-    return counted._with(refined)
+    return replace(counted, parts=refined)
