@@ -31,7 +31,7 @@ def command(
       bioeval tally north.npz --site north --mates all.mates --out north.tally
       bioeval merge north.tally south.tally --union-of-galleries
     """
-    target = take_out(out, force, (data,))
+    place = take_out(out, force, (data,))
     reading = take_reading(data, options)
     options["protocol"] = card(options["protocol"])
     from bioeval.cli.progress import Stages
@@ -44,14 +44,14 @@ def command(
         stages(f"reading {data}")
         scores = load(data, **reading)
         stages("finding mates")
-        options |= {"site": site, "key": secret(key)}
-        with placed(options, stages) as place:
-            found = best_mates(scores, **options, **place, progress=stages.counting)
-        stages(f"writing {target}")
-        found.save(target)
+        given = {**options, "site": site, "key": secret(key)}
+        with placed(given, stages) as where:
+            found = best_mates(scores, **given, **where, progress=stages.counting)
+        stages(f"writing {place}")
+        found.save(place)
     if as_json:
         from bioeval.cli.console import show_json
 
-        show_json({"file": str(target), "protocol": found.protocol, "discloses": found.disclosed()})
+        show_json({"file": str(place), "protocol": found.protocol, "discloses": found.disclosed()})
         return
-    show_disclosed(target, repr(found).strip("<>"), found.disclosed())
+    show_disclosed(place, repr(found).strip("<>"), found.disclosed())

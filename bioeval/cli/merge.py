@@ -59,8 +59,7 @@ def command(
     from bioeval.cli.progress import Stages
 
     page = None if report is None else check_page(report, force)
-    with Stages() as stages:
-        stages("starting")
+    with Stages():
         from bioeval.evaluation.gallery_parts import BestMates
 
         found = _merged(files, union_of_galleries)

@@ -72,7 +72,8 @@ def _logged_by(handler: logging.Handler) -> Iterator[None]:
         yield
     finally:
         log.removeHandler(handler)
-        log.level, log.propagate = before
+        log.setLevel(before[0])
+        log.propagate = before[1]
 
 
 class Stages:
@@ -108,6 +109,7 @@ class Stages:
         if self._progress is not None:
             self._progress.start()
             self._inside.enter_context(shown_by(self._show))
+            self("starting")
         self._inside.enter_context(_logged_by(_Lines(self._progress)))
         return self
 

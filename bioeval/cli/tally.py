@@ -103,7 +103,7 @@ def command(
       bioeval tally north.npz --site north --mates all.mates --out north.tally
       bioeval tally north.zarr --site north --workers 8 --checkpoint counted --out north.tally
     """
-    target = take_out(out, force, (data,))
+    place = take_out(out, force, (data,))
     sharing = {name: options.pop(name) for name in _OF_SHARING}
     if not share and any(sharing.values()):
         raise click.UsageError("--salt-file, --min-count and --epsilon belong to --share")
@@ -125,13 +125,13 @@ def command(
             options["mates"] = BestMates.load(mates)
         scores = read_scores(data, reading, stages)
         stages("counting")
-        with placed(options, stages) as place:
-            found = tally(scores, protocol, **options, **place, progress=stages.counting)
+        with placed(options, stages) as where:
+            found = tally(scores, protocol, **options, **where, progress=stages.counting)
         grid = {} if max_rank is None else {"max_rank": max_rank}
         if share:
             found = found.share(thresholds, **grid, **sharing)
         elif fold:
             found = found.folded(thresholds, **grid)
-        stages(f"writing {target}")
-        found.save(target)
-    show_tally(found, target, as_json)
+        stages(f"writing {place}")
+        found.save(place)
+    show_tally(found, place, as_json)

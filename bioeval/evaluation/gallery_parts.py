@@ -14,12 +14,11 @@ from bioeval.base.errors import Argument, MergeError, ProtocolError, counted
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.mates_file import read_mates, write_mates
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.reid import require_scores
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_digests import CountedProbes, DigestKey, template_digests
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.counts import GalleryJob
@@ -358,7 +357,7 @@ def share_mates(
             "their labels, metadata and positions"
         )
     own = _digest_of(template_digests(scores, key, site)[0])
-    if own not in mates.parts:
+    if (site, own) not in zip(mates.sites, mates.parts, strict=False):
         raise MergeError(
             "the mates do not know this part of the gallery: merge the mates of all sites, of the "
             f"same templates, under the same {Argument('site')}"

@@ -15,7 +15,13 @@ from bioeval.kernels.shared_mates import count_around
 from bioeval.scores.blocks import Block
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
+from bioeval.tallies.identification_job import (
+    IdentificationJob,
+    empty_facts,
+    facts_of_rows,
+    include_facts,
+    joined_facts,
+)
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.reid_counts import MatchLists
 
@@ -155,18 +161,16 @@ class NearestMatesJob:
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return the mates of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        lists = self.result()
-        return {"mates": Joined.of(np.diff(lists.starts))} | {
-            name: Joined.of(getattr(lists, name)) for name in ("distance", "site", "place")
-        }
+        found = self.result()
+        arrays = {name: getattr(found, name) for name in ("distance", "site", "place")}
+        arrays["number"] = np.diff(found.starts)
+        return {name: Joined.of(array) for name, array in arrays.items()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Take in the mates of all rows."""
-        mates, distance, site, place = (
-            found[name].array() for name in ("mates", "distance", "site", "place")
-        )
-        starts = np.concatenate([[0], np.cumsum(mates)]).astype(np.int64)
-        self.found = [MateLists(starts, distance, site, place, nearest=True)]
+        arrays = {name: joined.array() for name, joined in found.items()}
+        starts = np.concatenate([[0], np.cumsum(arrays.pop("number"))])
+        self.found = [MateLists(starts, **arrays, nearest=True)]
 
     def result(self) -> MateLists:
         """Return the lists, of site 0."""
@@ -190,30 +194,6 @@ class SharedRanksJob:
         self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
         self.facts = empty_facts(job.scores.shape[0])
         self.own = NearestMatesJob(job, places=True) if grows else None
-
-    @property
-    def depends_on(self) -> list[np.ndarray]:
-        """Arrays besides the scores that the counts depend on: the mates."""
-        lists = self.shared.lists
-        return [lists.starts, lists.distance, lists.site, lists.place]
-
-    def fresh(self) -> Self:
-        """Return the same job before it has ranked anything."""
-        job = copy(self)
-        job.ranked, job.facts = self.ranked.fresh(), empty_facts(self.scores.shape[0])
-        return job
-
-    def counts(self, low: int, high: int) -> dict[str, Any]:
-        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        facts = facts_of_rows(self.facts, slice(low, high))._asdict()
-        shared = {name: Joined.of(values) for name, values in facts.items()}
-        return {"ranked": self.ranked.counts(low, high), "shared": shared}
-
-    def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in the facts of all rows."""
-        self.ranked.include_counts(found["ranked"])
-        for name, values in self.facts._asdict().items():
-            values[:] = found["shared"][name].array()
 
     def add(self, block: Block) -> None:
         """Count a block of rows."""
@@ -244,6 +224,24 @@ class SharedRanksJob:
         facts.mate[probe] = found.distance
         facts.closer[probe], facts.tied[probe] = found.closer, found.tied
         facts.tied_before[probe] = found.before
+
+    def fresh(self) -> Self:
+        """Return the same job before it has ranked anything."""
+        job = copy(self)
+        job.ranked, job.facts = self.ranked.fresh(), empty_facts(self.scores.shape[0])
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        return {
+            "ranked": self.ranked.counts(low, high),
+            "facts": joined_facts(self.facts, low, high),
+        }
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in the facts of all rows."""
+        self.ranked.include_counts(found["ranked"])
+        include_facts(self.facts, found["facts"])
 
     def result(self) -> IdentificationTally:
         """Return the tally of this part of the gallery, which is of no use without the others."""

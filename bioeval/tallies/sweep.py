@@ -79,10 +79,7 @@ NARROWER = 2
 UNUSED = CellCounts(counts=np.ones(1, dtype=np.int64))
 NO_LOOK = Look(())
 
-_KEYS: dict[np.dtype, Any] = {
-    np.dtype(np.float32): np.int32,
-    np.dtype(np.float64): np.int64,
-}
+_KEYS: dict[np.dtype, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
 
 def run_jobs(
@@ -178,7 +175,6 @@ class SweepWork:
             self.outlook = sweep.outlook
         verification = (job for job in jobs if isinstance(job, VerificationJob))
         self.depends_on = [array for job in verification for array in job.drawn]
-        self.depends_on += [array for job in jobs for array in getattr(job, "depends_on", ())]
 
     @property
     def step(self) -> int:

@@ -13,7 +13,6 @@ from bioeval.base.progress import report
 from bioeval.evaluation.blocks.ranges import row_ranges
 from bioeval.protocol import load
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.scores.template_digests import DigestKey
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.parts import Part, merged_parts
 
@@ -64,6 +63,11 @@ class BlockEngine:
         self.computer, self.rows, self.checkpoint = computer, rows, checkpoint
         self.distributes = computer.distributes
 
+    def close(self) -> None:
+        """Give the checkpoint free."""
+        if self.checkpoint is not None:
+            self.checkpoint.close()
+
     def count(self, work: RowWork, progress: Progress | None) -> Any:
         """Return the counts of all rows."""
         total, done, found = work.scores.shape[0], 0, []
@@ -89,8 +93,8 @@ class BlockEngine:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Arguments of a call that its counts do not depend on.
-_ASIDE = ("client", "checkpoint", "progress", "protocol")
+# Arguments of a call that its counts do not depend on. A key is a secret, and not to be written.
+_ASIDE = ("client", "checkpoint", "progress", "protocol", "key")
 
 
 def distributable(function: Callable[P, R]) -> Callable[P, R]:
@@ -108,8 +112,11 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         engine = _engine(client, checkpoint, function.__name__, given.arguments)
-        with computed_by(engine):
-            return function(*args, **kwargs)
+        try:
+            with computed_by(engine):
+                return function(*args, **kwargs)
+        finally:
+            engine.close()
 
     return call
 
@@ -127,8 +134,6 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
         systems = value if isinstance(value, Mapping) else {name: value}
         if value is not None and all(isinstance(x, Scores) for x in systems.values()):
             scores |= systems
-        elif name == "key":  # a secret, which is not written
-            options[name] = DigestKey.parse(value).hexadecimal("key", "")
         elif name not in _ASIDE:
             options[name] = value
     if computer.distributes:
