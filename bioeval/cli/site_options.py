@@ -100,7 +100,8 @@ def secret(path: str | None) -> bytes | None:
 def show_tally(found: Tally, place: Path, as_json: bool, **more: Any) -> None:
     """Print which tally was written, and what it says of people."""
     if not as_json:
-        show_disclosed(place, repr(found).strip("<>"), found.disclosed())
+        what = repr(found).strip("<>") + "".join(f", {n:,} {x} compared" for x, n in more.items())
+        show_disclosed(place, what, found.disclosed())
         return
     from bioeval.cli.console import show_json
 

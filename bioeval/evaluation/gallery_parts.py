@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, MergeError, ProtocolError, counted
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.mates_file import read_mates, write_mates
@@ -299,8 +298,6 @@ def best_mates(
     secret = DigestKey.parse(key)
     plan = Plan(scores, card, options, automatic=protocol == "auto")
     _require_addable(plan, card)
-    if plan.retrieval is not None or plan.gom is not None:
-        refuse_engine("protocol")
     lists: dict[str, MateLists] = {}
     ranked = dict.fromkeys(
         x.job for x in plan.tasks.values() if isinstance(x.job, IdentificationJob)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -101,7 +102,9 @@ def test_a_tally_follows_its_data(tmp_path, capsys):
     gone = ["--subject", str(whole.probe_labels[6]), "--probes", "35", "--gallery", "35"]
     given = [tmp_path / "whole", tmp_path / "whole.npz", "--site", "a", "--out", rest]
     assert main([*map(str, ["withdraw", *given, *gone])]) == 0
-    assert "the numbers of probes (32)" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "the numbers of probes (32)" in shown
+    assert re.search(r", [1-9]\d* cells compared\n", shown)
     of_left = be.tally(be.load(tmp_path / "whole.npz").select(left, left), site="a")
     for found, tally in ((grown, be.Tally.load(tmp_path / "whole")), (rest, of_left)):
         loaded = be.Tally.load(found)

@@ -314,12 +314,3 @@ def test_a_secret_is_not_written(tmp_path):
     scores, folder = population(), tmp_path / "kept"
     be.tally(scores, key="open sesame", checkpoint=folder)
     assert not [x for x in folder.iterdir() if b"open sesame" in x.read_bytes()]
-
-
-def test_mates_of_re_identification_are_found_in_one_process():
-    class Elsewhere(Here):
-        distributes = True
-
-    scores = be.simulate(12, 3, layout="probe-against-gallery", probes=2, cameras=2)
-    with computed_by(BlockEngine(Elsewhere())), pytest.raises(be.EngineError, match="protocol"):
-        be.best_mates(scores, "market1501")
