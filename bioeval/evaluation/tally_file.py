@@ -286,7 +286,7 @@ def _verification(tally: VerificationTally) -> str:
         type(people) is tuple and len(people) == 2 and all(map(_whole, people))
     ):
         return "the numbers of its subjects are damaged"
-    if tally.points is not None and type(tally.points) is not VerificationPoints:
+    if tally.points is not None and not _points(tally.points):
         return "the operating points are damaged"
     if tally.kept is not None and not _kept(tally.kept, cells):
         return "the scores that were kept are damaged"
@@ -294,6 +294,29 @@ def _verification(tally: VerificationTally) -> str:
     if not all(isinstance(x, str) for x in words) or not _whole(tally.skipped_claims):
         return "the options it was counted with are damaged"
     return ""
+
+
+def _points(points: Any) -> bool:
+    """Check operating points: numbers, and lists by FAR target and by cost."""
+    if type(points) is not VerificationPoints or type(points.equal_error) is not EqualError:
+        return False
+    lists: dict[str, tuple[str, ...]] = {
+        "far_target": ("frr_at_far", "threshold_at_far"),
+        "costs": ("min_cost", "min_cost_threshold"),
+    }
+    of_lists = {name for key, names in lists.items() for name in (key, *names)}
+    others = {*of_lists, "equal_error", "optima", "symmetric", "every_score"}
+    numbers = [getattr(points, x.name) for x in fields(points) if x.name not in others]
+    numbers += [*vars(points.equal_error).values(), *dict(points.optima).values()]
+    right = all(isinstance(x, (int, float)) for x in numbers)
+    right = right and isinstance(points.symmetric, bool | None)
+    right = right and isinstance(points.every_score, bool)
+    for key, names in lists.items():
+        same = [getattr(points, name) for name in names]
+        first = np.asarray(getattr(points, key))
+        right = right and first.dtype.kind == "f" and first.shape[1:] == (3,) * (key == "costs")
+        right = right and all(_array(x, "f") and len(x) == len(first) for x in same)
+    return right
 
 
 def _kept(kept: Any, cells: CellCounts) -> bool:
