@@ -52,7 +52,7 @@ def group_intervals(
     number, targets = len(tally.own), dataset["far_target"].values
     weights = weight_columns(attempts.people, options)
     require_memory(
-        56 * number**2 * weights.shape[1],  # counts, sums below them, and rates
+        48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
         "expected fewer groups or replicates",
     )

@@ -16,12 +16,15 @@ import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
-from bioeval.kernels.weigh_pairs import weigh_pairs
+from bioeval.kernels.weigh_pairs import sort_by_layer, weigh_pairs
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.pair_counts import PairCounts
 
 # Columns of weights that are weighed at once, at most.
 _TILE = 256
+
+# The columns of a tile are a multiple of what fits into an instruction.
+_LANES = 32
 
 # With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
 _SPARSE = 24
@@ -84,8 +87,7 @@ class QuadraticForms:
     def _clear(self) -> None:
         tiles, _, width = self._tiles.shape
         self._totals = np.zeros((tiles, self.layers, width))
-        self._sums = np.zeros((tiles, self.layers, width), dtype=np.uint16)
-        self._bounds = np.zeros((tiles, self.layers), dtype=np.int64)
+        self._sums = np.zeros((tiles, width), dtype=np.uint16)
 
     @property
     def totals(self) -> np.ndarray:
@@ -109,17 +111,19 @@ class QuadraticForms:
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between two subjects each."""
+        entries = pairs.right, pairs.layer, pairs.count
+        by_layer = tuple(map(np.empty_like, entries))
+        sort_by_layer(pairs.left, pairs.starts, self.layers, entries, by_layer)
         weigh_pairs(
-            pairs.left, pairs.starts, pairs.right, pairs.layer, pairs.count, self._tiles,
-            self._largest, self._totals, self._sums, self._bounds,
-        )  # fmt: skip
+            pairs.left, pairs.starts, by_layer, self._tiles, self._largest, self._totals, self._sums
+        )
 
 
 def _tiled(columns: np.ndarray) -> np.ndarray:
     """Return an array of shape (rows, columns) as tiles of columns, the last filled up with 0."""
     rows, number = columns.shape
     tiles = max(1, -(-number // _TILE))
-    width = -(-number // tiles)
+    width = -(-number // (tiles * _LANES)) * _LANES
     whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
     whole[:, :number] = columns
     return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))

@@ -241,11 +241,13 @@ def test_each_replicate_is_what_resampling_people_gives(data, dims, n):
 @given(
     errors=pairs(9, 2),
     density=st.sampled_from([1.0, 0.05]),
-    scale=st.sampled_from([1, 900, 1 << 14, 1 << 30]),
+    scale=st.sampled_from([0, 1, 6000, 1 << 14, 1 << 30]),
 )
 def test_tables_and_lists_in_parts_agree(errors, density, scale):
-    """Sums of 16 bits: some overflow after several counts, some with the first."""
+    """Sums of 8 and 16 bits: some would overflow after several counts, some with the first."""
     np.fill_diagonal(errors, 0)
+    if not scale:  # single attempts, of which four are weighed at once
+        errors, scale = np.minimum(errors, 1), 1
     errors[np.random.default_rng(0).random(errors.shape) > density] = 0
     weights = subject_weights(9, 40, seed_sequence(1))
     tables, lists, parts = (QuadraticForms(weights, 2) for _ in range(3))
@@ -262,6 +264,15 @@ def test_tables_and_lists_in_parts_agree(errors, density, scale):
     expected = np.einsum("kij,ir,jr->kr", both, *[weights.astype(int)] * 2)
     for found in (tables, lists, parts):
         assert found.totals.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("largest", [63, 64, 255, 256])
+def test_many_single_attempts_are_weighed_without_overflow(largest):
+    weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))
+    forms, others = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
+    single, first = np.ones(2999, dtype=np.int64), np.zeros(2999, dtype=np.int64)
+    forms.add(PairCounts.of(first, others, first, single))
+    assert forms.totals[0].tolist() == (weights[0] * weights[1:].sum(axis=0)).tolist()
 
 
 def test_the_draws_are_the_same_everywhere():
