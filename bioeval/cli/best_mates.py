@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import Command, take_reading
 from bioeval.cli.site_options import secret, show_disclosed, site_options, take_out
 
@@ -14,6 +15,7 @@ from bioeval.cli.site_options import secret, show_disclosed, site_options, take_
 @click.command("best-mates", cls=Command)
 @click.argument("data")
 @site_options
+@cluster_options()
 def command(
     data: str, out: str, force: bool, site: str, key: str | None, as_json: bool, **options: Any
 ) -> None:
@@ -42,7 +44,9 @@ def command(
         stages(f"reading {data}")
         scores = load(data, **reading)
         stages("finding mates")
-        found = best_mates(scores, **options, site=site, key=secret(key), progress=stages.counting)
+        given = {**options, "site": site, "key": secret(key)}
+        with placed(given, stages) as where:
+            found = best_mates(scores, **given, **where, progress=stages.counting)
         stages(f"writing {place}")
         found.save(place)
     if as_json:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -11,8 +13,9 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Seconds until a worker that gives no sign of life is given up, and until a scheduler answers.
-_SILENT, _CONNECT = 60, 30
+# Seconds until a worker that gives no sign of life is given up; until a scheduler takes a
+# connection, and until it answers then.
+_SILENT, _CONNECT, _ANSWER = 60, 30, 5
 
 # What worker processes have in their environment: one thread, and memory that they keep. Dask would
 # have them give it back at once, and the arrays of each block would be mapped and cleared anew. The
@@ -30,6 +33,18 @@ _ENVIRONMENT = {
 _ADDRESS = re.compile(r"(\w+://)?[\w.\-\[\]:]+:\d+|.+\.json")
 
 
+def _check_address(
+    context: click.Context, option: click.Parameter, given: str | None
+) -> str | None:
+    """Refuse what is no address before anything is read."""
+    if given is not None and not _ADDRESS.fullmatch(given):
+        raise click.UsageError(
+            f"--scheduler is {given!r}; expected an address such as tcp://host:8786, or a "
+            "scheduler file (.json)"
+        )
+    return given
+
+
 def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
     """Return the options ``--workers`` and ``--scheduler``, and ``--checkpoint`` if it applies."""
     options = [
@@ -42,6 +57,7 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
         click.option(
             "--scheduler",
             metavar="ADDRESS",
+            callback=_check_address,
             help="Count on the dask.distributed cluster at an address, such as tcp://host:8786, "
             "or of a scheduler file (.json).",
         ),
@@ -74,11 +90,6 @@ def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[d
     found = {"checkpoint": options.pop("checkpoint")} if "checkpoint" in options else {}
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
-    if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
-        raise click.UsageError(
-            f"--scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a "
-            "scheduler file (.json)"
-        )
     if workers is None and scheduler is None:
         yield found
         return
@@ -135,16 +146,48 @@ def _connected(scheduler: str) -> Iterator[Any]:
     """Give a client of a cluster that is there."""
     import logging
 
-    from distributed import Client
-
     from bioeval.base.errors import EngineError
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    where = {"scheduler_file": scheduler} if scheduler.endswith(".json") else {"address": scheduler}
+    address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
+    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    # In a thread, since a client waits for ever where a connection is taken and nothing is said.
+    threading.Thread(target=_connect, args=(address, found), daemon=True).start()
     try:
-        client = Client(**where, timeout=_CONNECT)
-    except (OSError, TimeoutError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise EngineError(f"no cluster answers at {scheduler}: {reason}") from error
+        client = found.get(timeout=_CONNECT + _ANSWER)
+    except queue.Empty:
+        client = TimeoutError("something takes connections there, and says nothing")
+    if isinstance(client, Exception):
+        reason = " ".join(str(client).split())
+        if not reason or not isinstance(client, (OSError, ValueError, ImportError)):
+            reason = "what answers there is no scheduler of dask"
+        raise EngineError(f"no cluster answers at {scheduler}: {reason}") from client
     with client:
         yield client
+
+
+def _connect(address: str, found: queue.SimpleQueue[Any]) -> None:
+    """Put a client, or the error of connecting, into a queue."""
+    from distributed import Client
+
+    try:
+        found.put(Client(address, timeout=_CONNECT))
+    except Exception as error:  # of any class, where something else answers than a scheduler
+        found.put(error)
+
+
+def _address_in(file: str) -> str:
+    """Return the address in a scheduler file."""
+    import json
+
+    from bioeval.base.errors import DataError
+    from bioeval.scores.formats.files import existing_file
+
+    text = existing_file(file, "a scheduler file").read_bytes()
+    try:
+        address = json.loads(text)["address"]
+    except (ValueError, KeyError, TypeError):
+        address = None
+    if not isinstance(address, str):
+        raise DataError(f"{file}: has no address of a scheduler; expected a file that dask wrote")
+    return address

@@ -8,6 +8,7 @@ import click
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.cli.arguments import NUMBERS, Thresholds, card
+from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import Command, far_option, read_scores, take_reading
 from bioeval.cli.site_options import secret, show_tally, site_options, take_out
 
@@ -77,6 +78,7 @@ _OF_SHARING = ("salt", "min_count", "epsilon", "probes_per_person", "templates_p
     metavar="N",
     help="With --epsilon: most gallery templates of one person.",
 )
+@cluster_options()
 def command(
     data: str,
     protocol: str,
@@ -122,7 +124,8 @@ def command(
             options["mates"] = BestMates.load(mates)
         scores = read_scores(data, reading, stages)
         stages("counting")
-        found = tally(scores, protocol, **options, progress=stages.counting)
+        with placed(options, stages) as where:
+            found = tally(scores, protocol, **options, **where, progress=stages.counting)
         grid = {} if max_rank is None else {"max_rank": max_rank}
         if share:
             found = found.share(thresholds, **grid, **sharing)

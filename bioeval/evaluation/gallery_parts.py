@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.errors import Argument, MergeError, ProtocolError, counted
+from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.mates_file import read_mates, write_mates
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.reid import require_scores
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_digests import CountedProbes, DigestKey, template_digests
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.counts import GalleryJob
@@ -25,6 +25,9 @@ from bioeval.tallies.reid_jobs import all_matches
 from bioeval.tallies.shared_mates import MateLists, NearestMatesJob, SharedMates, SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +222,7 @@ class GalleryPart:
             )
 
 
+@distributable
 def best_mates(
     scores: Scores,
     protocol: str | Protocol = "auto",
@@ -227,6 +231,8 @@ def best_mates(
     site: str = "",
     key: str | bytes | None = None,
     progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> BestMates:
     """Find the nearest mate of each probe in a part of a gallery: the first of two rounds.
 
@@ -251,6 +257,8 @@ def best_mates(
         As for :func:`tally`; all sites share it.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
 
     Returns
     -------
@@ -346,7 +354,7 @@ def share_mates(
             "their labels, metadata and positions"
         )
     own = _digest_of(template_digests(scores, key, site)[0])
-    if own not in mates.parts:
+    if (site, own) not in zip(mates.sites, mates.parts, strict=False):
         raise MergeError(
             "the mates do not know this part of the gallery: merge the mates of all sites, of the "
             f"same templates, under the same {Argument('site')}"

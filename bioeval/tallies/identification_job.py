@@ -32,6 +32,17 @@ def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
     return RankFacts(*(values[rows] for values in facts))
 
 
+def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, Joined]:
+    """Return the facts of rows ``low:high``, which those of the next rows follow."""
+    return {name: Joined.of(values[low:high]) for name, values in facts._asdict().items()}
+
+
+def include_facts(facts: RankFacts, found: dict[str, Joined]) -> None:
+    """Take the facts of all rows into arrays."""
+    for name, values in facts._asdict().items():
+        values[:] = found[name].array()
+
+
 class IdentificationJob:
     """Ranks each probe's best mate: the facts behind open- and closed-set identification.
 
@@ -77,16 +88,12 @@ class IdentificationJob:
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        return {
-            name: {x: Joined.of(values[low:high]) for x, values in facts._asdict().items()}
-            for name, facts in self._facts().items()
-        }
+        return {name: joined_facts(facts, low, high) for name, facts in self._facts().items()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Take in the facts of all rows."""
         for name, facts in self._facts().items():
-            for x, values in facts._asdict().items():
-                values[:] = found[name][x].array()
+            include_facts(facts, found[name])
 
     def _facts(self) -> dict[str, RankFacts]:
         apart = self.template_facts is not self.facts

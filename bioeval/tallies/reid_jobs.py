@@ -107,6 +107,8 @@ class RetrievalJob:
         removed += self.lists.rules[over].off_list(self.lists.self_column)
         extra = found["extra"].arrays
         single = convention.cmc == "single-gallery-shot"
+        # How many entries are within each threshold.
+        within = None if taus is None else np.cumsum(found["retrieved"].array(), axis=1)[:, :-1]
         sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
         return ReidTally(
             about=self.lists.about(reader),
@@ -123,7 +125,7 @@ class RetrievalJob:
             shots=np.concatenate(extra) if single else None,
             identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
             thresholds=taus,
-            retrieved=None if taus is None else _accumulated(found["retrieved"]),
+            retrieved=within,
         )
 
     def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:
@@ -284,24 +286,45 @@ def matches_of_rows(
 
 def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[str, MateLists]:
     """Return all matches of each query, of site 0, by rule of removal."""
-    scores, lists = job.scores, job.lists
-    parts: dict[str, list[tuple[np.ndarray, ...]]] = {rule: [] for rule in lists.rules}
-    with threads_for(scores):
-        for low, rows, checked in lists.rows(RowReader(scores), 0, scores.shape[0]):
-            for rule in lists.rules:
-                rows, found = lists.rank_checked(rule, low, rows, checked)
-                matches = match_lists(found)
-                used = places_used(found)
-                column = scores.gallery_ids[found.column[used]]
-                parts[rule].append((low + matches.query, matches.distance, column))
-            if progress is not None:
-                progress(low + len(rows), scores.shape[0])
+    work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
-    for rule, some in parts.items():
-        probe, distance, place = (np.concatenate(x) for x in zip(*some, strict=True))
+    for rule, found in _count_all(work, progress)["rules"].items():
+        probe, distance, place = (found[x].array() for x in ("probe", "distance", "place"))
         site = np.zeros(len(place), dtype=np.int64)
-        found_by_rule[rule] = MateLists.of(scores.shape[0], probe, distance, site, place, False)
+        probes = job.scores.shape[0]
+        found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
     return found_by_rule
+
+
+class _AllMatches:
+    """All matches of some queries, by rule of removal."""
+
+    what = "matches"
+
+    def __init__(self, lists: Lists, reader: RowReader):
+        self.lists, self.reader, self.scores = lists, reader, lists.scores
+
+    @property
+    def step(self) -> int:
+        """Rows that are read together."""
+        return self.reader.rows_per_block()
+
+    def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
+        """Find the matches of queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        lists, reader = self.lists, self.reader.for_rows(low, high)
+        none = {"probe": Joined(), "distance": Joined(), "place": Joined()}
+        rules = dict.fromkeys(lists.rules, none)
+        for first, rows, checked in lists.rows(reader, low, high):
+            for rule, before in rules.items():
+                rows, found = lists.rank_checked(rule, first, rows, checked)
+                matches = match_lists(found)
+                column = self.scores.gallery_ids[found.column[places_used(found)]]
+                some = {"probe": first + matches.query, "distance": matches.distance}
+                some["place"] = column
+                rules[rule] = {x: before[x].merge(Joined.of(some[x])) for x in before}
+            if progress is not None:
+                progress(first + len(rows), self.scores.shape[0])
+        return {"rules": rules, "watch": watched(reader, low, high)}
 
 
 class _Extent:
@@ -326,7 +349,9 @@ class _Extent:
         return {"extent": found, "watch": watched(reader, low, high)}
 
 
-def _count_all(work: RetrievalJob | GomJob | _Extent, progress: Progress | None) -> dict[str, Any]:
+def _count_all(
+    work: RetrievalJob | GomJob | _AllMatches | _Extent, progress: Progress | None
+) -> dict[str, Any]:
     """Return the counts of all queries."""
     chosen = engine()
     with threads_for(work.scores):
@@ -350,11 +375,6 @@ def _matches_of(counts: dict[str, Joined]) -> MatchLists:
     arrays = {name: joined.array() for name, joined in counts.items()}
     starts = np.concatenate([[0], np.cumsum(arrays.pop("counts"))])
     return MatchLists(starts, **arrays)
-
-
-def _accumulated(counts: Joined) -> np.ndarray:
-    """Return how many entries are within each threshold."""
-    return np.cumsum(counts.array(), axis=1)[:, :-1]
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:

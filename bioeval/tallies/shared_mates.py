@@ -5,8 +5,9 @@ The gallery is in the order of its sites, by name, and within a site of the posi
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +15,14 @@ from bioeval.kernels.shared_mates import count_around
 from bioeval.scores.blocks import Block
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
+from bioeval.tallies.identification_job import (
+    IdentificationJob,
+    empty_facts,
+    facts_of_rows,
+    include_facts,
+    joined_facts,
+)
+from bioeval.tallies.parts import Joined
 from bioeval.tallies.reid_counts import MatchLists
 
 # A place behind all others.
@@ -145,6 +153,25 @@ class NearestMatesJob:
         rows = len(block.values)
         return MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
 
+    def fresh(self) -> Self:
+        """Return the same job before it has gathered anything."""
+        job = copy(self)
+        job.found = []
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the mates of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        found = self.result()
+        arrays = {name: getattr(found, name) for name in ("distance", "site", "place")}
+        arrays["number"] = np.diff(found.starts)
+        return {name: Joined.of(array) for name, array in arrays.items()}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in the mates of all rows."""
+        arrays = {name: joined.array() for name, joined in found.items()}
+        starts = np.concatenate([[0], np.cumsum(arrays.pop("number"))])
+        self.found = [MateLists(starts, **arrays, nearest=True)]
+
     def result(self) -> MateLists:
         """Return the lists, of site 0."""
         ends = np.cumsum([0, *(part.starts[-1] for part in self.found)])
@@ -197,6 +224,24 @@ class SharedRanksJob:
         facts.mate[probe] = found.distance
         facts.closer[probe], facts.tied[probe] = found.closer, found.tied
         facts.tied_before[probe] = found.before
+
+    def fresh(self) -> Self:
+        """Return the same job before it has ranked anything."""
+        job = copy(self)
+        job.ranked, job.facts = self.ranked.fresh(), empty_facts(self.scores.shape[0])
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Any]:
+        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        return {
+            "ranked": self.ranked.counts(low, high),
+            "facts": joined_facts(self.facts, low, high),
+        }
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Take in the facts of all rows."""
+        self.ranked.include_counts(found["ranked"])
+        include_facts(self.facts, found["facts"])
 
     def result(self) -> IdentificationTally:
         """Return the tally of this part of the gallery, which is of no use without the others."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +40,43 @@ COMMANDS = {
 def said(capsys, name, file, *options):
     assert main([name, file, *COMMANDS[name], "--json", *options]) == 0
     return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [("absent.json", None, "no such file"), ("odd.json", "[1]", "has no address of a scheduler")],
+)
+def test_a_scheduler_file_that_is_none(file, tmp_path, capsys, name, text, said):
+    optional_import("distributed")
+    if text:
+        (tmp_path / name).write_text(text)
+    assert main(["run", file, "--scheduler", str(tmp_path / name)]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(b"", "takes connections there, and says nothing"), (b"HTTP/1.1 400", "is no scheduler of")],
+)
+def test_what_is_no_scheduler_is_not_waited_for(file, monkeypatch, capsys, words, said):
+    optional_import("distributed")
+    monkeypatch.setattr("bioeval.cli.cluster_options._CONNECT", 0.3)
+    monkeypatch.setattr("bioeval.cli.cluster_options._ANSWER", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer, args=(server, words), daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        assert main(["run", file, "--scheduler", address]) == 1
+    error = capsys.readouterr().err
+    assert f"no cluster answers at {address}: " in error and said in error
+
+
+def answer(server, words):
+    """Take connections, and say something."""
+    taken = []
+    with contextlib.suppress(OSError):
+        while True:
+            taken.append(server.accept()[0])
+            taken[-1].sendall(words)
 
 
 SLOW = pytest.mark.slow

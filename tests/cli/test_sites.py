@@ -10,6 +10,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
+from tests.optional import optional_import
 
 SITES = ("north", "south")
 
@@ -58,6 +59,26 @@ def test_probes_at_two_sites(folder, tmp_path, capsys):
     assert "EER" in shown and "System    north + south" in shown
     assert main(["merge", str(files[0]), str(files[0])]) == 2
     assert "would count twice" in capsys.readouterr().err
+
+
+def test_a_site_goes_on_from_its_checkpoint(folder, tmp_path):
+    for command, more in (("best-mates", []), ("tally", ["--points"])):
+        for name, kept in (("plain", []), ("new", [command]), ("again", [command])):
+            given = [command, folder / "part-north.npz", *more, "--out", tmp_path / name, "--force"]
+            place = [x for path in kept for x in ("--checkpoint", tmp_path / path)]
+            assert main([*map(str, [*given, *place])]) == 0
+            assert (tmp_path / name).read_bytes() == (tmp_path / "plain").read_bytes()
+        assert list((tmp_path / command).glob("*.part"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["best-mates", "tally"])
+def test_workers_write_the_file_of_one_process(folder, tmp_path, command):
+    optional_import("distributed")
+    for name, place in (("one", []), ("two", ["--workers", "2"])):
+        given = [command, folder / "part-north.npz", "--out", tmp_path / name, *place]
+        assert main([*map(str, given)]) == 0
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_a_tally_follows_its_data(tmp_path, capsys):

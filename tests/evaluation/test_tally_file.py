@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import bioeval as be
+from bioeval.tallies.points import EqualError
 
 SAVED = Path(__file__).parent / "saved"
 
@@ -68,3 +71,26 @@ def test_layout_3_has_kept_scores():
     kept = tally.parts["verification/single"].tally.kept
     np.testing.assert_array_equal(kept.scores, [3, 3, 4, 4, 5, 5, 6, 6])
     assert older.parts["verification/single"].tally.kept is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("auc", []),
+        ("optima", {"max_accuracy": None}),
+        ("symmetric", np.ones(2)),
+        ("far_target", np.zeros(3)),
+        ("frr_at_far", []),
+        ("min_cost", None),
+        ("costs", np.zeros((2, 1))),
+        ("costs", np.zeros(2)),
+        ("equal_error", EqualError(eer_threshold=[])),
+    ],
+)
+def test_damaged_operating_points_are_refused(tmp_path, name, value):
+    counted = be.tally(be.simulate(6, 3, random_state=1), points=True)
+    single = counted.parts["verification/single"].tally
+    single.points = replace(single.points, **{name: value})
+    counted.save(tmp_path / "x.tally")
+    with pytest.raises(be.DataError, match="verification/single: the operating points are damaged"):
+        be.Tally.load(tmp_path / "x.tally")

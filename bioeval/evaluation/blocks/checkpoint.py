@@ -76,9 +76,7 @@ class Checkpoint:
         rows: int | None = None,
     ):
         if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
-            raise DataError(
-                f"{Argument('checkpoint')} is {type(folder).__name__}; expected a folder"
-            )
+            raise DataError(f"{Argument('checkpoint')} is {folder!r}; expected a folder")
         self.folder = Path(folder)
         self.rows, self.passes = rows, 0
         self._given = list(scores.values())
@@ -91,11 +89,26 @@ class Checkpoint:
             "scores": {name: digests_of(x) for name, x in scores.items()},
             "options": {name: plain_option(x) for name, x in options.items()},
         }
-        self._open(json.loads(json.dumps(manifest)))
+        self._lock: int | None = None
+        try:
+            self._open(json.loads(json.dumps(manifest)))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let another process use the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock = None
 
     def _open(self, manifest: dict[str, Any]) -> None:
         """Make the folder, or see that it belongs to the same evaluation."""
         path = self.folder / _MANIFEST
+        if self.folder.exists() and not self.folder.is_dir():
+            raise CheckpointError(f"{self.folder}: is a file; give a new folder")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.folder)
         if path.exists():
             known = _read_manifest(path)
             differing = _difference(known, manifest)
@@ -107,11 +120,10 @@ class Checkpoint:
             for part in self.folder.glob(".*.part"):  # of a process that was killed
                 part.unlink(missing_ok=True)
             return
-        if self.folder.exists() and any(self.folder.iterdir()):
+        if any(self.folder.iterdir()):
             raise CheckpointError(
                 f"{self.folder}: is no checkpoint, and not empty; give a new folder"
             )
-        self.folder.mkdir(parents=True, exist_ok=True)
         body = {**manifest, "checksum": _checksum(manifest)}
         write_file(path, json.dumps(body, indent=1).encode())
 
@@ -188,6 +200,30 @@ class Pass:
 
     def _path(self, low: int, high: int) -> Path:
         return self.folder / f"{self.name}-{low:012d}-{high:012d}.part"
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a folder until what is returned is closed; None where the system has no such locks.
+
+    Two runs would count everything twice, and remove each other's files under way.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    found = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(found)
+        raise CheckpointError(
+            f"{folder}: is in use by another run; wait for its end, or give another folder as "
+            f"{Argument('checkpoint')}"
+        ) from None
+    except OSError:  # a file system without locks
+        os.close(found)
+        return None
+    return found
 
 
 def _covers(one: Scores, other: Scores) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,16 @@ def plain_option(value: Any) -> Any:
     """Return an option as JSON holds it: arrays by their digest, other objects by their text."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, np.ndarray):
-        return f"array {value.shape} {digest_of(value)}"
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, (list, tuple)):
         return [plain_option(x) for x in value]
     if isinstance(value, Mapping):
         return {str(name): plain_option(x) for name, x in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
+    if hasattr(value, "__array__"):  # of other libraries too, whose text leaves values out
+        array = np.asarray(value)
+        return f"array {array.shape} {digest_of(array)}"
+    if is_dataclass(value) and not isinstance(value, type):
+        inner = {x.name: getattr(value, x.name) for x in fields(value)}
+        return {"class": type(value).__name__, **plain_option(inner)}
     return repr(value)

@@ -63,6 +63,11 @@ class BlockEngine:
         self.computer, self.rows, self.checkpoint = computer, rows, checkpoint
         self.distributes = computer.distributes
 
+    def close(self) -> None:
+        """Give the checkpoint free."""
+        if self.checkpoint is not None:
+            self.checkpoint.close()
+
     def count(self, work: RowWork, progress: Progress | None) -> Any:
         """Return the counts of all rows."""
         total, done, found = work.scores.shape[0], 0, []
@@ -88,8 +93,8 @@ class BlockEngine:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Arguments of a call that its counts do not depend on.
-_ASIDE = ("client", "checkpoint", "progress", "protocol")
+# Arguments of a call that its counts do not depend on. A key is a secret, and not to be written.
+_ASIDE = ("client", "checkpoint", "progress", "protocol", "key")
 
 
 def distributable(function: Callable[P, R]) -> Callable[P, R]:
@@ -107,8 +112,11 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         engine = _engine(client, checkpoint, function.__name__, given.arguments)
-        with computed_by(engine):
-            return function(*args, **kwargs)
+        try:
+            with computed_by(engine):
+                return function(*args, **kwargs)
+        finally:
+            engine.close()
 
     return call
 

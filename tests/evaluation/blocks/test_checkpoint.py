@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 import xxhash
 
 import bioeval as be
@@ -208,6 +209,62 @@ def test_parts_and_checkpoints_of_other_layouts_are_refused(tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"bioeval_checkpoint": 9}))
     with pytest.raises(be.CheckpointError, match="is of layout 9"):
         be.tally(population(), checkpoint=tmp_path / "kept")
+
+
+def test_options_that_hold_arrays_are_distinguished(tmp_path):
+    """The text of an array of another library leaves most values out."""
+    scores = population()
+    grid = xr.DataArray(np.linspace(1, 9, 2000))
+    be.verification(scores, thresholds=grid, checkpoint=tmp_path / "grid")
+    grid[1000] = float(grid[999]) + 1e-9
+    with pytest.raises(be.CheckpointError, match=r"options, thresholds: array .* there"):
+        be.verification(scores, thresholds=grid, checkpoint=tmp_path / "grid")
+
+
+def test_mates_of_another_gallery_are_refused(tmp_path):
+    scores = population()
+    values = np.array(scores.values)
+    values[:, 1::2] /= 4
+    wholes = scores, be.Scores(values, scores.probe_labels)
+
+    def mates(whole):
+        parts = [whole.select(gallery=np.arange(i, 120, 2)) for i in (0, 1)]
+        found = [
+            be.best_mates(x, "course-all-vs-all", site=s) for x, s in zip(parts, "ab", strict=True)
+        ]
+        return found[0].merge(found[1])
+
+    one, other = map(mates, wholes)
+    part, place = scores.select(gallery=np.arange(0, 120, 2)), tmp_path / "kept"
+    be.tally(part, mates=one, site="a", checkpoint=place)
+    with pytest.raises(be.CheckpointError, match="options, mates, lists"):
+        be.tally(part, mates=other, site="a", checkpoint=place)
+
+
+def test_no_key_is_written(tmp_path):
+    for key in (b"a long secret", "a long secret"):
+        be.tally(population(), key=key, checkpoint=tmp_path / "kept")
+    kept = [x for x in (tmp_path / "kept").iterdir() if b"a long secret" in x.read_bytes()]
+    assert not kept
+
+
+def test_two_runs_at_a_time_are_refused(tmp_path):
+    scores, folder, said = population(), tmp_path / "kept", []
+
+    def progress(done, total):
+        with pytest.raises(be.CheckpointError, match="is in use by another run"):
+            be.tally(scores, checkpoint=folder)
+        said.append(done)
+
+    be.tally(scores, checkpoint=folder, progress=progress)
+    assert said
+    assert be.tally(scores, checkpoint=folder).tree().identical(be.tally(scores).tree())
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(be.CheckpointError, match="is a file; give a new folder"):
+        be.tally(population(), checkpoint=tmp_path / "file")
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):

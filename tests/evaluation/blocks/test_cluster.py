@@ -197,6 +197,40 @@ def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
         assert CALLS[name](checkpoint=tmp_path / "kept").identical(expected)
 
 
+def union(scores, protocol, place):
+    """Return the result of a gallery in two parts; `place` gives the arguments of each step."""
+    odd = np.asarray(scores.gallery_labels) % 2
+    parts = {x: scores.select(gallery=np.flatnonzero(odd == i)) for i, x in enumerate("ab")}
+    mates = [
+        be.best_mates(part, protocol, site=site, **place(f"mates {site}"))
+        for site, part in parts.items()
+    ]
+    both = mates[0].merge(mates[1])
+    one, other = (
+        be.tally(part, protocol, mates=both, site=site, **place(f"tally {site}"))
+        for site, part in parts.items()
+    )
+    return one.merge(other, union_of_galleries=True).tree()
+
+
+UNIONS = {
+    "course-all-vs-all": lambda: be.simulate(30, 4),
+    "market1501": reid_scores,
+    "gom-market1501": reid_scores,
+}
+
+
+@pytest.mark.parametrize("protocol", UNIONS)
+def test_a_gallery_in_parts_on_a_cluster_is_that_of_one_process(client, tmp_path, protocol):
+    scores = UNIONS[protocol]()
+    expected = union(scores, protocol, lambda step: {})
+    assert union(scores, protocol, lambda step: {"client": client}).identical(expected)
+    for _ in range(2):
+        kept = union(scores, protocol, lambda step: {"checkpoint": tmp_path / step})
+        assert kept.identical(expected)
+    assert all(list((tmp_path / step).glob("*.part")) for step in ("mates a", "tally b"))
+
+
 def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
     monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
     cluster, kept = Cluster(client), []
