@@ -18,70 +18,71 @@ from bioeval.views.plots.registry import PLOTS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay
-    from bioeval.mot.timeline import timeline as timeline
+    from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay, timeline as timeline
     from bioeval.scores.matrix import Scores
-    from bioeval.views.plots.calibration import BayesErrorDisplay as BayesErrorDisplay
     from bioeval.views.plots.calibration import (
+        BayesErrorDisplay as BayesErrorDisplay,
         EmpiricalCrossEntropyDisplay as EmpiricalCrossEntropyDisplay,
+        ReliabilityDisplay as ReliabilityDisplay,
+        TippettDisplay as TippettDisplay,
+        bayes_error as bayes_error,
+        empirical_cross_entropy as empirical_cross_entropy,
+        reliability as reliability,
+        tippett as tippett,
     )
-    from bioeval.views.plots.calibration import ReliabilityDisplay as ReliabilityDisplay
-    from bioeval.views.plots.calibration import TippettDisplay as TippettDisplay
-    from bioeval.views.plots.calibration import bayes_error as bayes_error
-    from bioeval.views.plots.calibration import empirical_cross_entropy as empirical_cross_entropy
-    from bioeval.views.plots.calibration import reliability as reliability
-    from bioeval.views.plots.calibration import tippett as tippett
-    from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay
-    from bioeval.views.plots.cmc import cmc as cmc
-    from bioeval.views.plots.det import DetDisplay as DetDisplay
-    from bioeval.views.plots.det import det as det
-    from bioeval.views.plots.dir_far import DirFarDisplay as DirFarDisplay
-    from bioeval.views.plots.dir_far import dir_far as dir_far
-    from bioeval.views.plots.dir_surface import DirSurfaceDisplay as DirSurfaceDisplay
-    from bioeval.views.plots.dir_surface import dir_surface as dir_surface
-    from bioeval.views.plots.epc import EpcDisplay as EpcDisplay
-    from bioeval.views.plots.epc import epc as epc
-    from bioeval.views.plots.error_discard import ErrorDiscardDisplay as ErrorDiscardDisplay
-    from bioeval.views.plots.error_discard import error_discard as error_discard
-    from bioeval.views.plots.error_rates import ErrorRatesDisplay as ErrorRatesDisplay
-    from bioeval.views.plots.error_rates import error_rates as error_rates
-    from bioeval.views.plots.folds import FoldsDisplay as FoldsDisplay
-    from bioeval.views.plots.folds import ThresholdStudyDisplay as ThresholdStudyDisplay
-    from bioeval.views.plots.folds import folds as folds
-    from bioeval.views.plots.folds import threshold_study as threshold_study
-    from bioeval.views.plots.gallery_size import GallerySizeDisplay as GallerySizeDisplay
-    from bioeval.views.plots.gallery_size import gallery_size as gallery_size
-    from bioeval.views.plots.gom import GomDisplay as GomDisplay
-    from bioeval.views.plots.gom import gom as gom
-    from bioeval.views.plots.groups import GroupsDisplay as GroupsDisplay
-    from bioeval.views.plots.groups import groups as groups
-    from bioeval.views.plots.hota import HotaDisplay as HotaDisplay
-    from bioeval.views.plots.hota import hota as hota
-    from bioeval.views.plots.lorenz import LorenzDisplay as LorenzDisplay
-    from bioeval.views.plots.lorenz import lorenz as lorenz
+    from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay, cmc as cmc
+    from bioeval.views.plots.det import DetDisplay as DetDisplay, det as det
+    from bioeval.views.plots.dir_far import DirFarDisplay as DirFarDisplay, dir_far as dir_far
+    from bioeval.views.plots.dir_surface import (
+        DirSurfaceDisplay as DirSurfaceDisplay,
+        dir_surface as dir_surface,
+    )
+    from bioeval.views.plots.epc import EpcDisplay as EpcDisplay, epc as epc
+    from bioeval.views.plots.error_discard import (
+        ErrorDiscardDisplay as ErrorDiscardDisplay,
+        error_discard as error_discard,
+    )
+    from bioeval.views.plots.error_rates import (
+        ErrorRatesDisplay as ErrorRatesDisplay,
+        error_rates as error_rates,
+    )
+    from bioeval.views.plots.folds import (
+        FoldsDisplay as FoldsDisplay,
+        ThresholdStudyDisplay as ThresholdStudyDisplay,
+        folds as folds,
+        threshold_study as threshold_study,
+    )
+    from bioeval.views.plots.gallery_size import (
+        GallerySizeDisplay as GallerySizeDisplay,
+        gallery_size as gallery_size,
+    )
+    from bioeval.views.plots.gom import GomDisplay as GomDisplay, gom as gom
+    from bioeval.views.plots.groups import GroupsDisplay as GroupsDisplay, groups as groups
+    from bioeval.views.plots.hota import HotaDisplay as HotaDisplay, hota as hota
+    from bioeval.views.plots.lorenz import LorenzDisplay as LorenzDisplay, lorenz as lorenz
     from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
-    from bioeval.views.plots.over_time import AgeingDisplay as AgeingDisplay
-    from bioeval.views.plots.over_time import OverTimeDisplay as OverTimeDisplay
-    from bioeval.views.plots.over_time import ageing as ageing
-    from bioeval.views.plots.over_time import over_time as over_time
+    from bioeval.views.plots.over_time import (
+        AgeingDisplay as AgeingDisplay,
+        OverTimeDisplay as OverTimeDisplay,
+        ageing as ageing,
+        over_time as over_time,
+    )
     from bioeval.views.plots.precision_recall import (
         PrecisionRecallDisplay as PrecisionRecallDisplay,
+        precision_recall as precision_recall,
     )
-    from bioeval.views.plots.precision_recall import precision_recall as precision_recall
-    from bioeval.views.plots.repeated import RepeatedDisplay as RepeatedDisplay
-    from bioeval.views.plots.repeated import repeated as repeated
-    from bioeval.views.plots.roc import RocDisplay as RocDisplay
-    from bioeval.views.plots.roc import roc as roc
-    from bioeval.views.plots.row_walk import RowWalkDisplay as RowWalkDisplay
-    from bioeval.views.plots.row_walk import row_walk as row_walk
+    from bioeval.views.plots.repeated import (
+        RepeatedDisplay as RepeatedDisplay,
+        repeated as repeated,
+    )
+    from bioeval.views.plots.roc import RocDisplay as RocDisplay, roc as roc
+    from bioeval.views.plots.row_walk import RowWalkDisplay as RowWalkDisplay, row_walk as row_walk
     from bioeval.views.plots.save import save as save
     from bioeval.views.plots.score_distributions import (
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
-    from bioeval.views.plots.spread import SpreadDisplay as SpreadDisplay
-    from bioeval.views.plots.spread import spread as spread
-    from bioeval.views.plots.zoo import ZooDisplay as ZooDisplay
-    from bioeval.views.plots.zoo import zoo as zoo
+    from bioeval.views.plots.spread import SpreadDisplay as SpreadDisplay, spread as spread
+    from bioeval.views.plots.zoo import ZooDisplay as ZooDisplay, zoo as zoo
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
@@ -193,10 +194,7 @@ def matrix(
 
 
 def save_all(
-    tree: Any,
-    scores: Any,
-    directory: str | os.PathLike[str],
-    formats: Sequence[str] = ("png",),
+    tree: Any, scores: Any, directory: str | os.PathLike[str], formats: Sequence[str] = ("png",)
 ) -> list[Path]:
     """Write every plot that a result supports to a folder.
 

@@ -45,11 +45,7 @@ def handwritten_digits() -> be.Scores:
     enrolled = (digits.target < ENROLLED_DIGITS) & (place < TEMPLATES)
     pixels = digits.data.astype(np.float32)
     return be.Scores.from_embeddings(
-        pixels[~enrolled],
-        names[~enrolled],
-        pixels[enrolled],
-        names[enrolled],
-        metric="l2",
+        pixels[~enrolled], names[~enrolled], pixels[enrolled], names[enrolled], metric="l2"
     )
 
 

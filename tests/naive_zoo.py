@@ -64,9 +64,7 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
     impostor = [a for a in found if a.probe != a.claimed]
     accepted = [a for a in impostor if a.distance <= threshold]
     rejected = [a for a in genuine if not a.distance <= threshold]
-    out: dict[str, Any] = {
-        "non_finite": sum(not math.isfinite(a.distance) for a in found),
-    }
+    out: dict[str, Any] = {"non_finite": sum(not math.isfinite(a.distance) for a in found)}
     each: dict[str, list[Any]] = {}
 
     def put(name: str, value: Any) -> None:

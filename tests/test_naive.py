@@ -14,8 +14,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 LECTURE = Path(__file__).parents[1].parent / "shared" / "data" / "lecture"
 INF, NAN = math.inf, math.nan
@@ -194,10 +193,7 @@ def test_square_counts_compare_exactly():
         ("pessimistic", [2, 2, 2, 2, None]),
         ("optimistic", [1, 1, 1, 2, None]),
         ("stable", [1, 1, 1, 2, None]),
-        (
-            "expected",
-            [{1: F(1, 2), 2: F(1, 2)}] * 3 + [{2: F(1)}, None],
-        ),
+        ("expected", [{1: F(1, 2), 2: F(1, 2)}] * 3 + [{2: F(1)}, None]),
     ],
 )
 def test_square_template_ranks(ties, wanted):
@@ -319,12 +315,7 @@ def test_gallery_ranks():
 
 @pytest.mark.parametrize(
     ("impostors", "e"),
-    [
-        ("auto", [6]),
-        ("unenrolled", [6]),
-        ("leave-subject-out", [1, 0]),
-        ("both", [1, 0, 6]),
-    ],
+    [("auto", [6]), ("unenrolled", [6]), ("leave-subject-out", [1, 0]), ("both", [1, 0, 6])],
 )
 def test_gallery_impostor_roles(impostors, e):
     found = naive.open_set(
@@ -671,11 +662,7 @@ def test_a_part_equals_the_matrix_with_those_cells(data):
     np.fill_diagonal(blank, np.nan)
     labels = np.asarray(case.probe_labels)
     wanted = naive.attempts_single(
-        blank[np.ix_(rows, columns)],
-        labels[rows],
-        labels[columns],
-        kind=case.kind,
-        nan="exclude",
+        blank[np.ix_(rows, columns)], labels[rows], labels[columns], kind=case.kind, nan="exclude"
     )
     assert (genuine, impostor) == wanted
 

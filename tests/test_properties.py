@@ -8,8 +8,7 @@ import numba
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 

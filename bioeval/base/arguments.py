@@ -78,3 +78,9 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     if not inside or (np.diff(array) <= 0).any():
         raise DataError(f"{subject(name)} is {values!r}; expected increasing numbers from 0 to 1")
     return [Fraction(repr(value)) for value in array.tolist()]
+
+
+def require_prior(prior: Any) -> None:
+    """Raise :class:`DataError` unless a prior is above 0 and below 1."""
+    if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
+        raise DataError(f"prior is {prior!r}; expected a probability below 1")

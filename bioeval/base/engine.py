@@ -9,11 +9,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval.base.errors import Argument, EngineError
 
 Progress = Callable[[int, int], None]
+
+if TYPE_CHECKING:
+    from distributed import Client as Client
+else:
+    Client = Any  # of an optional dependency, which type checkers have
 
 
 class RowWork(Protocol):

@@ -534,11 +534,7 @@ for _rate in (f"{_part}{_k}" for _k in AVERAGED for _part in ("", "train_")):
             f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
         )
 
-REPEATED = {
-    **_rates_of("repeats"),
-    **_FOLD_COUNTS,
-    "di": OPEN_SET["di"],
-}
+REPEATED = {**_rates_of("repeats"), **_FOLD_COUNTS, "di": OPEN_SET["di"]}
 _POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in points}
 REPEATED |= _POINTS
 for _rate, _what in {**_rates_of("repeats"), **_POINTS}.items():

@@ -13,8 +13,8 @@ from bioeval.cli.options import (
     name_option,
     output_options,
     read_scores,
+    read_system,
     reading_options,
-    system_name,
     take_reading,
     templates_option,
 )
@@ -77,7 +77,6 @@ def command(data: str, name: str | None, **options: Any) -> None:
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         import xarray as xr
 
         from bioeval.evaluation.calibration import calibration
@@ -85,17 +84,17 @@ def command(data: str, name: str | None, **options: Any) -> None:
         from bioeval.views.tables.calibration import CalibrationTable
 
         options["priors"] = options["priors"] or PRIORS
-        scores = read_scores(data, reading, stages)
-        scores.name = system_name(data, name, reading)
-        systems = {scores.name: scores}
+        scores = read_system(data, name, reading, stages)
+        system = str(scores.name)
+        systems = {system: scores}
         if how["calibrate"] is not None:
             train = scores
             if how["train"] is not None:
                 train = read_scores(how["train"], reading, stages)
             stages("calibrating")
             made = _calibrated(how["calibrate"], how["prior"], train, scores)
-            systems = {scores.name: scores} if scores.kind == "llr" else {}
-            systems[f"{scores.name}, calibrated"] = made
+            systems = {system: scores} if scores.kind == "llr" else {}
+            systems[f"{system}, calibrated"] = made
             if how["save_to"] is not None:
                 from bioeval.scores.formats import save
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.cli.arguments import card
+from bioeval.cli.documents import as_columns
 from bioeval.cli.options import (
     Command,
     Output,
     far_targets_option,
-    naming,
     output_options,
     read_scores,
     reading_options,
+    reword,
     take_reading,
 )
 
@@ -54,27 +53,25 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
     output = Output.take(options)
     reading = take_reading(data, options)
     protocol = card(protocol)
-    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.data_check import check_data
         from bioeval.views.tables.findings import FindingsTable
 
         scores = read_scores(data, reading, stages)
         stages("looking")
         found = check_data(scores, protocol, far_targets=far_targets, progress=stages.counting)
-        reword = partial(renamed, naming=naming())
         table = FindingsTable(found, reword)
-        document = _document(found, data, reword)
-        files = output.write(document, lambda folder: _write(document, table, folder), stages)
+        document = _document(found, data)
+        csv = {"findings.csv": as_columns(document["findings"])}
+        files = output.save(document, None, table, stages, csv=csv)
     output.show(table, document, files)
     if found.misleads:
         click.get_current_context().exit(1)
 
 
-def _document(found: DataCheck, file: str, reword: Any) -> dict[str, Any]:
+def _document(found: DataCheck, file: str) -> dict[str, Any]:
     """Return the findings as plain values."""
     from bioeval.base.version import __version__
 
@@ -90,14 +87,3 @@ def _document(found: DataCheck, file: str, reword: Any) -> dict[str, Any]:
         "misleads": found.misleads,
         "findings": rows,
     }
-
-
-def _write(document: dict[str, Any], table: Any, folder: Path) -> None:
-    """Write the findings into a folder."""
-    from bioeval.cli.console import WIDTH
-    from bioeval.cli.outputs import write_csv
-    from bioeval.views.tables import plain
-
-    rows = document["findings"]
-    write_csv(folder / "findings.csv", {name: [row[name] for row in rows] for name in rows[0]})
-    (folder / "table.txt").write_text(plain(table, WIDTH), encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +44,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
 @click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
 @reading_options
-@click.option(
-    "--kind-b",
-    type=click.Choice(KINDS),
-    help="What the scores of B are.  [as for A]",
-)
+@click.option("--kind-b", type=click.Choice(KINDS), help="What the scores of B are.  [as for A]")
 @click.option("--scores-b", metavar="KEY", help="Array of scores of B.  [as for A]")
 @click.option("--embeddings-b", metavar="KEY", help="Array of embeddings of B.  [as for A]")
 @click.option(
@@ -105,7 +100,6 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.comparison import ComparisonTable
@@ -133,13 +127,13 @@ def command(
                 }
         document = _document(found, a, b)
         shown = in_terms(found, terms)
-        drawn = curves if output.plots else {}
-        tell = output.remarks.append
-        files = output.write(
-            document, lambda folder: _write(found, shown, drawn, folder, tell), stages
-        )
+        table = ComparisonTable(shown)
+        files = output.save(
+            document, found, table, stages,
+            name="comparison.nc", drawn=curves or None, overlaid=True,
+        )  # fmt: skip
         output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
-    output.show(ComparisonTable(shown), document, files)
+    output.show(table, document, files)
 
 
 def _array(options: dict[str, Any]) -> str | None:
@@ -165,24 +159,6 @@ def _curves(scores: Scores, protocol: str | None, templates: str, **options: Any
         if scores.kind != "order":
             found["open_set"] = open_set(scores, **options)
     return xr.DataTree.from_dict(found)
-
-
-def _write(
-    found: xr.Dataset,
-    shown: xr.Dataset,
-    curves: dict[str, xr.DataTree],
-    folder: Path,
-    tell: Callable[[str], object],
-) -> None:
-    """Write the comparison into a folder; its table and the curves as they are shown."""
-    from bioeval.cli.outputs import write_results
-    from bioeval.views.tables.comparison import ComparisonTable
-
-    write_results(folder, found, ComparisonTable(shown), "comparison.nc")
-    if curves:
-        from bioeval.views.plots.save import save_all
-
-        save_all(curves, (), folder, overlaid=True, tell=tell)
 
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from bioeval.cli.options import warnings_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def attributes(ds: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
+def attributes(ds: xr.Dataset, file: str) -> dict[str, Any]:
     """Return the file, the attributes and the scalars of a result, warnings as a list."""
     from bioeval.base.version import __version__
 
     attrs = {str(k): v for k, v in ds.attrs.items() if k != "bioeval_version"}
-    attrs["warnings"] = [reword(text) for text in str(attrs["warnings"]).split("\n") if text]
+    attrs["warnings"] = warnings_of(ds)
     return {"bioeval": __version__, "file": file, **attrs, **scalars(ds)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
@@ -14,10 +13,10 @@ from bioeval.cli.options import (
     Output,
     fusion_option,
     name_option,
-    naming,
     output_options,
     read_scores,
     reading_options,
+    reword,
     system_name,
     take_reading,
     templates_option,
@@ -53,11 +52,9 @@ def command(dev: str, test: str, name: str | None, terms: str, **options: Any) -
     reading = take_reading(dev, options)
     if options["alphas"] is None:
         del options["alphas"]
-    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.expected_performance import epc
         from bioeval.views.tables.curve_points import EpcTable
         from bioeval.views.terms import in_terms
@@ -66,10 +63,9 @@ def command(dev: str, test: str, name: str | None, terms: str, **options: Any) -
         both[1].name = system_name(test, name, reading)
         stages("counting")
         ds = epc(*both, **options, progress=stages.counting)
-        reword = partial(renamed, naming=naming())
         shown = in_terms(ds, terms)
         curve = rows_over(ds, "alpha")
-        document = {**attributes(ds, test, reword), "dev": dev, "curve": curve}
+        document = {**attributes(ds, test), "dev": dev, "curve": curve}
         table = EpcTable(shown, reword)
         csv = {"curve.csv": as_columns(curve)}
         files = output.save(document, ds, table, stages, csv=csv, drawn=shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
@@ -13,11 +12,10 @@ from bioeval.cli.options import (
     Command,
     Output,
     name_option,
-    naming,
     output_options,
-    read_scores,
+    read_system,
     reading_options,
-    system_name,
+    reword,
     take_reading,
     terms_option,
 )
@@ -67,30 +65,26 @@ def command(
     reading = take_reading(data, options)
     if options["fractions"] is None:
         del options["fractions"]
-    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         import xarray as xr
 
         from bioeval.evaluation.discard import error_discard
         from bioeval.views.tables.curve_points import ErrorDiscardTable
         from bioeval.views.terms import in_terms
 
-        scores = read_scores(data, reading, stages)
-        scores.name = system_name(data, name, reading)
+        scores = read_system(data, name, reading, stages)
         stages("counting")
         found = {
             column: error_discard(scores, column, **options, progress=stages.counting)
             for column in dict.fromkeys(quality)
         }
-        reword = partial(renamed, naming=naming())
         shown = {column: in_terms(ds, terms) for column, ds in found.items()}
         table = ErrorDiscardTable(shown, reword)
         curves = {column: rows_over(ds, "fraction") for column, ds in found.items()}
         qualities = {
-            column: {**attributes(ds, data, reword), "curve": curves[column]}
+            column: {**attributes(ds, data), "curve": curves[column]}
             for column, ds in found.items()
         }
         rows = [{"quality": column, **row} for column, curve in curves.items() for row in curve]

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE
+from bioeval.cli.options import option_group
 
 if TYPE_CHECKING:
     from bioeval.protocol.card import Protocol, Threshold
@@ -20,7 +21,8 @@ PARTS = (
     *("too_few", "repeats"),
 )
 
-_OPTIONS = (
+#: Options of the whole experiment.
+experiment_options = option_group(
     click.option(
         "--train",
         type=SIZE,
@@ -73,18 +75,10 @@ _OPTIONS = (
 )
 
 
-def experiment_options(command: Any) -> Any:
-    """Give a command the options of the whole experiment."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options that were given out of a command's, with the seed if it is theirs."""
     given = {name: options.pop(name) for name in (*PARTS, "target", "claims", "attempts")}
-    given = {name: value for name, value in given.items() if value is not None}
-    return given
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def seed_given() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from bioeval.cli.options import (
     Output,
     name_option,
     output_options,
+    protocol_option,
     reading_options,
     system_name,
     take_reading,
@@ -43,12 +43,7 @@ if TYPE_CHECKING:
     metavar="T|RULE",
     help="A number, or a rule such as eer or far=0.01, chosen on these data.  [eer]",
 )
-@click.option(
-    "--protocol",
-    default="auto",
-    metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
-)
+@protocol_option
 @click.option("--claim", metavar="SUBJECT", help="The probe claims this subject alone.")
 @click.option(
     "--plot", "picture", metavar="FILE", help="Draw the row into a .png, .pdf or .svg file."
@@ -94,7 +89,6 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.base.version import __version__
         from bioeval.evaluation.walk.calls import explain, step_by_step
         from bioeval.scores.formats import load
@@ -117,7 +111,8 @@ def command(
                 _draw(row, picture)
             output.write_page(row, [data, reading.get("labels")], stages)
         document = {"bioeval": __version__, "file": data, **found.document()}
-        files = output.write(document, lambda folder: _write(found, table, folder), stages)
+        csv = {"list.csv": found.columns()}
+        files = output.save(document, None, table, stages, csv=csv)
     output.show(table, document, files)
 
 
@@ -129,13 +124,3 @@ def _draw(found: Explanation, file: str) -> None:
     from bioeval.views.plots.save import save
 
     save(RowWalkDisplay.from_results(found).plot(Figure(layout="constrained")), file)
-
-
-def _write(found: Explanation | Steps, table: Any, folder: Path) -> None:
-    """Write the text and the lists."""
-    from bioeval.cli.console import WIDTH
-    from bioeval.cli.outputs import write_csv
-    from bioeval.views.tables import plain
-
-    (folder / "table.txt").write_text(plain(table, WIDTH), encoding="utf-8")
-    write_csv(folder / "list.csv", found.columns())

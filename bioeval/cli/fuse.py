@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,14 +12,16 @@ from bioeval.cli.options import (
     Command,
     far_option,
     json_option,
+    names_option,
     naming,
     read_scores,
     reading_options,
-    system_name,
+    system_names,
     take_reading,
     templates_option,
     warnings_of,
 )
+from bioeval.cli.site_options import take_out
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,12 +51,7 @@ if TYPE_CHECKING:
     metavar="NAME=W",
     help="With --method weighted: the weight of a system; once for each.",
 )
-@click.option(
-    "--name",
-    multiple=True,
-    metavar="NAME",
-    help="Name of a system; once for each, in their order.  [the files' names]",
-)
+@names_option
 @click.option(
     "--train",
     multiple=True,
@@ -87,7 +85,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
       bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights finger=1
       bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
     """
-    names = _names(systems, options.pop("name"))
+    if len(systems) < 2:
+        raise click.UsageError("one system is nothing to fuse; give two files or more")
+    given_names = options.pop("name")
     train, protocol, out = (options.pop(x) for x in ("train", "protocol", "out"))
     if train and len(train) != len(systems):
         raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
@@ -98,19 +98,18 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     how = {key: options.pop(key) for key in ("method", "normalise")}
     weights = _weights(options.pop("weights"))
     reading = take_reading(systems[0], options)
-    names = names or tuple(system_name(file, None, reading) for file in systems)
+    names = system_names(systems, given_names, reading)
     _require_distinct(names)
     import warnings
 
-    from bioeval.base.errors import BioevalWarning
+    from bioeval.base.errors import BioevalWarning, DataError
     from bioeval.cli.progress import Stages
-    from bioeval.scores.formats.files import check_target
 
     if out is not None:
-        _check_out(out, force)
-        check_target(out)
+        if Path(out).suffix.lower() != ".npz":
+            raise DataError(f"{out}: fused scores are written as .npz")
+        take_out(out, force)
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.side_by_side import SideBySideTable
@@ -159,14 +158,6 @@ def _read(file: str, called: str, reading: dict[str, Any], stages: Any) -> Score
     return scores
 
 
-def _names(systems: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, ...]:
-    if len(systems) < 2:
-        raise click.UsageError("one system is nothing to fuse; give two files or more")
-    if given and len(given) != len(systems):
-        raise click.UsageError(f"--name is given {len(given)} times for {len(systems)} systems")
-    return given
-
-
 def _require_distinct(names: tuple[str, ...]) -> None:
     for called in (*names, "fused"):
         if (*names, "fused").count(called) > 1:
@@ -180,17 +171,6 @@ def _weights(given: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
         raise click.BadParameter(
             f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
         ) from None
-
-
-def _check_out(out: str, force: bool) -> None:
-    from pathlib import Path
-
-    from bioeval.base.errors import DataError
-
-    if Path(out).suffix.lower() != ".npz":
-        raise DataError(f"{out}: fused scores are written as .npz")
-    if Path(out).exists() and not force:
-        raise DataError(f"{out} would be replaced; say --force, or another name")
 
 
 def _at_once(systems: dict[str, Scores], given: dict[str, Any]) -> dict[str, xr.Dataset]:

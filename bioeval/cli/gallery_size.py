@@ -16,6 +16,7 @@ from bioeval.cli.options import (
     ranks_option,
     read_scores,
     reading_options,
+    seed_option,
     take_reading,
     terms_option,
     warning_lines,
@@ -58,9 +59,7 @@ _WIDTH, _CELL = 80, 9
     metavar="R",
     help="Also draw R galleries of each size, to plot.",
 )
-@click.option(
-    "--seed", "random_state", type=click.IntRange(0), metavar="N", help="Seed of the sampling."
-)
+@seed_option("Seed of the sampling.", default=None)
 @click.option(
     "--unenrolled",
     "unenrolled_shares",
@@ -89,7 +88,6 @@ def command(data: str, sizes: list[int] | None, terms: str, **options: Any) -> N
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.gallery_size import gallery_size
         from bioeval.views.terms import in_terms
 

@@ -13,12 +13,13 @@ from bioeval.cli.options import (
     Command,
     Output,
     interval_options,
+    names_option,
     naming,
     output_options,
     ranks_option,
     reading_options,
     require_method,
-    system_name,
+    system_names,
     take_reading,
     warnings_of,
 )
@@ -34,12 +35,7 @@ if TYPE_CHECKING:
     "draw all systems in one figure each of mReP and mFR, CMC, and DIR at FAR",
     ": rates are fractions",
 )
-@click.option(
-    "--name",
-    multiple=True,
-    metavar="NAME",
-    help="Name of a system; once for each, in their order.  [the files' names]",
-)
+@names_option
 @reading_options
 @click.option(
     "--protocol",
@@ -83,15 +79,12 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
     require_method(options["interval"])
     output = Output.take(options)
     reading = take_reading(systems[0], options)
-    if name and len(name) != len(systems):
-        raise click.UsageError(f"--name is given {len(name)} times for {len(systems)} systems")
-    names = name or tuple(system_name(file, None, reading) for file in systems)
+    names = system_names(systems, name, reading)
     _require_distinct(names)
     options["convention"] = card(options["convention"])
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         import xarray as xr
 
         from bioeval.evaluation.reid import gom

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,12 +16,11 @@ from bioeval.cli.options import (
     fusion_option,
     interval_options,
     name_option,
-    naming,
     output_options,
-    read_scores,
+    read_system,
     reading_options,
     require_method,
-    system_name,
+    reword,
     take_reading,
     templates_option,
     terms_option,
@@ -83,32 +81,28 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
     reading = take_reading(data, options)
     if options["far_targets"] is None:
         del options["far_targets"]
-    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.groups import by_group
         from bioeval.views.tables.groups import GroupsTable
         from bioeval.views.terms import in_terms
 
-        scores = read_scores(data, reading, stages)
-        scores.name = system_name(data, name, reading)
+        scores = read_system(data, name, reading, stages)
         stages("counting")
         with placed(options, stages) as place:
             given = {**options, **place}
             ds = by_group(scores, given.pop("group"), **given, progress=stages.counting)
-        reword = partial(renamed, naming=naming())
-        document, shown = _document(ds, data, reword), in_terms(ds, terms)
+        document, shown = _document(ds, data), in_terms(ds, terms)
         table = GroupsTable(shown, reword)
         files = output.save(document, ds, table, stages, csv=_csv(ds), drawn=shown)
         output.write_page({scores.name: shown}, files_read, stages)
     output.show(table, document, files)
 
 
-def _document(ds: xr.Dataset, file: str, reword: Any) -> dict[str, Any]:
+def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
     return {
-        **attributes(ds, file, reword),
+        **attributes(ds, file),
         "groups": rows_over(ds, "group"),
         "pairs": rows_over(ds, "group", "claimed_group"),
         "own_thresholds": rows_over(ds, "group", "far_target"),

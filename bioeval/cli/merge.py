@@ -50,8 +50,7 @@ def command(
     place = None if out is None else take_out(out, force, files)
     from bioeval.cli.progress import Stages
 
-    with Stages() as stages:
-        stages("starting")
+    with Stages():
         found = _merged(files, union_of_galleries)
         if place is not None:
             found.save(place)

@@ -82,7 +82,12 @@ def naming() -> Naming:
     return command.naming()
 
 
-def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
+def reword(text: str) -> str:
+    """Return a text in which arguments are named as options of the command that runs."""
+    return renamed(text, naming())
+
+
+def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Return a decorator that gives a command these options, in this order."""
 
     def decorate(command: F) -> F:
@@ -96,7 +101,7 @@ def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
 # ------------------------------------------------------------------------- reading a file
 
 #: How a file is read, for each command that reads one.
-reading_options = _group(
+reading_options = option_group(
     click.option(
         "--kind",
         type=click.Choice(KINDS),
@@ -257,6 +262,23 @@ def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
     return given or ":".join(filter(None, (Path(file).stem, array)))
 
 
+names_option = click.option(
+    "--name",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a system; once for each, in their order.  [the files' names]",
+)
+
+
+def system_names(
+    files: tuple[str, ...], given: tuple[str, ...], reading: dict[str, Any]
+) -> tuple[str, ...]:
+    """Return the names of several systems: those given, one for each, or their own."""
+    if given and len(given) != len(files):
+        raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
+    return given or tuple(system_name(file, None, reading) for file in files)
+
+
 def _is_key(value: str, data: str) -> bool:
     """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
     in_file = Path(data).suffix.lower() in (".npz", ".mat", "")
@@ -306,6 +328,13 @@ terms_option = click.option(
     "(FMR, FNMR, FPIR, TPIR). Files of results keep their names.",
 )
 
+protocol_option = click.option(
+    "--protocol",
+    default="auto",
+    metavar="CARD",
+    help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
+)
+
 ranks_option = click.option(
     "--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks."
 )
@@ -317,8 +346,16 @@ images_option = click.option(
     "pairs with small pictures.",
 )
 
+
+def seed_option(help: str, default: int | None = 0) -> Callable[[F], F]:
+    """Return the option of the seed."""
+    return click.option(
+        "--seed", "random_state", type=click.IntRange(0), metavar="N", default=default, help=help
+    )
+
+
 #: Options of a confidence interval.
-interval_options = _group(
+interval_options = option_group(
     click.option(
         "--confidence",
         type=float,
@@ -333,14 +370,7 @@ interval_options = _group(
         default=2000,
         help="Number of bootstrap replicates, which resample subjects.",
     ),
-    click.option(
-        "--seed",
-        "random_state",
-        type=click.IntRange(0),
-        metavar="N",
-        default=0,
-        help="Seed of what is random.",
-    ),
+    seed_option("Seed of what is random."),
 )
 
 
@@ -380,7 +410,7 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
 
 def warnings_of(ds: xr.Dataset) -> list[str]:
     """Return the warnings of a result, which name options of the command."""
-    return [renamed(line, naming()) for line in str(ds.attrs["warnings"]).split("\n") if line]
+    return [reword(line) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
 def warning_lines(ds: xr.Dataset, width: int, say: Callable[[str], str]) -> list[str]:
@@ -405,7 +435,7 @@ def output_options(
         "--report", metavar="HTML", help="Write one page with the answer and curves to explore."
     )
     drawing = click.option("--plots", is_flag=True, help=f"With --out: also {plots}.")
-    return _group(
+    return option_group(
         click.option("--out", metavar="DIR", help=f"Write {files}."),
         click.option(
             "--force",
@@ -455,10 +485,7 @@ class Output:
         return self.folder is not None or self.as_json
 
     def write(
-        self,
-        document: dict[str, Any],
-        fill: Callable[[Path], None],
-        stages: Callable[[str], None],
+        self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
     ) -> list[str]:
         """Write the files, which `fill` writes into a folder, and return their names."""
         if self.folder is None:
@@ -486,15 +513,16 @@ class Output:
     def save(
         self,
         document: dict[str, Any],
-        results: xr.Dataset | xr.DataTree,
+        results: xr.Dataset | xr.DataTree | None,
         table: Any,
         stages: Callable[[str], None],
         *,
+        name: str = "results.nc",
         csv: Mapping[str, Mapping[str, Iterable[Any]]] | None = None,
         drawn: Any = None,
         overlaid: bool = False,
     ) -> list[str]:
-        """Write results, table, the columns of CSV files by name, and the plots of `drawn`.
+        """Write results of this name, table, CSV files by name, and the plots of `drawn`.
 
         Return the names of the files.
         """
@@ -502,9 +530,9 @@ class Output:
         def fill(folder: Path) -> None:
             from bioeval.cli.outputs import write_csv, write_results
 
-            write_results(folder, results, table)
-            for name, columns in (csv or {}).items():
-                write_csv(folder / name, columns)
+            write_results(folder, results, table, name)
+            for file, columns in (csv or {}).items():
+                write_csv(folder / file, columns)
             if drawn is not None and self.plots:
                 from bioeval.views.plots.save import save_all
 
@@ -535,6 +563,15 @@ def read_scores(file: str, reading: dict[str, Any], stages: Callable[[str], None
     stages(f"reading {file}")
     scores = load(file, **reading)
     _require_mates(scores)
+    return scores
+
+
+def read_system(
+    file: str, name: str | None, reading: dict[str, Any], stages: Callable[[str], None]
+) -> Scores:
+    """Return the scores of a file with the name of their system, given or its own."""
+    scores = read_scores(file, reading, stages)
+    scores.name = system_name(file, name, reading)
     return scores
 
 

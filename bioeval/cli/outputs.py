@@ -117,13 +117,13 @@ def _rename(part: Path, folder: Path) -> None:
 
 
 def write_results(
-    folder: Path, results: xr.Dataset | xr.DataTree, table: Any, name: str = "results.nc"
+    folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any, name: str = "results.nc"
 ) -> None:
-    """Write results as netCDF 4 and their table, which rich can print, as text."""
+    """Write results, where there are any, as netCDF 4, and a table that rich prints as text."""
     from bioeval.views.tables import plain
 
-    # Made in memory: HDF5 ends the process where a disk is full.
-    (folder / name).write_bytes(results.to_netcdf(engine="h5netcdf"))
+    if results is not None:  # made in memory: HDF5 ends the process where a disk is full
+        (folder / name).write_bytes(results.to_netcdf(engine="h5netcdf"))
     text = table if isinstance(table, str) else plain(table, WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8")
 

@@ -83,7 +83,6 @@ def command(data: str, ages: Any, terms: str, **options: Any) -> None:
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.over_time import ageing, over_time
         from bioeval.views.terms import in_terms
 

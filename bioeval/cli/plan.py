@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import card
+from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
     Output,
@@ -20,8 +21,6 @@ from bioeval.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
 _WIDTH = 96
@@ -81,32 +80,24 @@ def command(data: str | None, protocol: str, **options: Any) -> None:
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.planned_run import plan_run
 
         scores = None if data is None else read_scores(data, reading, stages)
         ds = plan_run(scores, protocol=protocol, metric=metric or "cosine", **options)
         document, text = _document(ds, data), _text(ds)
-
-        def write(folder: Path) -> None:
-            from bioeval.cli.outputs import write_results
-
-            write_results(folder, ds, text)
-
-        files = output.write(document, write, stages)
+        files = output.save(document, ds, text, stages)
     output.show(text, document, files)
 
 
 def _document(ds: xr.Dataset, file: str | None) -> dict[str, Any]:
     """Return the plan as plain values."""
     attrs = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
-    single = {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
     over = [str(k) for k, v in ds.data_vars.items() if v.ndim]
     runs = [
         {"run": str(run), **{name: ds[name].values[i].item() for name in over}}
         for i, run in enumerate(ds["run"].values)
     ]
-    return {"file": file, **attrs, **single, "runs": runs, "warnings": warnings_of(ds)}
+    return {"file": file, **attrs, **scalars(ds), "runs": runs, "warnings": warnings_of(ds)}
 
 
 def _text(ds: xr.Dataset) -> str:

@@ -72,6 +72,7 @@ class Stages:
         if self._progress is not None:
             self._progress.start()
             self._inside.enter_context(shown_by(self._show))
+            self("starting")
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -20,11 +20,11 @@ from bioeval.cli.options import (
     name_option,
     naming,
     output_options,
+    protocol_option,
     ranks_option,
-    read_scores,
+    read_system,
     reading_options,
     require_method,
-    system_name,
     take_reading,
     terms_option,
 )
@@ -33,12 +33,7 @@ from bioeval.cli.options import (
 @click.command("run", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@click.option(
-    "--protocol",
-    default="auto",
-    metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
-)
+@protocol_option
 @name_option
 @output_options(
     "results.nc, summary.json, table.txt and curves",
@@ -147,13 +142,11 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.evaluate import evaluate
 
-        scores = read_scores(data, reading, stages)
+        scores = read_system(data, name, reading, stages)
         resolved = resolve(protocol, scores, experiment, options["random_state"])
-        scores.name = system_name(data, name, reading)
         stages("counting")
         with placed(options, stages) as place:
             tree = evaluate(scores, resolved, **options, **place, progress=stages.counting)

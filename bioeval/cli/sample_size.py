@@ -14,6 +14,7 @@ from bioeval.cli.options import (
     output_options,
     read_scores,
     reading_options,
+    seed_option,
     take_reading,
     warnings_of,
 )
@@ -71,9 +72,7 @@ if TYPE_CHECKING:
     metavar="P",
     help="Planned probability that the interval is as narrow as wanted.",
 )
-@click.option(
-    "--seed", "random_state", type=click.IntRange(0), default=0, metavar="N", help="Of an EER."
-)
+@seed_option("Of an EER.")
 @output_options("results.nc, summary.json and table.txt")
 @reading_options
 def command(pilot: str | None, **options: Any) -> None:
@@ -93,7 +92,6 @@ def command(pilot: str | None, **options: Any) -> None:
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.sample_size import sample_size
 
         scores = None if pilot is None else read_scores(pilot, reading, stages)

@@ -10,7 +10,7 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import AMOUNT, COUNTS, NUMBERS
-from bioeval.cli.options import Command, json_option
+from bioeval.cli.options import Command, json_option, seed_option
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -68,14 +68,7 @@ def _require_room(out: str, scores: Scores) -> None:
 @click.option("--goat-sd", type=float, help="SD over subjects of genuine gaussian-scores.  [0]")
 @click.option("--wolf-sd", type=float, help="SD over probe subjects of impostor scores.  [0]")
 @click.option("--lamb-sd", type=float, help="SD over claimed subjects of impostor scores.  [0]")
-@click.option(
-    "--seed",
-    "random_state",
-    type=click.IntRange(0),
-    metavar="N",
-    default=0,
-    help="The same seed, the same scores.",
-)
+@seed_option("The same seed, the same scores.")
 @json_option("Describe what was written as JSON.")
 def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     """Draw a population, compare its templates, and write the scores with their labels.

@@ -4,56 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.cli.arguments import card
-from bioeval.cli.options import read_scores, reading_options, take_reading
+from bioeval.cli.options import (
+    json_option,
+    option_group,
+    ranks_option,
+    read_scores,
+    reading_options,
+    take_reading,
+)
 
 if TYPE_CHECKING:
     from bioeval.evaluation.protocol_tally import Tally
     from bioeval.scores.matrix import Scores
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def site_options(command: F) -> F:
-    """Give a command the options of a site: what is counted, where it goes, and under which key."""
-    return _with(command, (_PROTOCOL, *_OPTIONS, _MAX_RANK, *_SHOWN))
-
-
-def change_options(command: F) -> F:
-    """Give a command the arguments and options of a tally that follows its data."""
-    given = (click.argument("old"), click.argument("data"), _SAME_PROTOCOL)
-    return _with(command, (*given, *_OPTIONS, *_SHOWN))
-
-
-def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-_PROTOCOL = click.option(
-    "--protocol",
-    default="auto",
-    metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml); all sites give the same one.",
-)
-
-_SAME_PROTOCOL = click.option(
-    "--protocol", metavar="CARD", help="Path of the card of OLD, if it is none of those shipped."
-)
-
-_MAX_RANK = click.option("--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks.")
-
-_SHOWN = (
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-    reading_options,
-)
-
-_OPTIONS = (
+# Where counts go, and under which key.
+_WRITTEN = option_group(
     click.option("--out", required=True, metavar="FILE", help="File to write."),
     click.option("--force", is_flag=True, help="Replace FILE where it exists."),
     click.option(
@@ -65,6 +35,34 @@ _OPTIONS = (
         metavar="FILE",
         help="Secret that all sites share, for digests of subjects and probes.  [a public one]",
     ),
+)
+
+_SHOWN = option_group(json_option("Print one JSON document."), reading_options)
+
+#: Options of a site: what is counted, where it goes, and under which key.
+site_options = option_group(
+    click.option(
+        "--protocol",
+        default="auto",
+        metavar="CARD",
+        help="Name of a protocol, or path of a card (.toml); all sites give the same one.",
+    ),
+    _WRITTEN,
+    ranks_option,
+    _SHOWN,
+)
+
+#: Arguments and options of a tally that follows its data.
+change_options = option_group(
+    click.argument("old"),
+    click.argument("data"),
+    click.option(
+        "--protocol",
+        metavar="CARD",
+        help="Path of the card of OLD, if it is none of those shipped.",
+    ),
+    _WRITTEN,
+    _SHOWN,
 )
 
 
@@ -130,7 +128,6 @@ def change_tally(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.incremental.extension import extend_tally
         from bioeval.evaluation.incremental.withdrawal import withdraw
         from bioeval.evaluation.protocol_tally import Tally

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,11 +14,10 @@ from bioeval.cli.options import (
     fusion_option,
     interval_options,
     name_option,
-    naming,
     output_options,
-    read_scores,
+    read_system,
     reading_options,
-    system_name,
+    reword,
     take_reading,
     templates_option,
     terms_option,
@@ -77,24 +75,20 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     output = Output.take(options)
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
-    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.cli.outputs import fold_rows
         from bioeval.evaluation.cross import study_threshold
         from bioeval.views.tables.threshold_study import StudyTable
         from bioeval.views.terms import in_terms
 
-        scores = read_scores(data, reading, stages)
-        scores.name = system_name(data, name, reading)
+        scores = read_system(data, name, reading, stages)
         stages("counting")
         with placed(options, stages) as place:
             place["progress"] = stages.counting
             study = study_threshold(scores, target, **options, **place)
-        reword = partial(renamed, naming=naming())
-        document = {**attributes(study, data, reword), "folds": fold_rows(study)}
+        document = {**attributes(study, data), "folds": fold_rows(study)}
         shown = in_terms(study, terms)
         table = StudyTable(shown, reword)
         files = output.save(document, study, table, stages, drawn=shown)

@@ -104,7 +104,6 @@ def command(data: str | None, **options: Any) -> None:
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.workload import workload
 
         source = click.get_current_context().get_parameter_source("confidence")

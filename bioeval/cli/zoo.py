@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,19 +14,17 @@ from bioeval.cli.options import (
     Output,
     fusion_option,
     name_option,
-    naming,
     output_options,
-    read_scores,
+    read_system,
     reading_options,
-    system_name,
+    reword,
+    seed_option,
     take_reading,
     templates_option,
     terms_option,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import xarray as xr
 
 
@@ -57,10 +54,7 @@ if TYPE_CHECKING:
     default=2000,
     help="Permutations of the tests.",
 )
-@click.option(
-    "--seed", "random_state", type=click.IntRange(0), metavar="N", default=0,
-    help="Seed of the halves and the permutations.",
-)  # fmt: skip
+@seed_option("Seed of the halves and the permutations.")
 @cluster_options()
 @name_option
 @output_options(
@@ -85,31 +79,27 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
     output = Output.take(options)
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
-    from bioeval.base.errors import renamed
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.zoo import zoo
         from bioeval.views.tables.zoo import ZooTable, columns_of
         from bioeval.views.terms import in_terms
 
-        scores = read_scores(data, reading, stages)
-        scores.name = system_name(data, name, reading)
+        scores = read_system(data, name, reading, stages)
         stages("counting")
         with placed(options, stages) as place:
             found = zoo(scores, **options, **place, progress=stages.counting)
-        reword = partial(renamed, naming=naming())
         shown = in_terms(found, terms)
         table = ZooTable(shown, reword)
-        document = _document(found, data, reword)
+        document = _document(found, data)
         csv = {"subjects.csv": columns_of(found)}
         files = output.save(document, found, table, stages, csv=csv, drawn=shown)
         output.write_page({scores.name: shown}, files_read, stages)
     output.show(table, document, files)
 
 
-def _document(zoo: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[str, Any]:
+def _document(zoo: xr.Dataset, file: str) -> dict[str, Any]:
     """Return the whole result as plain values; rates are fractions."""
     from bioeval.views.tables.zoo import records
 
@@ -122,4 +112,4 @@ def _document(zoo: xr.Dataset, file: str, reword: Callable[[str], str]) -> dict[
         for animal in zoo["animal"].values.tolist()
     }
     subjects = list(records(zoo))
-    return {**attributes(zoo, file, reword), "animals": animals, "subjects": subjects}
+    return {**attributes(zoo, file), "animals": animals, "subjects": subjects}

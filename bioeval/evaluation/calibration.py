@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.results.calibration import (
@@ -18,9 +18,6 @@ from bioeval.results.calibration import (
 )
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.calibration_counts import count_for_calibration
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def calibration(

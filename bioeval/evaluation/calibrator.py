@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
+from bioeval.base.arguments import require_prior
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, fit_log_odds
 from bioeval.evaluation.score_transformers import ScoreTransformer
 from bioeval.scores.derived import derived
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_calibration
 
 METHODS = ("logistic", "pav")
@@ -86,7 +86,7 @@ class Calibrator(ScoreTransformer):
         -------
         Calibrator
         """
-        require_scores(X)
+        require_scores(X, "the data")
         said: list[str] = []
         self._map: _Line | _Steps
         if self.method == "logistic":
@@ -122,7 +122,7 @@ class Calibrator(ScoreTransformer):
         Scores
         """
         kind = self._fitted("kind_")
-        require_scores(X)
+        require_scores(X, "the data")
         if X.kind != kind:
             raise DataError(
                 f"the scores are {PLURALS[X.kind]}, and the training scores were {PLURALS[kind]}"
@@ -132,18 +132,6 @@ class Calibrator(ScoreTransformer):
         made = derived([X], lambda values, _: fitted.of(values[0]), "llr", origin)
         made.remarks = (*X.remarks, *self.remarks_)
         return made
-
-
-def require_scores(scores: Any, what: str = "the data") -> None:
-    """Raise :class:`DataError` unless scores are given."""
-    if not isinstance(scores, Scores):
-        raise DataError(f"{what} is {type(scores).__name__}; expected bioeval.Scores")
-
-
-def require_prior(prior: Any) -> None:
-    """Raise :class:`DataError` unless a prior is above 0 and below 1."""
-    if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
-        raise DataError(f"prior is {prior!r}; expected a probability below 1")
 
 
 class _Line:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
+from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import COMPARISON
@@ -42,10 +44,6 @@ from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.made_by_one import made_by_one
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 #: Adjustments of the conclusions for the number of measures.
 ADJUSTMENTS = ("none", "holm")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
@@ -17,9 +18,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import Sides, template_columns
 from bioeval.tallies.by_quality import count_by_quality
 from bioeval.tallies.thresholds import require_values
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Default fractions: 0, 0.01 ... 0.5.
 FRACTIONS = tuple(k / 100 for k in range(51))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bioeval.base.engine import refuse_engine
+import xarray as xr
+
+from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.variables import TOP_K
@@ -37,10 +39,6 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 
 @distributable
@@ -114,7 +112,6 @@ def evaluate(
     )
     if not isinstance(scores, Mapping):
         return _evaluate_system(scores, protocol, options, progress)
-    import xarray as xr
 
     _check_systems(scores)
     trees = {k: _evaluate_system(v, protocol, options, progress) for k, v in scores.items()}
@@ -199,10 +196,7 @@ def _summary_of_system(
 
 
 def _evaluate_system(
-    scores: Scores,
-    protocol: str | Protocol,
-    options: EvaluationOptions,
-    progress: Progress | None,
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
     if isinstance(scores, TopKScores):
         return _evaluate_lists(scores, protocol, options)
@@ -298,10 +292,7 @@ def _evaluate_lists(
     found, measures = reid_of_lists(
         scores, rules, max_rank=options.max_rank, per_query=options.per_query
     )
-    found.attrs |= {
-        "protocol": card.name,
-        "report_ranks": " ".join(map(str, card.report.ranks)),
-    }
+    found.attrs |= {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
     if options.interval is not None:
         found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, options.interval)
     return tree_of({"reid": found})

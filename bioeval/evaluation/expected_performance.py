@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, require_choice
@@ -21,9 +22,6 @@ from bioeval.tallies.point_search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES, VerificationJob
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Default weights of FAR: 0, 0.01 ... 1.
 ALPHAS = tuple(k / 100 for k in range(101))

@@ -13,12 +13,11 @@ import numpy as np
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
-from bioeval.evaluation.calibrator import require_scores
 from bioeval.evaluation.compare import require_same
 from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, fit_log_odds, require_spread
 from bioeval.evaluation.score_transformers import ScoreTransformer
 from bioeval.scores.derived import derived
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.several_systems import SeveralSystems, Spread
 
 METHODS = ("mean", "min", "max", "product", "weighted", "logistic")

@@ -13,12 +13,11 @@ from bioeval.base.errors import Argument, MergeError, ProtocolError, counted
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.mates_file import read_mates, write_mates
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.reid import require_scores
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_digests import CountedProbes, DigestKey, template_digests
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.counts import GalleryJob

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError
@@ -24,9 +25,6 @@ from bioeval.tallies.random_galleries.thresholds import grid_over
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.tie_policies import check_max_rank
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # Default number of thresholds; each has a table of counts as long as the gallery.
 THRESHOLDS = 100

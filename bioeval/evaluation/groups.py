@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_number
+from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
@@ -28,10 +30,6 @@ from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import VerificationJob
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17

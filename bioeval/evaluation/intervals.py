@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from bioeval.base.variables import GOM, REID
 from bioeval.evaluation.task_counts import TaskCounts
@@ -17,9 +19,6 @@ from bioeval.tallies.by_subject import SubjectAttempts, require_people
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.random_galleries.counts import GalleryTally
 from bioeval.tallies.reid_counts import GomTally, ReidTally
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def with_intervals(

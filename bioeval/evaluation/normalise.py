@@ -10,11 +10,10 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.evaluation.calibrator import require_scores
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.derived import derived
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.thresholds import require_values
 
 METHODS = ("z", "t", "s", "zt", "as")

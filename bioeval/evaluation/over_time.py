@@ -6,11 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_integer
+from bioeval.base.engine import Client
 from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import AGEING, OVER_TIME
@@ -26,10 +28,10 @@ from bioeval.results.over_time import (
 )
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.enrolment_times import NOT_ENROLLED, times_of
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.bootstrap_limits import confidence_limits
-from bioeval.stats.interval_variables import Limits, few_people, with_intervals
+from bioeval.stats.interval_variables import Limits, few_people, of_one, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
 from bioeval.stats.subject_means import SubjectMeans
@@ -40,10 +42,6 @@ from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES
 from bioeval.tallies.time_bins import TimeBins
 from bioeval.tallies.verification_job import TEMPLATES
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 _DAY = np.timedelta64(1, "D")
 
@@ -269,8 +267,7 @@ def ageing(
 
 def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
     """Return the scores with galleries over time, and their times."""
-    if not isinstance(scores, Scores):
-        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
+    require_scores(scores)
     require_choice("templates", templates, TEMPLATES)
     parse_fusion(fusion)
     require_values(scores, "a threshold over time")
@@ -358,15 +355,10 @@ def _lines(
     variables: Variables = {name: ((), np.float64(value[0])) for name, value in slopes.items()}
     variables["intercept"] = ((), np.float64(middle[1] - slope * middle[0]))
     return variables, {
-        name: _scalar(confidence_limits(value[None], options)) for name, value in slopes.items()
+        name: of_one(confidence_limits(value[None], options)) for name, value in slopes.items()
     }
 
 
 def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return a quotient, NaN where the ages do not differ but for rounding."""
     return ratio(part, np.where(whole > 1e-12 * np.abs(scale), whole, 0.0))
-
-
-def _scalar(limits: Limits) -> Limits:
-    low, high = limits
-    return low[0], high[0]

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.engine import computed_by
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
-from bioeval.evaluation.reid import plan_gom, require_scores, retrieval_thresholds
+from bioeval.evaluation.reid import plan_gom, retrieval_thresholds
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.partition import ClaimSampler
@@ -21,7 +21,7 @@ from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import camera_warnings, convention_of
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally

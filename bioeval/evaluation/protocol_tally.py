@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, MergeError, bad_choice
 from bioeval.base.panels import panel
 from bioeval.evaluation.folding import RANKS, fold_parts
-from bioeval.evaluation.gallery_parts import (
-    GalleryPart,
-)
+from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import (
     Noise,
     Sharing,
@@ -32,10 +31,8 @@ from bioeval.tallies.kept_scores import KEPT_MERGED
 from bioeval.tallies.kept_windows import at_most_kept
 from bioeval.tallies.unions import union_of_tallies
 
-if TYPE_CHECKING:
-    import xarray as xr
 
-
+@dataclass(eq=False, repr=False)
 class Tally:
     """Counts of every task of a protocol, made in one sweep.
 
@@ -55,24 +52,18 @@ class Tally:
         Of a tally that was extended or reduced: the cells that were compared for it.
     """
 
-    def __init__(
-        self,
-        protocol: str,
-        parts: dict[str, TaskCounts],
-        far_targets: Sequence[float] | np.ndarray,
-        ranks: Sequence[int],
-        counted: CountedProbes | None = None,
-        part: GalleryPart | None = None,
-        shared: Sharing | None = None,
-    ):
-        self.protocol = protocol
-        self.parts = parts
-        self.far_targets = np.asarray(far_targets, dtype=np.float64)
-        self.ranks = tuple(int(k) for k in ranks)
-        self.counted = counted
-        self.part = part
-        self.shared = shared
-        self.cells = 0
+    protocol: str
+    parts: dict[str, TaskCounts]
+    far_targets: np.ndarray
+    ranks: Sequence[int]
+    counted: CountedProbes | None = None
+    part: GalleryPart | None = None
+    shared: Sharing | None = None
+    cells: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.far_targets = np.asarray(self.far_targets, dtype=np.float64)
+        self.ranks = tuple(int(k) for k in self.ranks)
 
     def __repr__(self) -> str:
         about = next(iter(self.parts.values())).tally.about
@@ -175,7 +166,7 @@ class Tally:
                 enrolled_subjects=empty,
                 gallery_subjects=0,
             )
-        found = self._with(parts)
+        found = replace(self, parts=parts)
         found.shared = self._joint_sharing(other)
         return found
 
@@ -278,7 +269,7 @@ class Tally:
         True
         """
         parts = fold_parts(self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank)
-        return self._with(parts)
+        return replace(self, parts=parts)
 
     def share(
         self,
@@ -350,7 +341,7 @@ class Tally:
         parts, attempts = share_parts(parts, min_count=min_count, noise=noise)
         for about in {id(x.tally): x.tally for x in parts.values()}.values():
             about.about = share_about(about.about, secret)
-        found = self._with(parts)
+        found = replace(self, parts=parts)
         found.counted, found.part = share_probes(self.counted, secret), None
         found.shared = Sharing(secret is not None, min_count, epsilon or np.inf, attempts)
         return found
@@ -359,26 +350,12 @@ class Tally:
         """Return what the tally says of people, a line each; no names and templates are in it."""
         return disclosed(self.parts, self.counted, self.shared)
 
-    def _with(self, parts: dict[str, TaskCounts]) -> Tally:
-        """Return the tally with other counts of the same probes."""
-        about = self.protocol, parts, self.far_targets, self.ranks
-        return Tally(*about, self.counted, self.part, self.shared)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tally as an ``.npz`` file of plain arrays and one JSON header.
 
         The file appears whole or not at all.
         """
-        write_tally(
-            path,
-            self.protocol,
-            self.parts,
-            self.far_targets.tolist(),
-            self.ranks,
-            self.counted,
-            self.part,
-            self.shared,
-        )
+        write_tally(path, self)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Tally:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.evaluation.evaluate import evaluate
@@ -16,9 +17,6 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at
 from bioeval.scores.matrix import Scores
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _TASKS: dict[str, Callable[..., Any]] = {
     "verification": verification,
@@ -99,8 +97,6 @@ def at(
     >>> float(found.far_at_least), float(found.far_at_most)
     (0.0, 0.5)
     """
-    import xarray as xr
-
     places = check_places(threshold)
     if isinstance(result, Scores):
         if protocol is None:

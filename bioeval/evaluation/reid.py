@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
@@ -30,7 +32,7 @@ from bioeval.results.reid import (
 )
 from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
@@ -39,10 +41,6 @@ from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import kept_scores
 from bioeval.tallies.thresholds import check_thresholds, require_values
 from bioeval.tallies.tie_policies import check_max_rank
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 Named = str | os.PathLike[str] | Protocol
 
@@ -453,12 +451,3 @@ def apply_convention(
     require_scores(scores)
     rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
     return kept_scores(with_exclusions(scores, convention), rules)
-
-
-def require_scores(scores: Any) -> None:
-    """Raise unless the scores are :class:`Scores`."""
-    if not isinstance(scores, Scores):
-        raise DataError(
-            f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
-            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
-        )

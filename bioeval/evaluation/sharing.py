@@ -14,12 +14,7 @@ from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
 from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.folded import (
-    Folded,
-    FoldedIdentification,
-    FoldedVerification,
-    TooFewError,
-)
+from bioeval.tallies.folded import Folded, FoldedIdentification, FoldedVerification, TooFewError
 from bioeval.tallies.random_galleries.counts import GalleryTally
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.gallery_parts import (
@@ -34,9 +35,6 @@ from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 
 @distributable
@@ -164,11 +162,12 @@ def tally(
         with threads_for(scores):
             plan.refine(parts)
             plan.keep(parts, keep)
+    # Several tasks may share a tally, and several tallies their provenance.
+    abouts = {id(task.tally.about): task.tally.about for task in parts.values()}
+    of_site = {number: about_of_site(about, secret, site) for number, about in abouts.items()}
     for task in parts.values():
-        if not task.tally.about.sites:  # several tasks may share a tally
-            task.tally.about = about_of_site(task.tally.about, secret, site)
-            if mates is not None:
-                task.tally.about = of_whole_gallery(task.tally.about, mates)
+        if (about := of_site.get(id(task.tally.about))) is not None:
+            task.tally.about = about if mates is None else of_whole_gallery(about, mates)
         if isinstance(task.tally, VerificationTally):
             task.tally.people = None  # of pairs; merged, it would not say who is in both
     if mates is None:
@@ -270,4 +269,4 @@ def refine_tally(
             symmetric = None  # a pair may be counted in two parts
         points = refine(old, sweep, PointsWanted(targets, weights, auc), symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
-    return counted._with(refined)
+    return replace(counted, parts=refined)

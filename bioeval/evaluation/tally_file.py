@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.evaluation.gallery_parts import GalleryPart
-from bioeval.evaluation.sharing import Sharing, disclosed
+from bioeval.evaluation.sharing import Sharing
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
 from bioeval.scores.formats.archive import Archive
@@ -39,6 +39,9 @@ from bioeval.tallies.threshold_search import Attempts
 # the part of a gallery that was counted (`part`), counts on a fixed grid (`Folded...`), and how a
 # tally was made fit to be shared (`shared`, and in words `discloses`).
 SCHEMA = 4
+
+# What a tally has beside the counts of its tasks, and the first layout that has it.
+_BESIDE = {"counted": 2, "part": 4, "shared": 4}
 
 _CLASSES = {
     c.__name__: c
@@ -65,36 +68,25 @@ _CLASSES = {
 }
 
 
-def write_tally(
-    path: str | os.PathLike[str],
-    protocol: str,
-    parts: dict[str, TaskCounts],
-    far_targets: Sequence[float],
-    ranks: Sequence[int],
-    counted: CountedProbes | None,
-    part: GalleryPart | None = None,
-    shared: Sharing | None = None,
-) -> None:
-    """Write a tally; the file appears whole or not at all."""
+def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
+    """Write a `Tally`; the file appears whole or not at all."""
     arrays: dict[str, np.ndarray] = {}
     tallies: list[Counts] = []
     nodes = {}
-    for node, task in parts.items():
+    for node, task in tally.parts.items():
         if not any(t is task.tally for t in tallies):
             tallies.append(task.tally)
         number = next(i for i, t in enumerate(tallies) if t is task.tally)
         nodes[node] = {"tally": number, "options": task.plain_options()}
     header = {
         "bioeval_tally": SCHEMA,
-        "protocol": protocol,
-        "far_targets": list(far_targets),
-        "ranks": list(ranks),
+        "protocol": tally.protocol,
+        "far_targets": tally.far_targets.tolist(),
+        "ranks": list(tally.ranks),
         "nodes": nodes,
         "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
-        "counted": _pack(counted, "counted", arrays),
-        "part": _pack(part, "part", arrays),
-        "shared": _pack(shared, "shared", arrays),
-        "discloses": disclosed(parts, counted, shared),
+        **{name: _pack(getattr(tally, name), name, arrays) for name in _BESIDE},
+        "discloses": tally.disclosed(),
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with replacing(path) as part_path, open(part_path, "wb") as file:
@@ -121,15 +113,17 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         tallies = [_unpack(x, arrays) for x in header["tallies"]]
         found = {node: (tallies[x["tally"]], x["options"]) for node, x in header["nodes"].items()}
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
-        counted = _unpack(header["counted"], arrays) if version > 1 else None
-        part = _unpack(header["part"], arrays) if version > 3 else None
-        shared = _unpack(header["shared"], arrays) if version > 3 else None
-        wrong = _wrong_tasks(found) or _wrong_header(**known) or _wrong_probes(counted, tallies)
-        wrong = wrong or _wrong_part(part) or _wrong_sharing(shared)
+        beside = {
+            name: _unpack(header[name], arrays) if version >= first else None
+            for name, first in _BESIDE.items()
+        }
+        wrong = _wrong_tasks(found) or _wrong_header(**known)
+        wrong = wrong or _wrong_probes(beside["counted"], tallies)
+        wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
-    return {**known, "parts": parts, "counted": counted, "part": part, "shared": shared}
+    return {**known, "parts": parts, **beside}
 
 
 def holds_mates(path: str | os.PathLike[str]) -> bool:
@@ -248,19 +242,7 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
             return f"the options of {node} are not those of a task"
         if type(tally) not in _NODES[node]:
             return f"{node} does not hold the counts of its task"
-        wrong = _about(tally.about)
-        if not wrong and isinstance(tally, VerificationTally):
-            wrong = _verification(tally)
-        if not wrong and isinstance(tally, IdentificationTally):
-            wrong = _identification(tally)
-        if not wrong and isinstance(tally, FoldedVerification | FoldedIdentification):
-            wrong = _folded(tally)
-        if not wrong and isinstance(tally, GalleryTally):
-            wrong = _gallery(tally)
-        if not wrong and isinstance(tally, ReidTally):
-            wrong = _retrieval(tally)
-        if not wrong and isinstance(tally, GomTally):
-            wrong = _within_thresholds(tally)
+        wrong = _about(tally.about) or _CHECKS[type(tally)](tally)
         if wrong:
             return f"{node}: {wrong}"
     return ""
@@ -497,6 +479,17 @@ def _match_lists(lists: MatchLists, queries: int) -> bool:
     if not all(_counts(x) for x in counts):
         return False
     return all(len(x) == starts[-1] for x in (lists.distance, *counts))
+
+
+_CHECKS: dict[type, Callable[[Any], str]] = {
+    VerificationTally: _verification,
+    IdentificationTally: _identification,
+    FoldedVerification: _folded,
+    FoldedIdentification: _folded,
+    GalleryTally: _gallery,
+    ReidTally: _retrieval,
+    GomTally: _within_thresholds,
+}
 
 
 def _rises(values: np.ndarray, *, strictly: bool) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
 from bioeval.results.dataset import Scalars
@@ -20,9 +21,6 @@ from bioeval.tallies.counts import IdentificationTally, TaskTally, VerificationT
 from bioeval.tallies.folded import Folded, FoldedIdentification, FoldedVerification
 from bioeval.tallies.random_galleries.counts import GalleryTally
 from bioeval.tallies.reid_counts import GomTally, ReidTally
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded
 

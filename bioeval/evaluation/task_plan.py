@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import require_choice
 from bioeval.base.kinds import larger_is_closer
@@ -26,9 +27,6 @@ from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 class TaskPlan(NamedTuple):

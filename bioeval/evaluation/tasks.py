@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bioeval.base.engine import refuse_engine
+import xarray as xr
+
+from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.intervals import with_intervals
@@ -29,10 +31,6 @@ from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_thresholds
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 
 @distributable

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
@@ -19,9 +20,6 @@ from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.worst_cells import own_cells, worst_cells
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 _ONCE = "each pair of templates once, in its worse direction"
 _RULE = (
     "every score between templates of the two subjects is nearer than every genuine score within "
@@ -30,11 +28,7 @@ _RULE = (
 
 
 def worst_pairs(
-    scores: Scores,
-    n: int = 20,
-    *,
-    templates: str = "single",
-    progress: Progress | None = None,
+    scores: Scores, n: int = 20, *, templates: str = "single", progress: Progress | None = None
 ) -> xr.Dataset:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
 

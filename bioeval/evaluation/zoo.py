@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.engine import Client
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -23,10 +25,6 @@ from bioeval.stats.subject_effects import LEAST_SUBJECTS, halves_test, kruskal_w
 from bioeval.tallies.subject_sums import SubjectTally, count_by_subject
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import TEMPLATES
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 # What a subject needs to have two halves, by layout: all templates of a square matrix.
 _NEEDED = {

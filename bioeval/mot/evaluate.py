@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import require_choice
@@ -13,9 +15,6 @@ from bioeval.mot.inputs import read_pairs
 from bioeval.mot.matching import PAIRINGS
 from bioeval.mot.measures import measure
 from bioeval.mot.sequence import DISTRACTORS, make_scene
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Treatment of result boxes on ignored ground truth.
 IGNORED = (*DISTRACTORS, "remove", "count")

@@ -85,10 +85,7 @@ def _of_result(columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _one_scene(
-    truths: dict[str, _Source],
-    results: dict[str, _Source],
-    frames: Any,
-    columns: tuple[str, ...],
+    truths: dict[str, _Source], results: dict[str, _Source], frames: Any, columns: tuple[str, ...]
 ) -> Pair:
     """Return the pair of a scene, from the files of its cameras."""
     names = in_order(truths)

@@ -14,13 +14,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from bioeval.kernels.overlaps import (
-    Frames,
-    Pairing,
-    count_overlaps,
-    list_overlaps,
-    match_frames,
-)
+from bioeval.kernels.overlaps import Frames, Pairing, count_overlaps, list_overlaps, match_frames
 from bioeval.mot.sequence import Boxes
 
 #: Relative tolerance of the threshold for rounding, since coordinates are decimals.

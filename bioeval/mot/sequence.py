@@ -133,11 +133,7 @@ def _roles(truth: Rows, ignored: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _remarks(
-    truth: Rows,
-    result: Rows,
-    counted: np.ndarray,
-    ignored: str,
-    lengths: dict[str, int] | None,
+    truth: Rows, result: Rows, counted: np.ndarray, ignored: str, lengths: dict[str, int] | None
 ) -> list[str]:
     """Return remarks on unusual rows."""
     notes = []

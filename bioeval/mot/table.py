@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -13,9 +14,6 @@ from rich.text import Text
 from bioeval.base.errors import counted
 from bioeval.views.tables import numbers
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Heads of the columns and the variables below them.
 _RATES = (

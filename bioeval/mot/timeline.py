@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
@@ -12,10 +14,6 @@ from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
 
 # Largest number of targets with a name on the axis.
 NAMED = 30

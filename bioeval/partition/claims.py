@@ -123,7 +123,7 @@ class ClaimSampler(Parameters):
                 f"{subject('claims')}: {self!r} makes {counted(wanted, 'genuine claims')} of "
                 f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
                 f"and each claims its own subject once; expected genuine at most "
-                f"{_rounded_down(len(able), claims)}"
+                f"{np.floor(1000 * len(able) / claims) / 1000:g}"
                 f"{', or a smaller per_probe' if self.per_probe > 1 else ''}"
             )
         return able[shuffling.permutation(draws, len(able))[:wanted]]
@@ -137,10 +137,6 @@ class ClaimSampler(Parameters):
                     f"one probe, but it has only {counted(others, 'other enrolled subjects')} to "
                     f"claim; expected per_probe at most {max(others, 1)}, or more enrolled subjects"
                 )
-
-
-def _rounded_down(part: int, whole: int) -> str:
-    return f"{np.floor(1000 * part / whole) / 1000:g}"
 
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:

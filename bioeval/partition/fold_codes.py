@@ -104,12 +104,17 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
         if isinstance(labels, Scores):
             return splitter.split(labels, meta=meta)
         return splitter.split(None, labels, meta=meta)
-    if not hasattr(splitter, "split"):
-        raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
     if isinstance(labels, Scores):
         labels = labels.genuine if isinstance(labels, PairScores) else labels.probe_labels
     codes = LabelCodes(labels, "labels").codes
+    return splits_of_other(splitter, codes, codes)
+
+
+def splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
+    """Return the parts of samples from a splitter of scikit-learn."""
+    if not hasattr(splitter, "split"):
+        raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
     with warnings.catch_warnings():
         # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        return list(splitter.split(np.zeros((len(codes), 1)), codes, codes))
+        return list(splitter.split(np.zeros((len(codes), 1)), codes, groups))

@@ -119,11 +119,7 @@ class PredefinedFolds(_Given):
     """
 
     def __init__(
-        self,
-        fold_of_sample: Any,
-        *,
-        folds: Sequence | None = None,
-        disjoint_subjects: bool = False,
+        self, fold_of_sample: Any, *, folds: Sequence | None = None, disjoint_subjects: bool = False
     ):
         self.fold_of_sample = fold_of_sample
         super().__init__(fold_of_sample, "fold_of_sample", folds, disjoint_subjects)
@@ -166,11 +162,7 @@ class PredefinedPairFolds(_Given):
     _what = "pair"
 
     def __init__(
-        self,
-        fold_of_pair: Any,
-        *,
-        folds: Sequence | None = None,
-        disjoint_subjects: bool = False,
+        self, fold_of_pair: Any, *, folds: Sequence | None = None, disjoint_subjects: bool = False
     ):
         self.fold_of_pair = fold_of_pair
         super().__init__(fold_of_pair, "fold_of_pair", folds, disjoint_subjects)

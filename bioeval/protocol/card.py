@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -88,6 +89,9 @@ NOT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
+_of_experiment = partial(card_field, layouts=(SQUARE,), default=None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Partition(Section):
     """The ``[partition]`` section."""
@@ -124,42 +128,30 @@ class Partition(Section):
         layouts=SEARCHABLE,
         default=None,
     )
-    train: Size | None = card_field(
+    train: Size | None = _of_experiment(
         "with an experiment: the subjects of the training part, on which the threshold is chosen "
         "where there is no validation part; the others are tested",
-        layouts=(SQUARE,),
-        default=None,
     )
-    validation: Size | None = card_field(
+    validation: Size | None = _of_experiment(
         "with an experiment: the subjects of the validation part, on which the threshold is chosen",
-        layouts=(SQUARE,),
-        default=None,
     )
-    gallery_templates: Size | None = card_field(
+    gallery_templates: Size | None = _of_experiment(
         "with an experiment: the templates of each subject that are enrolled; or their metadata, "
         'as "session=1"; without it all templates of a part are compared with each other',
         pattern="[^=]+=[^=]+",
         pattern_words="or metadata such as session=1",
-        layouts=(SQUARE,),
-        default=None,
     )
-    unenrolled: Size | None = card_field(
+    unenrolled: Size | None = _of_experiment(
         "with an experiment: the test subjects that are not enrolled, all of whose templates probe",
-        layouts=(SQUARE,),
-        default=None,
     )
-    enrolled: Size | None = card_field(
+    enrolled: Size | None = _of_experiment(
         "with an experiment, in place of 'unenrolled': the test subjects that are enrolled, of "
         "those with templates enough; all templates of all others probe",
-        layouts=(SQUARE,),
-        default=None,
     )
-    probe_templates: int | None = card_field(
+    probe_templates: int | None = _of_experiment(
         "with an experiment: at most so many other templates of an enrolled subject probe, drawn "
         "at random (left out: all of them)",
         interval=Interval(1),
-        layouts=(SQUARE,),
-        default=None,
     )
     too_few: str = card_field(
         "with an experiment: what becomes of a subject that has too few templates to be enrolled "
@@ -419,9 +411,7 @@ class Protocol:
     thresholds: Thresholds = Thresholds()
     report: Report = Report()
     not_said: tuple[str, ...] = card_field(
-        "what the card leaves open, one sentence each",
-        default=(),
-        may_be_empty=True,
+        "what the card leaves open, one sentence each", default=(), may_be_empty=True
     )
     not_expressed: tuple[str, ...] = card_field(
         "what the protocol's source fixes and this card cannot say, one sentence each",

@@ -9,15 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from bioeval.base.errors import CardError, nearest_name
-from bioeval.protocol.card import (
-    HEAD,
-    LAYOUTS,
-    NOT_BY,
-    SCHEMA_VERSION,
-    SECTIONS,
-    TASKS,
-    Protocol,
-)
+from bioeval.protocol.card import HEAD, LAYOUTS, NOT_BY, SCHEMA_VERSION, SECTIONS, TASKS, Protocol
 from bioeval.protocol.fields import SEARCHABLE, Field, fields_of, matches_choice
 from bioeval.protocol.tasks import Retrieval
 from bioeval.protocol.toml import Place, locate, read, read_file, shorten, write_key
@@ -165,10 +157,7 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
 
 
 def _check_folds(
-    values: Mapping[str, Values],
-    data: Mapping[str, object],
-    layout: str | None,
-    problems: Problems,
+    values: Mapping[str, Values], data: Mapping[str, object], layout: str | None, problems: Problems
 ) -> None:
     """Check the sections about folds against each other and against the tasks.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from bioeval.base.errors import CardError
 
@@ -25,8 +26,6 @@ Place = tuple[str, ...]
 
 def read_file(path: str) -> str:
     """Return the text of a card, or raise :class:`CardError` with the reason."""
-    from pathlib import Path
-
     file = Path(path)
     try:
         if not file.exists():

@@ -115,11 +115,7 @@ def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, 
     best = np.repeat(lists.distance[first], lists.counts[chosen])
     mates_tied = np.bincount(lists.query[lists.distance == best], minlength=len(lists.counts))
     index, rank, weight = place_weights(
-        lists.closer[first],
-        lists.tied[first],
-        lists.before[first],
-        mates_tied[chosen],
-        ties,
+        lists.closer[first], lists.tied[first], lists.before[first], mates_tied[chosen], ties
     )
     return chosen[index], rank, weight
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from scipy.special import entr
 
 from bioeval.base.errors import Argument, DataError, counted
@@ -15,9 +16,6 @@ from bioeval.results.dataset import Variables, about_attrs, build, rate
 from bioeval.tallies.calibration_counts import CalibrationCounts
 from bioeval.tallies.isotonic import LOG2, expit
 from bioeval.tallies.thresholds import to_user
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
 LOG_ODDS = np.linspace(-10.0, 10.0, 81)

@@ -18,10 +18,7 @@ from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.about import About
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.points import (
-    FAR_TARGETS,
-    check_far_targets,
-)
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
     check_thresholds,
@@ -217,11 +214,7 @@ def open_set_result(
         "genuine_gallery_subjects": about.gallery_subjects,
         "impostor_gallery_subjects": impostor_gallery(about.gallery_subjects, options["impostors"]),
     }
-    coordinates = {
-        "threshold": grid,
-        "rank": counts.rank_numbers,
-        **scalars.labels,
-    }
+    coordinates = {"threshold": grid, "rank": counts.rank_numbers, **scalars.labels}
     return build({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
 
 

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.tallies.points import (
-    Curve,
-    EqualError,
-    allowed_false_accepts,
-    equal_error,
-)
+from bioeval.tallies.points import Curve, EqualError, allowed_false_accepts, equal_error
 
 
 @dataclass(frozen=True)

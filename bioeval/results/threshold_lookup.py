@@ -134,11 +134,7 @@ def _grid(dataset: xr.Dataset) -> tuple[bool, np.ndarray]:
 
 
 def _refuse_unknown(
-    dataset: xr.Dataset,
-    grid: np.ndarray,
-    threshold: np.ndarray,
-    outside: np.ndarray,
-    similar: bool,
+    dataset: xr.Dataset, grid: np.ndarray, threshold: np.ndarray, outside: np.ndarray, similar: bool
 ) -> None:
     """Raise unless nothing is accepted at the strictest threshold of the grid, where it matters."""
     if not outside.any():

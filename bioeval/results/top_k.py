@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
@@ -21,9 +21,6 @@ from bioeval.scores.labels import Codes
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.reid_counts import MatchLists
 from bioeval.tallies.tie_policies import check_max_rank
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 REMOVED = ("same-id-same-camera", "same-camera", "none")
 
@@ -137,11 +134,7 @@ _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "
 
 
 def reid_of_lists(
-    scores: TopKScores,
-    rules: Convention,
-    *,
-    max_rank: int | None = None,
-    per_query: bool = False,
+    scores: TopKScores, rules: Convention, *, max_rank: int | None = None, per_query: bool = False
 ) -> tuple[xr.Dataset, QueryMeasures]:
     """Evaluate top-K lists by a convention; return the result and what each query adds to it.
 

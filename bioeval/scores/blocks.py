@@ -28,7 +28,7 @@ from bioeval.scores.about import About, describe
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import PairScores, Scores, require_scores
 from bioeval.scores.sentinels import SentinelWatch, notes_of_pairs
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.scores.working_memory import give_back, rows_within
@@ -168,11 +168,7 @@ class BlockReader:
     of_rows = True  # whether a row of a block is one row of the scores
 
     def __init__(self, scores: Scores):
-        if not isinstance(scores, Scores):
-            raise DataError(
-                f"scores is {type(scores).__name__}; expected bioeval.Scores, which says what the "
-                "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
-            )
+        require_scores(scores)
         scores.require_matrix()
         self.scores = scores
         self.sentinels: list[str] = []  # warnings, after note_sentinels

@@ -275,13 +275,7 @@ class Scores(LabelledMatrix):
             who = np.empty((len(i), 2), dtype=object)
             who[:, 0], who[:, 1] = self.probe_labels[i], self.gallery_labels[j]
         pairs = PairScores(
-            values,
-            genuine,
-            kind=self.kind,
-            nan=self.nan,
-            subjects=who,
-            folds=folds,
-            name=self.name,
+            values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
         )
         pairs.origin, pairs.reading = self.origin, self.reading
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
@@ -441,3 +435,12 @@ class PairScores(Scores):
         )
         view.pair_ids = self.pair_ids[index]
         return view
+
+
+def require_scores(scores: Any, what: str = "scores") -> None:
+    """Raise :class:`DataError` unless these are :class:`Scores`."""
+    if not isinstance(scores, Scores):
+        raise DataError(
+            f"{what} is {type(scores).__name__}; expected bioeval.Scores, which says what the "
+            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
+        )

@@ -146,10 +146,7 @@ def auc_jackknife(
     kept = whole - of(owner, right) - of(one, left) - of(other, left) + both
     attempts = (len(g) - genuine_of) * (len(i) - impostor_of)
     area = whole / (len(g) * len(i))
-    trials = min(
-        sample_of(int((genuine_of > 0).sum())),
-        disjoint_among(one, other, n),
-    )
+    trials = min(sample_of(int((genuine_of > 0).sum())), disjoint_among(one, other, n))
     if not attempts.all():
         trials = 0
     without = kept / np.maximum(attempts, 1)

@@ -91,11 +91,7 @@ def _bca(
 
 
 def open_limits(
-    estimate: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    trials: int,
-    confidence: float,
+    estimate: np.ndarray, low: np.ndarray, high: np.ndarray, trials: int, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace the limits of a rate of exactly 0 or 1 by a one-sided bound.
 

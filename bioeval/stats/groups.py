@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
@@ -24,9 +25,6 @@ from bioeval.tallies.by_group import GroupTally
 from bioeval.tallies.by_subject import EXACT, SubjectAttempts, levels
 from bioeval.tallies.points import allowed_false_accepts
 from bioeval.tallies.threshold_search import Attempts
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # Numbers of false accepts around that of a target, as its multiples, for replicates.
 _AROUND = np.geomspace(0.7, 1.4, 7)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
@@ -26,9 +26,6 @@ from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tie_policies import rank_weights
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Open-set ranks that have intervals.
 RANKS = 10
@@ -227,11 +224,7 @@ class _ProbeSubjects:
             rates.append(self.of_genuine.limits(layers))
             report(k, ranks)
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
-        return {
-            "far": far,
-            "frr": (1 - high[:, 0], 1 - low[:, 0]),
-            "dir": (low, high),
-        }
+        return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
     def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
         """Return the limits of the operating points, chosen anew in each replicate."""

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
 
+
+def of_one(limits: Limits) -> Limits:
+    """Return the limits of the first of several values."""
+    low, high = limits
+    return low[0], high[0]
+
+
 #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
 STEMS = {"eer": "eer_interval"}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
+import xarray as xr
 
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
@@ -15,13 +15,11 @@ from bioeval.stats.interval_variables import (
     assumed_independent,
     few_people,
     independent,
+    of_one,
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.subject_means import SubjectMeans, subject_columns
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: The largest value over the thresholds, which is chosen anew in each replicate.
 _LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp", "f1": "max_f1"}
@@ -94,11 +92,11 @@ def _by_subject(
     for name, mean in measures.means.items():
         of, sums = owners.means_over(mean.counted), owners.sums(mean)
         limits = of.limits(sums, cumulative=False)
-        found[name] = limits if mean.values.ndim > 1 else _scalars(limits)
+        found[name] = limits if mean.values.ndim > 1 else of_one(limits)
         if name in _AREAS:
             found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)
         if _LARGEST.get(name) in dataset and owners.options.resamples:
-            found[_LARGEST[name]] = _scalars(of.drawn_limits(of.values(sums).max(axis=0)[None]))
+            found[_LARGEST[name]] = of_one(of.drawn_limits(of.values(sums).max(axis=0)[None]))
     return found, few_people(owners.people, owners.options)
 
 
@@ -108,12 +106,7 @@ def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limi
     if not 0 < width < np.inf:
         return np.array(np.nan), np.array(np.nan)
     low, high = means.limits(np.trapezoid(sums, tau / width, axis=0)[None], cumulative=False)
-    return _scalars((low * width, high * width))
-
-
-def _scalars(limits: Limits) -> Limits:
-    low, high = limits
-    return low[0], high[0]
+    return of_one((low * width, high * width))
 
 
 def _independent(

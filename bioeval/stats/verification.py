@@ -111,10 +111,7 @@ class Replicates:
 
 @stage("bootstrap")
 def replicates(
-    tally: VerificationTally,
-    attempts: SubjectAttempts,
-    grid: np.ndarray,
-    options: IntervalOptions,
+    tally: VerificationTally, attempts: SubjectAttempts, grid: np.ndarray, options: IntervalOptions
 ) -> Replicates:
     """Return the rates of verification with subjects resampled.
 

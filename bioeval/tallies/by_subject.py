@@ -17,7 +17,7 @@ from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.block_work import counts_of
-from bioeval.tallies.counters import ImpostorBlock, gather, gather_claims
+from bioeval.tallies.counters import gather, gather_claims, impostor_scores
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.points import EqualError
@@ -194,7 +194,7 @@ class SubjectAttempts:
     def _impostors(self, blocks: Iterable[Block]) -> Joined:
         """Return the impostor scores of some blocks; of pairs, all."""
         swept = self.job.attempts(blocks)
-        scores = (_scores(block) for _, impostors in swept for block in impostors)
+        scores = (impostor_scores(x).astype(np.float64) for _, xs in swept for x in xs)
         return Joined((np.empty(0), *scores))
 
     def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -360,14 +360,6 @@ class _PairCounter:
             layers = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
             sink.add(layers, who[ends[:-1]], enrolled)
             report(block.low + int(ends[-1]), len(self.people[0]))
-
-
-def _scores(block: ImpostorBlock) -> np.ndarray:
-    """Return the impostor scores of a small block."""
-    values, start, stop = block
-    column = np.arange(values.shape[1])
-    foreign = (column < start[:, None]) | (column >= stop[:, None])
-    return values[foreign & ~np.isnan(values)].astype(np.float64)
 
 
 def levels(total: int) -> np.ndarray:

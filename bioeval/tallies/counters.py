@@ -17,6 +17,14 @@ ImpostorBlock = tuple[np.ndarray, np.ndarray, np.ndarray]
 LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
 
 
+def impostor_scores(block: ImpostorBlock) -> np.ndarray:
+    """Return the impostor scores of a small block, of which NaN are none."""
+    values, start, stop = block
+    column = np.arange(values.shape[1])
+    others = (column < start[:, None]) | (column >= stop[:, None])
+    return values[others & ~np.isnan(values)]
+
+
 class CellCounter:
     """Counts scores into cells that widen as the range of the scores is seen."""
 

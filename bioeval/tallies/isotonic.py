@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import expit, xlogy
 
 from bioeval.kernels.hull import lower_hull
 
@@ -79,10 +79,3 @@ class Pooled:
         genuine, impostor = (np.append(0, np.cumsum(rates)) for rates in self.rates)
         cost = np.multiply.outer(weight_frr, 1 - genuine) + np.multiply.outer(weight_far, impostor)
         return cost.min(axis=1)
-
-
-def expit(log_odds: np.ndarray) -> np.ndarray:
-    """Return probabilities of natural log odds."""
-    from scipy.special import expit as of
-
-    return of(np.asarray(log_odds, dtype=np.float64))

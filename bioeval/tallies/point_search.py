@@ -21,7 +21,7 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.sweep_arguments import PointTables
 from bioeval.tallies.cells import rounded_down
-from bioeval.tallies.counters import ImpostorBlock
+from bioeval.tallies.counters import ImpostorBlock, impostor_scores
 from bioeval.tallies.counts import CellCounts, VerificationTally
 from bioeval.tallies.look import Look, PointsWanted, Windows
 from bioeval.tallies.look_work import ImpostorSweep, look_at_all
@@ -285,7 +285,7 @@ def points_of_few(
     """Return the exact operating points of a tally from all its impostor scores, in order."""
     points = undefined_points(wanted, symmetric)
     blocks = list(impostors)
-    scores = np.concatenate([np.empty(0, dtype=np.float16), *map(_of_others, blocks)])
+    scores = np.concatenate([np.empty(0, dtype=np.float16), *map(impostor_scores, blocks)])
     require_same(len(scores), tally.impostor.total)
     attempts = Attempts.listed(tally.genuine, scores)
     if attempts.defined:
@@ -300,14 +300,6 @@ def points_of_few(
                 points, attempts.genuine, attempts.corners(), attempts.pairs(), moments
             )
     return points
-
-
-def _of_others(block: ImpostorBlock) -> np.ndarray:
-    """Return the impostor scores of a block, of which NaN are none."""
-    values, start, stop = block
-    column = np.arange(values.shape[1])
-    others = (column < start[:, None]) | (column >= stop[:, None])
-    return values[others & (values == values)]
 
 
 def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> VerificationPoints:

@@ -110,7 +110,7 @@ class ReidTally:
         """Concatenate the queries of both."""
         rules = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
         require_alike(self, other, rules)
-        _require_thresholds(self.thresholds, other.thresholds)
+        require_same_entries(self.thresholds, other.thresholds)
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("enrolled", "removed_entries", "shots", "identities", "retrieved")
@@ -164,7 +164,7 @@ class GomTally:
     def merge(self, other: GomTally) -> GomTally:
         """Concatenate the queries of both; distances must be on one scale."""
         require_alike(self, other, ("convention", "removed", "junk", "variant"))
-        _require_thresholds(self.thresholds, other.thresholds)
+        require_same_entries(self.thresholds, other.thresholds)
         mine, theirs = (self.low, self.high), (other.low, other.high)
         if mine != theirs:
             raise MergeError(
@@ -184,7 +184,7 @@ class GomTally:
         )
 
 
-def _require_thresholds(mine: np.ndarray | None, theirs: np.ndarray | None) -> None:
+def require_same_entries(mine: np.ndarray | None, theirs: np.ndarray | None) -> None:
     """Raise :class:`MergeError` unless entries were counted within the same thresholds."""
     same = mine is theirs is None
     if mine is not None and theirs is not None:

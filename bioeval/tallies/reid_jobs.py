@@ -107,6 +107,8 @@ class RetrievalJob:
         removed += self.lists.rules[over].off_list(self.lists.self_column)
         extra = found["extra"].arrays
         single = convention.cmc == "single-gallery-shot"
+        # How many entries are within each threshold.
+        within = None if taus is None else np.cumsum(found["retrieved"].array(), axis=1)[:, :-1]
         sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
         return ReidTally(
             about=self.lists.about(reader),
@@ -123,7 +125,7 @@ class RetrievalJob:
             shots=np.concatenate(extra) if single else None,
             identities=np.concatenate(extra) if convention.cmc == "identity-dedup" else None,
             thresholds=taus,
-            retrieved=None if taus is None else _accumulated(found["retrieved"]),
+            retrieved=within,
         )
 
     def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:
@@ -373,11 +375,6 @@ def _matches_of(counts: dict[str, Joined]) -> MatchLists:
     arrays = {name: joined.array() for name, joined in counts.items()}
     starts = np.concatenate([[0], np.cumsum(arrays.pop("counts"))])
     return MatchLists(starts, **arrays)
-
-
-def _accumulated(counts: Joined) -> np.ndarray:
-    """Return how many entries are within each threshold."""
-    return np.cumsum(counts.array(), axis=1)[:, :-1]
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:

@@ -79,10 +79,7 @@ NARROWER = 2
 UNUSED = CellCounts(counts=np.ones(1, dtype=np.int64))
 NO_LOOK = Look(())
 
-_KEYS: dict[np.dtype, Any] = {
-    np.dtype(np.float32): np.int32,
-    np.dtype(np.float64): np.int64,
-}
+_KEYS: dict[np.dtype, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
 
 def run_jobs(

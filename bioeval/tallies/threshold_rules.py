@@ -14,13 +14,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, subject
 from bioeval.base.kinds import larger_is_closer
-from bioeval.tallies.points import (
-    cheapest,
-    check_costs,
-    costs_of_attempts,
-    per_cent,
-    total_cost,
-)
+from bioeval.tallies.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
 from bioeval.tallies.threshold_search import Attempts
 
 RULES = ("eer", "far", "cost", "hter", "accuracy", "fixed")

@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.points import (
-    Curve,
-    EqualError,
-    allowed_false_accepts,
-    crossed,
-    equal_error,
-)
+from bioeval.tallies.points import Curve, EqualError, allowed_false_accepts, crossed, equal_error
 
 _LARGEST = np.finfo(np.float64).max
 

@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.base.errors import MergeError
 from bioeval.scores.about import about_of_union
 from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
-from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
+from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally, require_same_entries
 
 # What the parts of a gallery have in common, and the nearest of either.
 _SAME = ("mate",)
@@ -57,9 +57,7 @@ def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> di
 
 def _entries(mine: Any, theirs: Any) -> dict[str, Any]:
     """Return the entries and the ranks of matches over both parts."""
-    grids = mine.thresholds, theirs.thresholds
-    if grids[0] is not grids[1] and not np.array_equal(*grids):
-        raise MergeError("entries were retrieved at different thresholds; count both at the same")
+    require_same_entries(mine.thresholds, theirs.thresholds)
     found: dict[str, Any] = {
         "enrolled": mine.enrolled | theirs.enrolled,
         "removed_entries": mine.removed_entries + theirs.removed_entries,

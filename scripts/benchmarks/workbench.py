@@ -187,12 +187,7 @@ def _evalify(bench: Workbench) -> Work:
 
 #: Scores of another kind than the plain ones, and the attribute of the workbench that holds them.
 VARIANTS: Mapping[str, str] = MappingProxyType(
-    {
-        "similarity": "similarity",
-        "float64": "double",
-        "mask": "masked",
-        "exclude": "excluding",
-    }
+    {"similarity": "similarity", "float64": "double", "mask": "masked", "exclude": "excluding"}
 )
 
 

@@ -9,8 +9,7 @@ import naive_groups
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be

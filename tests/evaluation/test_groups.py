@@ -10,8 +10,7 @@ import naive_groups
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive_folds import RULES, naive_threshold
 from twins import floats, one_thread  # noqa: F401
 

@@ -9,13 +9,11 @@ import naive
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.evaluation import plan as planning
-from bioeval.evaluation import protocol_tally as tallying
+from bioeval.evaluation import plan as planning, protocol_tally as tallying
 from bioeval.scores import blocks
 from bioeval.tallies import sweep as sweeping
 

@@ -10,8 +10,7 @@ import naive
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be

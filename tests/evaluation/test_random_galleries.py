@@ -9,8 +9,7 @@ import numba
 import numpy as np
 import pytest
 import strategies as own
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be

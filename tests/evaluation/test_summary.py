@@ -97,9 +97,7 @@ def test_of_galleries_drawn_at_random_it_has_the_expected_numbers():
     card = protocol.load("course-all-vs-all")
     drawn = {"gallery": "single", "rank_unit": "subject"}
     card = replace(
-        card,
-        open_set=replace(card.open_set, **drawn),
-        closed_set=replace(card.closed_set, **drawn),
+        card, open_set=replace(card.open_set, **drawn), closed_set=replace(card.closed_set, **drawn)
     )
     found = be.summary(scores, card)
     check(found, be.evaluate(scores, card), list(card.report.ranks))

@@ -8,10 +8,8 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from naive_worst_pairs import Pair
-from naive_worst_pairs import worst_pairs as naive_worst_pairs
+from hypothesis import given, settings, strategies as st
+from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
 from strategies import arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 

@@ -14,8 +14,7 @@ import naive_mot
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
 from optional import optional_import
 from scipy.optimize import linear_sum_assignment
@@ -216,9 +215,7 @@ def test_overlaps_as_of_the_definition():
     assert not found
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30),
-)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30))
 def test_identities_in_common(pairs):
     target, identity = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     table = np.zeros((6, 6))
@@ -553,10 +550,7 @@ GOOD = "1,1,0,0,10,10,1\n"
         (GOOD + "2,1,0,inf,10,10,1\n", "line 2: top is inf; expected a finite number"),
         (GOOD + "2,1,0,0,-1,10,1\n", "line 2: width is -1; expected 0 pixels or more"),
         (GOOD + "\n2,1,0,0,10,-0.5,1\n", "line 3: height is -0.5; expected 0"),
-        (
-            GOOD + "2,1,0,0,10\n",
-            "line 2: has 5 columns separated by commas; expected 6 or more",
-        ),
+        (GOOD + "2,1,0,0,10\n", "line 2: has 5 columns separated by commas; expected 6 or more"),
         (GOOD + "2,1,0,0,10,10\n", "line 2: has 6 columns .* expected 7, as in line 1"),
         (GOOD + "2,1,0,0,10,10,1,1\n", "line 2: has 8 columns"),
         (GOOD + "2 1 0 0 10 10 1\n", "line 2: has 1 column separated by commas"),

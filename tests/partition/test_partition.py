@@ -21,8 +21,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from optional import optional_import
 from sklearn import base, model_selection
 from sklearn.dummy import DummyClassifier
@@ -893,11 +892,7 @@ WRONG_DATA = [
         {"X": range(5)},
         "test 3, train 3 of 5 samples",
     ),
-    (
-        bp.SubjectShuffleSplit(train_size=0.1),
-        {"y": list("abc")},
-        "test 3, train 0 of 3 subjects",
-    ),
+    (bp.SubjectShuffleSplit(train_size=0.1), {"y": list("abc")}, "test 3, train 0 of 3 subjects"),
     (
         bp.TrainValidationTest(0.5, 0.5),
         {"y": list("abcd")},

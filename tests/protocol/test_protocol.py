@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 from card_reference import reference
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval import protocol
 from bioeval.base.errors import BioevalError, CardError
@@ -127,10 +126,7 @@ def test_a_course_card_is_the_lecture(name):
 
 def test_who_plays_the_impostor_in_the_course_cards():
     roles = {name: protocol.load(name).tasks["open_set"]["impostors"] for name in COURSE}
-    assert roles == {
-        "course-all-vs-all": "leave-subject-out",
-        "course-probe-vs-gallery": "auto",
-    }
+    assert roles == {"course-all-vs-all": "leave-subject-out", "course-probe-vs-gallery": "auto"}
 
 
 def test_a_pair_list_is_single_template_verification_and_nothing_else():

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError

@@ -115,10 +115,7 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.error_discard(square(), range(32), threshold="eer"),
         variables.ERROR_DISCARD,
     ),
-    "comparison": (
-        lambda: be.compare(square(), square(), replicates=100),
-        variables.COMPARISON,
-    ),
+    "comparison": (lambda: be.compare(square(), square(), replicates=100), variables.COMPARISON),
     **{
         f"folds, {task}": (lambda task=task: folds(task), variables.CROSS)
         for task in ("verification", "open_set", "closed_set")

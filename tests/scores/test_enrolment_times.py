@@ -11,8 +11,7 @@ import naive_reid
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from twins import assert_all_tasks, floats, one_thread  # noqa: F401
 
 import bioeval as be

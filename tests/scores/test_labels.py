@@ -8,8 +8,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from optional import optional_import
 from strategies import examples_of
 from twins import one_thread  # noqa: F401

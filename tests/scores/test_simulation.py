@@ -171,11 +171,7 @@ def test_numbers_of_templates_and_probes_may_differ_between_people():
     assert set(counts) == {2, 3, 4, 5}
     assert np.array_equal(ranged.labels, simulate_embeddings(200, (2, 5)).labels)
     oblong = simulate(
-        3,
-        np.array([1, 2, 3]),
-        layout="probe-against-gallery",
-        probes=[2, 0, 1, 4],
-        unenrolled=1,
+        3, np.array([1, 2, 3]), layout="probe-against-gallery", probes=[2, 0, 1, 4], unenrolled=1
     )
     assert oblong.gallery_labels.tolist() == [1, 2, 2, 3, 3, 3]
     assert oblong.probe_labels.tolist() == [1, 1, 3, 4, 4, 4, 4]
@@ -193,13 +189,7 @@ def test_sessions_and_cameras_are_crossed(model):
 
 def test_session_one_enrols_and_the_later_ones_probe():
     scores = simulate(
-        3,
-        [1, 2, 3],
-        layout="probe-against-gallery",
-        probes=4,
-        unenrolled=1,
-        sessions=3,
-        cameras=2,
+        3, [1, 2, 3], layout="probe-against-gallery", probes=4, unenrolled=1, sessions=3, cameras=2
     )
     assert set(scores.gallery_meta["session"]) == {1}
     assert scores.probe_meta["session"].tolist() == [2, 3, 2, 3] * 4

@@ -15,8 +15,7 @@ import h5py
 import numba
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from optional import optional_import
 
 import bioeval as be

@@ -8,8 +8,7 @@ import naive
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be

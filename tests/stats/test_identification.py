@@ -8,8 +8,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 

@@ -9,8 +9,7 @@ import naive_reid
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 

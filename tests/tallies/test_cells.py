@@ -6,8 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
 
 from bioeval.tallies.cells import (

@@ -8,9 +8,7 @@ import pytest
 
 import bioeval as be
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.tallies import pilot as piloting
-from bioeval.tallies import point_search as search
-from bioeval.tallies import sweep as sweeping
+from bioeval.tallies import pilot as piloting, point_search as search, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.look import Look, PointsWanted
 from bioeval.tallies.pilot import expected_windows

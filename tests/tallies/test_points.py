@@ -9,8 +9,7 @@ import naive
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be

@@ -13,8 +13,7 @@ import bioeval as be
 from bioeval.kernels.sweep import count_impostors
 from bioeval.kernels.sweep_arguments import VerificationTables
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies import marked_cells
-from bioeval.tallies import sweep as sweeping
+from bioeval.tallies import marked_cells, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob

@@ -14,8 +14,7 @@ import naive
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 

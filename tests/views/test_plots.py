@@ -691,11 +691,7 @@ def test_large_matrices_need_little_memory(tmp_path):
     ("name", "node", "message"),
     [
         ("roc", "closed_set", "draws far and gar of be.verification, but .* be.plot.cmc draws it"),
-        (
-            "roc",
-            "open_set",
-            "has no gar; be.plot.det, .* or dir_surface draws it",
-        ),
+        ("roc", "open_set", "has no gar; be.plot.det, .* or dir_surface draws it"),
         ("cmc", "verification/single", "has no cms; be.plot.roc"),
         ("dir_far", "closed_set", "has no far and no dir"),
         ("dir_surface", "verification/multi", "has no dir; be.plot.roc, det"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
@@ -25,9 +27,6 @@ from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
 from bioeval.tallies.threshold_rules import NO_RULE, Rule, parse_rule
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from bioeval.base.engine import computed_by, refuse_engine
+from bioeval.base.engine import Client, computed_by, refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
@@ -19,10 +20,7 @@ from bioeval.evaluation.cross.results import Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan, plan_of_scores
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
 from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
-from bioeval.evaluation.cross.verification_folds import (
-    attempts_by_subject,
-    verify,
-)
+from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.evaluation.score_transformers import transforms_scores
 from bioeval.partition import Experiment
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
@@ -33,10 +31,6 @@ from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 from bioeval.tallies.thresholds import require_values
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 
 @distributable

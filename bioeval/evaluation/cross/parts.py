@@ -86,10 +86,7 @@ class Part:
     """
 
     def __init__(
-        self,
-        scores: Scores | None,
-        claims: DrawnClaims | None = None,
-        about: About | None = None,
+        self, scores: Scores | None, claims: DrawnClaims | None = None, about: About | None = None
     ):
         self.scores, self.claims = scores, claims
         if scores is not None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from scipy.special import ndtri
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
 from bioeval.base.variables import REPEATED
@@ -22,7 +24,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
 from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import PairScores, Scores, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
@@ -33,9 +35,6 @@ from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 BANDS = ("quantile", "normal")
 
@@ -133,8 +132,7 @@ def repeat(
     confidence = check_confidence(confidence)
     if isinstance(scores, PairScores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
-    if not isinstance(scores, Scores):
-        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
+    require_scores(scores)
     if not scores.labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if isinstance(splitter, Experiment):
@@ -409,7 +407,5 @@ def _band(
         return low, mean, high
     if len(flat) < 2:
         return np.full_like(mean, np.nan), mean, np.full_like(mean, np.nan)
-    from scipy.special import ndtri
-
     half = float(ndtri(0.5 + confidence / 2)) * flat.std(axis=0, ddof=1)
     return np.maximum(mean - half, bounds[0]), mean, np.minimum(mean + half, bounds[1])

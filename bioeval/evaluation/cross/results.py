@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF
@@ -20,9 +21,6 @@ from bioeval.stats.repeated import nadeau_bengio
 from bioeval.tallies.by_fold.thresholds import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 PARTS = ("", "train_")
 
@@ -155,8 +153,9 @@ def fold_dataset(
         *_infinite_warning(points),
         *(() if resampled is None else resampled.remarks()),
     ]
+    division = "in repeated experiments" if isinstance(splitter, Experiment) else "in folds"
     attrs = about_attrs(
-        about, f"{task_in_words(options.task, options.templates)}, {_division(splitter)}", warnings
+        about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
     )
     attrs |= _attrs(options, splitter, confidence)
     if resampled is not None:
@@ -324,10 +323,6 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
         attrs |= {"chosen_on": chosen, "threshold_rule": str(options.rule)}
         attrs["threshold_rule_in_words"] = options.rule.words
     return attrs
-
-
-def _division(splitter: Any) -> str:
-    return "in repeated experiments" if isinstance(splitter, Experiment) else "in folds"
 
 
 def _warnings(

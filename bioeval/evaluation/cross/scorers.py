@@ -14,12 +14,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.points import check_far_targets
 
 # Measures, and whether smaller is better.
-MEASURES = {
-    "eer": True,
-    "frr_at_far": True,
-    "auc": False,
-    "recognition_rate": False,
-}
+MEASURES = {"eer": True, "frr_at_far": True, "auc": False, "recognition_rate": False}
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,7 +6,6 @@ that a subject is in the same part on either side.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.partition import EnrolledSplit, Experiment, PredefinedPairFolds, ProbeGallerySplit
 from bioeval.partition.base import Splitter
+from bioeval.partition.fold_codes import splits_of_other
 from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import PairScores, Scores
@@ -85,15 +85,9 @@ def split_samples(
     if isinstance(splitter, Splitter | TrainValidationTest):
         yield from splitter.split(range(n), labels, groups, meta=meta)
         return
-    if not hasattr(splitter, "split"):
-        raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
     codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
     by = codes if groups is None or np.ndim(groups) > 1 else LabelCodes(groups, "groups").codes
-    with warnings.catch_warnings():
-        # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
-        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        found = list(splitter.split(np.zeros((n, 1)), codes, by))
-    for parts in found:
+    for parts in splits_of_other(splitter, codes, by):
         if not isinstance(parts, tuple | list) or len(parts) != 2:
             raise DataError(
                 f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
@@ -23,7 +25,7 @@ from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, Repeated
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import PairScores, Scores, require_scores
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged
@@ -32,10 +34,6 @@ from bioeval.tallies.points import per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from distributed import Client
 
 RATES = ("far", "frr", "hter")
 
@@ -134,8 +132,7 @@ def study_threshold(
                 "used; leave it out"
             )
     folds, repeats = folds or FOLDS, repeats or REPEATS
-    if not isinstance(scores, Scores):
-        raise DataError(f"scores is {type(scores).__name__}; expected bioeval.Scores")
+    require_scores(scores)
     require_values(scores, "a threshold")
     _require_units(scores, folds)
     options = FoldOptions("verification", rule, templates, fusion, kind=scores.kind, on_all=True)

@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.evaluation.calibrator import require_scores
 from bioeval.evaluation.cross.by_parts import fold_of
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import Part
 from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import PairSides, Sides, Split, SplitPlan, plan_of_scores
-from bioeval.evaluation.cross.verification_folds import listed_attempts
+from bioeval.evaluation.cross.verification_folds import fold_of_pairs, listed_attempts
 from bioeval.evaluation.fusion import require_systems
 from bioeval.results.calibration import LOG_ODDS
 from bioeval.scores.about import About, describe
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.by_fold.thresholds import judge_listed
+from bioeval.scores.matrix import PairScores, Scores, require_scores
 from bioeval.tallies.calibration_counts import count_for_calibration
 from bioeval.tallies.isotonic import LOG2
 
@@ -35,7 +33,7 @@ class TransformedScores:
         self.estimator = estimator
         self._named = isinstance(data, Mapping)
         if not self._named:
-            require_scores(data)
+            require_scores(data, "the data")
         self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
         first, *others = self.systems.values()
         self.first = first
@@ -129,14 +127,8 @@ def _pairs(
         else Part(None).attempts(options)
         for part in (train, test)
     ]
-    judged = judge_listed(attempts[0], attempts[1], options.distance_rule)
-    sizes = (sides.size_of(sides.pairs_in(part)) for part in (split.train, split.test))
-    made = Fold.of_judged(judged, *sizes)
-    if options.far_targets is not None:
-        made.points = Part(None).points(options, judged.test)
-    if sides.by_subject:
-        made.counts["crossing_pairs"] = sides.crossing(split.test)
-    return made
+    pairs = sides.pairs_in(split.train), sides.pairs_in(split.test)
+    return fold_of_pairs(attempts, pairs, sides, split, options)
 
 
 def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bioeval.evaluation.cross.by_parts import judge_parts
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import Part
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan
+from bioeval.evaluation.cross.splits import PairSides, Sides, Split, SplitPlan
 from bioeval.evaluation.ticker import ticker
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import PairScores, Scores
@@ -122,19 +122,30 @@ def _verify_pairs(
         split = plan.split(repeat, fold)
         train, test = sides.pairs_in(split.train), sides.pairs_in(split.test)
         parts = [listed_attempts(sides.scores, pairs) for pairs in (train, test)]
-        judged = judge_listed(parts[0], parts[1], options.distance_rule)
-        made = Fold.of_judged(judged, sides.size_of(train), sides.size_of(test))
-        if options.far_targets is not None:
-            made.points = Part(None).points(options, judged.test)
-        if sides.by_subject:
-            made.counts["crossing_pairs"] = sides.crossing(split.test)
-        found[repeat, fold] = made
+        found[repeat, fold] = fold_of_pairs(parts, (train, test), sides, split, options)
         if progress is not None:
             progress(done, len(plan.places))
     if not options.on_all:
         return Evaluated(found, None)
     every = listed_attempts(sides.scores, np.arange(sides.scores.shape[0]))
     return Evaluated(found, judge_listed(every, every, options.distance_rule))
+
+
+def fold_of_pairs(
+    attempts: list[Any],
+    pairs: tuple[np.ndarray, np.ndarray],
+    sides: PairSides,
+    split: Split,
+    options: FoldOptions,
+) -> Fold:
+    """Evaluate verification of listed pairs, from the attempts of the training and test part."""
+    judged = judge_listed(attempts[0], attempts[1], options.distance_rule)
+    made = Fold.of_judged(judged, *map(sides.size_of, pairs))
+    if options.far_targets is not None:
+        made.points = Part(None).points(options, judged.test)
+    if sides.by_subject:
+        made.counts["crossing_pairs"] = sides.crossing(split.test)
+    return made
 
 
 def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:

@@ -76,7 +76,7 @@ class QueryRow:
                 why, usable = self._unusable(column), False
             elif np.isnan(score):
                 why = f"{FAILED}: at an infinite distance"
-            elif self._is(column, self.convention.distractor_ids):
+            elif self.row.subjects[column] in map(str, self.convention.distractor_ids):
                 why = "distractor"
             found.append(
                 Cell(
@@ -104,9 +104,6 @@ class QueryRow:
         """Return why an entry that is on the list is no attempt: a mask, `exclude`, or NaN."""
         cells = {cell.column: cell.why for cell in self.row.of(self.i)}
         return cells[column] or FAILED
-
-    def _is(self, column: int, ids: Sequence[int]) -> bool:
-        return self.row.subjects[column] in set(map(str, ids))
 
 
 def matches_of(candidates: Sequence[Candidate]) -> list[Match]:

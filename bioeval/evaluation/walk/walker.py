@@ -13,11 +13,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.walk.cells import RowCells, template_names
-from bioeval.evaluation.walk.identification_walk import (
-    SearchedRow,
-    walk_closed_set,
-    walk_open_set,
-)
+from bioeval.evaluation.walk.identification_walk import SearchedRow, walk_closed_set, walk_open_set
 from bioeval.evaluation.walk.reid_walk import QueryRow, walk_reid
 from bioeval.evaluation.walk.threshold import Threshold
 from bioeval.evaluation.walk.verification_walk import walk_verification

@@ -8,12 +8,11 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError, nearest_name
-
-if TYPE_CHECKING:
-    import numpy as np
 
 #: What HDF5 files are called in messages.
 HDF5 = "an HDF5 file (also netCDF 4)"
@@ -190,8 +189,6 @@ def decoded_lines(path: Path) -> list[str]:
 
 def text_array(cells: list[str], where: str) -> np.ndarray:
     """Return text as an array, whose values are as wide as the longest one."""
-    import numpy as np
-
     longest = max(map(len, cells), default=0)
     if longest * len(cells) > MOST_TEXT:
         raise DataError(

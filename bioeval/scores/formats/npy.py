@@ -18,13 +18,7 @@ from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.formats.archive import open_array, write_npy
 from bioeval.scores.formats.csv import write_labels
-from bioeval.scores.formats.files import (
-    content,
-    existing_file,
-    guarded,
-    naming_writes,
-    replacing,
-)
+from bioeval.scores.formats.files import content, existing_file, guarded, naming_writes, replacing
 from bioeval.scores.formats.format import Format, text_losses
 from bioeval.scores.formats.npy_siblings import (
     BESIDE,
@@ -225,10 +219,6 @@ def _losses(scores: Scores) -> list[str]:
     return text_losses(columns, "labels and metadata")
 
 
-def _files(path: Path) -> list[Path]:
-    return [path, *(sibling(path, ending) for ending in BESIDE)]
-
-
 FORMAT = Format(
     name="`.npy`",
     suffixes=(".npy",),
@@ -241,5 +231,5 @@ FORMAT = Format(
     written="the matrix, with CSV files of labels beside it",
     write=_write,
     losses=_losses,
-    files=_files,
+    files=lambda path: [path, *(sibling(path, ending) for ending in BESIDE)],
 )

@@ -113,11 +113,7 @@ def _read(
 
 
 def _pieces(
-    shape: Shape,
-    first: int,
-    numbers: list[int],
-    text: Set[int],
-    digits: Collection[int],
+    shape: Shape, first: int, numbers: list[int], text: Set[int], digits: Collection[int]
 ) -> Iterator[pd.DataFrame]:
     """Yield the lines in pieces; without `numbers` all is text, blank lines are rows."""
     import pandas as pd

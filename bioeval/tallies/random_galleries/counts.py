@@ -167,13 +167,7 @@ class GalleryJob:
     """
 
     def __init__(
-        self,
-        reader: BlockReader,
-        *,
-        size: int,
-        ties: str,
-        thresholds: np.ndarray,
-        ranks: int,
+        self, reader: BlockReader, *, size: int, ties: str, thresholds: np.ndarray, ranks: int
     ):
         require_choice("ties", ties, TIES)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks

@@ -8,15 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import MergeError
-from bioeval.kernels import count as kernel_count
-from bioeval.kernels import gallery_sizes as kernel
+from bioeval.kernels import count as kernel_count, gallery_sizes as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import guide_to
-from bioeval.tallies.counts import (
-    IdentificationTally,
-    require_alike,
-    require_same_thresholds,
-)
+from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.unseen_subjects import CENSORED, BetaBinomial
 from bioeval.tallies.tie_policies import rank_weights
@@ -51,9 +46,7 @@ class SizeTally:
         if self.candidates.shape != other.candidates.shape:
             raise MergeError("tallies of galleries of different numbers of subjects")
         return replace(
-            self,
-            ranks=self.ranks.merge(other.ranks),
-            candidates=self.candidates + other.candidates,
+            self, ranks=self.ranks.merge(other.ranks), candidates=self.candidates + other.candidates
         )
 
 

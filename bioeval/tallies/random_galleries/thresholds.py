@@ -29,18 +29,13 @@ def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) 
     given = check_thresholds(thresholds)
     if isinstance(given, np.ndarray):
         return to_internal(given, reader.scores.kind)
-    low, high, negative, positive = score_range(reader)
+    low, high, negative, positive = extent_of(reader, _others)
     if given is None:
         exponent = cell_exponent(low, high) if low <= high else 0
         grid = default_grid(low, high, exponent, count)
     else:
         grid = linear_grid(low, high, given)
     return with_infinities(grid, negative, positive)
-
-
-def score_range(reader: BlockReader) -> tuple[float, float, bool, bool]:
-    """Return the smallest and largest finite distance, and whether -inf and +inf occur."""
-    return extent_of(reader, _others)
 
 
 def _others(block: Block) -> list[ImpostorBlock]:

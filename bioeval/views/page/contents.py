@@ -12,8 +12,9 @@ from typing import Any
 
 import jinja2
 
-from bioeval.base.errors import CardError, printable
+from bioeval.base.errors import CardError, printable, renamed
 from bioeval.base.version import __version__
+from bioeval.protocol import explain, load
 from bioeval.results.row_walk import RowWalk
 from bioeval.views.page import words
 from bioeval.views.page.arrays import ArrayStore
@@ -233,8 +234,6 @@ def _warned(paths: list[str], parts: list[Part]) -> str:
 
 
 def _plain(text: str) -> str:
-    from bioeval.base.errors import renamed
-
     return renamed(text, lambda name, value: name if value is None else f"{name}={value}")
 
 
@@ -257,8 +256,6 @@ def _card(parts: list[Part], walks: list[RowWalk]) -> dict[str, str] | None:
     """Return the protocol in plain words, of a card that is shipped."""
     said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
     names = dict.fromkeys([*said, *(walk.protocol for walk in walks)])
-    from bioeval.protocol import explain, load
-
     for name in filter(None, names):
         try:
             return {"name": name, "text": explain(load(name))}

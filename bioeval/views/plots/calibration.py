@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import DataError
+from bioeval.base.arguments import require_prior
 from bioeval.views.plots import style as look
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
-from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import System, joined, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ODDS = "Prior log odds of a genuine attempt (natural)"
 
@@ -43,10 +39,6 @@ class _LinesDisplay(CurvesDisplay):
                 curves.append(Curve(label, x, values, system, why_not, hue=number, dash=dash))
         return cls(curves)
 
-    def _lines(self, style: dict[str, Any]) -> None:
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=False)
-
 
 class ReliabilityDisplay(CurvesDisplay):
     """Reliability; ``x`` of a curve is the posterior that is claimed, ``y`` the one observed."""
@@ -64,15 +56,13 @@ class ReliabilityDisplay(CurvesDisplay):
         self, ax: Axes | None = None, *, prior: float = 0.5, name: str | None = None, **style: Any
     ) -> Self:
         """Draw the curves. See :func:`reliability`."""
-        if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
-            raise DataError(f"prior is {prior!r}; expected a probability below 1")
+        require_prior(prior)
         shift = math.log(prior / (1 - prior))
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
         ax = self._start(ax, name, look.SQUARE)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style})
+        self._lines(style)
         ends = np.array([0.0, 1.0])
-        ax.plot(ends, ends, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        diagonal = self._reference(ends, ends)
         ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
         ax.set_aspect("equal")
         return self._finish(
@@ -80,7 +70,7 @@ class ReliabilityDisplay(CurvesDisplay):
                 "Reliability", "Probability of a genuine attempt, as claimed",
                 "Probability observed, by isotonic regression",
                 details=[f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"],
-                others=[Labelled("", look.RULE, ends, ends)],
+                others=[diagonal],
             )
         )  # fmt: skip
 
@@ -134,10 +124,10 @@ class EmpiricalCrossEntropyDisplay(_LinesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`empirical_cross_entropy`."""
         ax = self._start(ax, name)
-        self._lines(style)
+        self._lines(style, marked=False)
         reference = self.systems[0].dataset["reference_ece"]
         x, y = reference["prior_log_odds"].values, reference.values
-        ax.plot(x, y, color=look.RULE, linewidth=1.0, linestyle=":", zorder=1)
+        prior = self._reference(x, y, linewidth=1.0)
         worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in self.defined]
         ax.set(xlim=(x[0], x[-1]), ylim=(0, min(2.0, 1.05 * max([1.0, *worst]))))
         ax.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
@@ -145,7 +135,7 @@ class EmpiricalCrossEntropyDisplay(_LinesDisplay):
             Captions(
                 "Empirical cross-entropy", _ODDS, "Empirical cross-entropy (bits)",
                 details=["dotted: the prior alone, without any score; at 0: Cllr and its minimum"],
-                others=[Labelled("", look.RULE, x, y)], at=0.62,
+                others=[prior], at=0.62,
             )
         )  # fmt: skip
 
@@ -159,16 +149,16 @@ class BayesErrorDisplay(_LinesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`bayes_error`."""
         ax = self._start(ax, name)
-        self._lines(style)
+        self._lines(style, marked=False)
         x = np.array([-10.0, 10.0])
-        ax.plot(x, np.ones(2), color=look.RULE, linewidth=1.0, linestyle=":", zorder=1)
+        prior = self._reference(x, np.ones(2), linewidth=1.0)
         worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in self.defined]
         ax.set(xlim=x, ylim=(0, min(2.0, 1.05 * max([1.0, *worst]))))
         return self._finish(
             Captions(
                 "Bayes error", _ODDS, "Normalised Bayes error rate",
                 details=["dotted: decisions by the prior alone; above it scores do harm"],
-                others=[Labelled("", look.RULE, x, np.ones(2))], at=0.45,
+                others=[prior], at=0.45,
             )
         )  # fmt: skip
 

@@ -48,12 +48,8 @@ def _semicolons(*parts: str) -> str:
 
 
 def _label(system: System) -> str:
-    whole = "" if system.group else _system(system)
+    whole = "" if system.group else as_plot_text(system.dataset.attrs.get("system", ""))
     return joined(whole, system.name) if system.variant else system.name or whole
-
-
-def _system(system: System) -> str:
-    return as_plot_text(system.dataset.attrs.get("system", ""))
 
 
 def attempts(dataset: xr.Dataset, role: str) -> int | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import DataError
 from bioeval.base.variables import REID
@@ -21,10 +21,7 @@ from bioeval.views.plots.curves import (
     thinned,
 )
 from bioeval.views.plots.registry import PLOTS
-from bioeval.views.plots.select_datasets import System, needs_of, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bioeval.views.plots.select_datasets import needs_of, pick
 
 # The axis of more ranks is logarithmic by default.
 LINEAR = 100
@@ -74,19 +71,16 @@ class CmcDisplay(CurvesDisplay):
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         if "cmc" in systems[0].dataset:
-            rate, label, details = (
-                "cmc",
-                "Queries matched at rank k or better, CMC(k)",
-                _of_convention,
-            )
+            label, theirs = "Queries matched at rank k or better, CMC(k)", f"ISO: {REID['cmc'].iso}"
+            details = [convention(systems)]
         else:
-            rate, label, details = "cms", "Cumulative match score, CMS(k)", self._details
-        theirs = other_term(systems, "cms") if rate == "cms" else f"ISO: {REID['cmc'].iso}"
+            label, theirs = "Cumulative match score, CMS(k)", other_term(systems, "cms")
+            details = self._details()
         terms = "ISO: rank R", theirs
-        return self._finish(Captions("CMC", "Rank k", label, terms, details(systems), at=0.3))
+        return self._finish(Captions("CMC", "Rank k", label, terms, details, at=0.3))
 
-    def _details(self, systems: Sequence[System]) -> list[str]:
-        details = identification_details(systems)
+    def _details(self) -> list[str]:
+        details = identification_details(self.systems)
         clouds = {len(g) for curve in self.defined if len(g := _galleries(curve, None))}
         if clouds:
             number = f"{clouds.pop():,}" if len(clouds) == 1 else "the"
@@ -99,10 +93,6 @@ def _galleries(curve: Curve, most: int | None = CLOUD) -> np.ndarray:
     if "cms_by_gallery" not in curve.system.dataset:
         return np.empty((0, len(curve.x)))
     return curve.system.dataset["cms_by_gallery"].transpose("repeat", "rank").values[:most]
-
-
-def _of_convention(systems: Sequence[System]) -> list[str]:
-    return [convention(systems)]
 
 
 def cmc(

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.cbook import STEP_LOOKUP_MAP
+from matplotlib.lines import Line2D
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import in_words, over, title_of, undefined
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import Display
-from bioeval.views.plots.select_datasets import System, joined
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
+from bioeval.views.plots.select_datasets import System, joined, pick
 
 # Corners drawn of a longer curve.
 MAX_CORNERS = 5000
@@ -120,6 +118,7 @@ class CurvesDisplay(Display):
     """
 
     by_itself = "threshold or rank"  # where each interval of a band holds
+    drawn: ClassVar[tuple[str, str, str]]  # the plot, and the variables on its axes
 
     lines_: dict[str, Line2D]
     bands_: dict[str, Any]
@@ -132,6 +131,12 @@ class CurvesDisplay(Display):
                 raise DataError(f"two curves are called {curve.name!r}; rename one of the systems")
             self.curves[curve.name] = curve
         self.lines_, self.bands_ = {}, {}
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        plot, x, y = cls.drawn
+        return cls(numbered([curve_of(system, x, y) for system in pick(data, plot)]))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(map(repr, self.curves))}>"
@@ -182,6 +187,18 @@ class CurvesDisplay(Display):
         if marked and "marker" not in given:
             given |= {"marker": "o", "markersize": 3.2}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
+
+    def _lines(self, style: Mapping[str, Any], marked: bool | None = None) -> None:
+        """Draw each curve straight from point to point, with its band."""
+        for curve in self.defined:
+            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked)
+            self._band(curve)
+
+    def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> Labelled:
+        """Draw a thin line to compare the curves with, which their labels avoid."""
+        given = {"linewidth": 0.8, "linestyle": ":", **style}
+        self.ax_.plot(x, y, color=look.RULE, zorder=1, **given)
+        return Labelled("", look.RULE, x, y)
 
     def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
         """Draw the confidence limits of a curve, in steps as its line is, at the points `shown`.

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import attempts, other_term, scalar
-from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay, curve_of, numbered
+from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.far_curves import by_far, far_floor
-from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # In per cent; the upper half mirrors the lower.
 _LOWER = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40)
@@ -36,10 +33,7 @@ def deviate(rate: Any) -> Any:
 class DetDisplay(CurvesDisplay):
     """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value per threshold."""
 
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        return cls(numbered([curve_of(system, "far", "frr") for system in pick(data, "det")]))
+    drawn = ("det", "far", "frr")
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`det`."""
@@ -74,8 +68,7 @@ class DetDisplay(CurvesDisplay):
         if low_x == low_y:
             ax.set_aspect("equal")
         equal = ndtr(np.linspace(deviate(max(low_x, low_y)), deviate(high), 50))
-        ax.plot(equal, equal, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
-        others.append(Labelled("", "k", equal, equal))
+        others.append(self._reference(equal, equal))
         terms = other_term(self.systems, "far"), other_term(self.systems, "frr")
         return self._finish(
             Captions(

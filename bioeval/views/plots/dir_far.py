@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from matplotlib.axes import Axes
 
 from bioeval.views.plots.captions import identification_details
 from bioeval.views.plots.curves import RANKS, curves_at_ranks
 from bioeval.views.plots.far_curves import FarCurvesDisplay
 from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class DirFarDisplay(FarCurvesDisplay):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
@@ -21,10 +23,6 @@ from bioeval.views.plots.captions import (
 )
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, pick_one
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
 
 # The most informative first: where two labels have no room, the earlier one is written.
 LEVELS = (0.9, 0.5, 0.99, 0.1, 0.7, 0.95, 0.3)

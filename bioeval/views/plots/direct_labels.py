@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from matplotlib.artist import Artist, allow_rasterization
+from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 
 from bioeval.views.plots.style import SMALL_SIZE, ink
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # All lengths in points.
 _SPACING = 2.0  # between samples of a curve
@@ -191,11 +189,7 @@ def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np
 
 
 def _beside(
-    curve: np.ndarray,
-    at: float,
-    half: np.ndarray,
-    others: _Coverage,
-    page: _Page,
+    curve: np.ndarray, at: float, half: np.ndarray, others: _Coverage, page: _Page
 ) -> np.ndarray | None:
     """Return the best centre of a label; None where there is no room beside the curve."""
     frame, point, boxes = page.frame, page.point, page.boxes

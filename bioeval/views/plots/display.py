@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any, Self
+
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bioeval.base.panels import panel
 from bioeval.views.plots import style as look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from bioeval.views.plots.select_datasets import as_plot_text, pick_one
 
 
 class Display:
@@ -37,6 +39,25 @@ class Display:
         self.ax_ = look.axes_for(ax, size)
         self.figure_ = look.figure_of(self.ax_)
         return self.ax_
+
+
+class OneResultDisplay(Display):
+    """A display of one result."""
+
+    _plot = ""  # the public function
+
+    def __init__(self, dataset: xr.Dataset):
+        self._dataset = dataset
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the one result in `data` that the plot draws."""
+        return cls(pick_one(data, cls._plot).dataset)
+
+    def _titled(self, title: str, name: str | None, lines: Iterable[str]) -> None:
+        """Write the title with the name of the system, its own unless given."""
+        name = name or as_plot_text(self._dataset.attrs.get("system", ""))
+        look.titled(self.ax_, f"{title}: {name}" if name else title, lines)
 
 
 def picture_of(figure: Figure) -> str:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.views.plots.captions import other_term
-from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, numbered
-from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bioeval.views.plots.curves import Captions, CurvesDisplay
 
 
 class EpcDisplay(CurvesDisplay):
     """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
 
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result of :func:`bioeval.epc`, or a mapping of name to such."""
-        return cls(numbered([curve_of(system, "alpha", "hter") for system in pick(data, "epc")]))
+    drawn = ("epc", "alpha", "hter")
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`epc`."""
         ax = self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=False)
+        self._lines(style, marked=False)
         highest = max((float(np.nanmax(c.y)) for c in self.defined), default=1.0)
         ax.set_xlim(-0.015, 1.015)
         ax.set_ylim(-0.02 * highest, 1.12 * highest or 1.0)

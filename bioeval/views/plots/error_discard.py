@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.plots.captions import agreed, other_term
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay, numbered
 from bioeval.views.plots.select_datasets import System, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class ErrorDiscardDisplay(CurvesDisplay):
@@ -26,8 +24,7 @@ class ErrorDiscardDisplay(CurvesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`error_discard`."""
         ax = self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=False)
+        self._lines(style, marked=False)
         highest = max((float(np.nanmax(c.y)) for c in self.defined), default=0.0) or 1.0
         last = max(float(curve.x[-1]) for curve in self.curves.values())
         ax.set_xlim(-0.015 * last, 1.015 * last)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
@@ -13,9 +14,6 @@ from bioeval.views.plots.captions import attempts, kind_of, other_term, scalar, 
 from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, thinned
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Of more systems than this only one curve each is named, and no EER.
 MOST_NAMED = 3

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import attempts, in_words, other_term
@@ -13,9 +14,6 @@ from bioeval.views.plots.curves import Captions, CurvesDisplay
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import System
 from bioeval.views.terms import Speaker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class FarCurvesDisplay(CurvesDisplay):

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.averaged import unit_of
 from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Display
-from bioeval.views.plots.select_datasets import as_plot_text, pick_one
+from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
 
 # The largest diameter of a point, in points of type.
 LARGEST = 20.0
 
 
-class FoldsDisplay(Display):
+class FoldsDisplay(OneResultDisplay):
     """FAR and FRR of each fold, their mean with its interval, and the optimistic point.
 
     Attributes
@@ -34,20 +31,15 @@ class FoldsDisplay(Display):
 
     counts: np.ndarray
 
-    _plot = "folds"  # the public function
+    _plot = "folds"
     _fold = ""  # before the names of the values of each fold
     _optimistic = "train_{}_mean"  # the rates where the threshold was chosen
 
     def __init__(self, dataset: xr.Dataset):
-        self._dataset = dataset
+        super().__init__(dataset)
         self.far, self.frr = (
             dataset[f"{self._fold}{rate}"].values.ravel() for rate in ("far", "frr")
         )
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the one result in `data` that the plot draws."""
-        return cls(pick_one(data, cls._plot).dataset)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the folds."""
@@ -75,8 +67,7 @@ class FoldsDisplay(Display):
         say = speaker(ds)
         names = say("False accept rate, FAR"), say("False reject rate, FRR")
         look.labelled(ax, *names, say.other("far"), say.other("frr"))
-        name = name or as_plot_text(ds.attrs.get("system", ""))
-        look.titled(ax, f"{title}: {name}" if name else title, map(say, lines))
+        self._titled(title, name, map(say, lines))
         ax.legend(
             loc="upper left" if crowded else "upper right", fontsize=look.SMALL_SIZE, frameon=False
         )

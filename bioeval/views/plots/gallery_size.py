@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import other_term
 from bioeval.views.plots.curves import CLOUD, RANKS, Captions, Curve, CurvesDisplay, curves_at_ranks
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Line styles without the dotted one, which is for extrapolation.
 DASHES = (0, 1, 3, 6)
@@ -89,11 +87,7 @@ class GallerySizeDisplay(CurvesDisplay):
 
 
 def gallery_size(
-    data: Any,
-    ax: Axes | None = None,
-    *,
-    ranks: Sequence[int] = RANKS,
-    **style: Any,
+    data: Any, ax: Axes | None = None, *, ranks: Sequence[int] = RANKS, **style: Any
 ) -> GallerySizeDisplay:
     """Draw CMS against the number of subjects in the gallery.
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import agreed, scalar
 from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, numbered
 from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Width and height of a figure of its own.
 _SIZE = (6.4, 6.8)
@@ -25,9 +23,7 @@ class _Panel(CurvesDisplay):
     def _draw(self, ax: Axes, name: str | None, style: dict[str, Any]) -> None:
         """Draw the lines between the points, and the bands."""
         self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style})
-            self._band(curve)
+        self._lines(style)
         ax.set_ylim(-0.015, 1.015)
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from bioeval.base.errors import cut
 from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Display
-from bioeval.views.plots.select_datasets import as_plot_text, pick_one
+from bioeval.views.plots.display import OneResultDisplay
+from bioeval.views.plots.select_datasets import as_plot_text
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 # Most groups whose cells hold a number, and whose names are written.
 NUMBERED, NAMED = 10, 40
@@ -27,7 +25,7 @@ NUMBERED, NAMED = 10, 40
 ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 
 
-class GroupsDisplay(Display):
+class GroupsDisplay(OneResultDisplay):
     """FRR of each group with its interval, and FAR of each pair of groups.
 
     Attributes
@@ -44,16 +42,12 @@ class GroupsDisplay(Display):
 
     far_ax_: Axes
     image_: AxesImage
+    _plot = "groups"
 
     def __init__(self, dataset: xr.Dataset):
-        self._dataset = dataset
+        super().__init__(dataset)
         self.groups = dataset["group"].values.tolist()
         self.frr, self.far = dataset["frr"].values, dataset["far"].values
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the one result in `data` that the plot draws."""
-        return cls(pick_one(data, "groups").dataset)
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any

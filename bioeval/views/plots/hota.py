@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of
 from bioeval.views.plots.select_datasets import joined, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MEASURES = {"HOTA": "hota", "DetA": "deta", "AssA": "assa"}
 
@@ -39,8 +38,7 @@ class HotaDisplay(CurvesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`hota`."""
         ax = self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style})
+        self._lines(style)
         ax.set(xlim=(0, 1), ylim=(-0.015, 1.015))
         details = ["per cent: means over the thresholds"]
         if len(self.systems) > 1:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.results.zoo import lorenz as lorenz_curve
 from bioeval.views.plots import style as look
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
-from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import joined, pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Of each kind of error: its words, the attempts and the Gini coefficient.
 _ERRORS = {
@@ -49,9 +46,8 @@ class LorenzDisplay(CurvesDisplay):
         """Draw the curves. See :func:`lorenz`."""
         ax = self._start(ax, name, look.SQUARE)
         ends = np.array([0.0, 1.0])
-        ax.plot(ends, ends, color=look.RULE, linewidth=0.9, zorder=1)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", "marker": "", **style})
+        diagonal = self._reference(ends, ends, linewidth=0.9, linestyle="-")
+        self._lines({"marker": "", **style})
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
         texts = {}
         for words, _, gini in _ERRORS.values():
@@ -63,7 +59,7 @@ class LorenzDisplay(CurvesDisplay):
             Captions(
                 "Lorenz curves of errors", "Proportion of subjects, those with fewest errors first",
                 "Proportion of errors", details=["grey: as many errors of each subject"], at=0.7,
-                texts=texts, others=[Labelled("", look.RULE, ends, ends)],
+                texts=texts, others=[diagonal],
             )
         )  # fmt: skip
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import scalar
-from bioeval.views.plots.display import Display
-from bioeval.views.plots.select_datasets import as_plot_text, pick_one
+from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.terms import Speaker, words_of
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Height of a panel, and of everything around them, in inches.
 _PANEL, _AROUND = 1.75, 1.5
 
 
-class _Panels(Display):
+class _Panels(OneResultDisplay):
     """Bins of a result as steps, in panels that share the axis of bins.
 
     Attributes
@@ -35,19 +32,13 @@ class _Panels(Display):
     """
 
     axes_: list[Axes]
-    _plot = ""  # the public function
     _over = ""  # the dimension of the bins
 
     def __init__(self, dataset: xr.Dataset):
-        self._dataset = dataset
+        super().__init__(dataset)
         edges = np.append(dataset[self._over].values, dataset[f"{self._over}_end"].values[-1:])
         self.dated = edges.dtype.kind == "M"
         self.edges = date2num(edges) if self.dated else edges.astype(np.float64)
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the one result in `data` that the plot draws."""
-        return cls(pick_one(data, cls._plot).dataset)
 
     def _start(self, ax: Axes | Figure | None, panels: int) -> None:
         size = look.SIZE[0], _AROUND + panels * _PANEL
@@ -90,14 +81,13 @@ class _Panels(Display):
 
     def _title(self, title: str, name: str | None, lines: list[str], of: str = "") -> None:
         attrs = self._dataset.attrs
-        name = name or as_plot_text(attrs.get("system", ""))
         if "interval_method" in attrs:
             confidence = 100 * float(attrs["confidence"])
             lines.append(
                 f"bands{of}: {confidence:g} % in each bin by itself, {attrs['interval_method']}"
             )
         self.figure_.align_ylabels(self.axes_)
-        look.titled(self.ax_, f"{title}: {name}" if name else title, lines)
+        self._titled(title, name, lines)
 
     def _threshold(self) -> str:
         """Return the threshold in words."""

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+from matplotlib.axes import Axes
 
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import convention
-from bioeval.views.plots.curves import Captions, CurvesDisplay, curve_of, numbered
-from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bioeval.views.plots.curves import Captions, CurvesDisplay
 
 
 class PrecisionRecallDisplay(CurvesDisplay):
     """Interpolated precision; ``x`` of a curve is the recall level and ``y`` the precision."""
 
     by_itself = "recall level"
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of re-identification, a tree, or a mapping of name to either."""
-        return cls(
-            numbered(
-                [
-                    curve_of(system, "recall_level", "interpolated_precision")
-                    for system in pick(data, "precision_recall")
-                ]
-            )
-        )
+    drawn = ("precision_recall", "recall_level", "interpolated_precision")
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`precision_recall`."""
         ax = self._start(ax, name)
-        for curve in self.defined:
-            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked=True)
-            self._band(curve)
+        self._lines(style, marked=True)
         ax.set_xlim(-0.015, 1.015)
         ax.set_ylim(*look.rate_limits(0.0))
         title, x, y = "Precision and recall", "Recall", "Interpolated precision"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
@@ -15,9 +16,6 @@ from bioeval.views.plots.cmc import LINEAR
 from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
 from bioeval.views.plots.folds import limits_in_words
 from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 RATES = {"cms": "CMS", "far": "FAR", "frr": "FRR", "dir": "DIR at rank 1"}
 

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import curve_of, numbered
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.far_curves import FarCurvesDisplay
-from bioeval.views.plots.select_datasets import pick
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class RocDisplay(FarCurvesDisplay):
     """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value per threshold."""
 
+    drawn = ("roc", "far", "gar")
     rate = "gar"
     title = "ROC"
     y_label = "Genuine accept rate, GAR"
     size = (5.6, 5.7)
 
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a verification result, a tree, or a mapping of name to either."""
-        return cls(numbered([curve_of(system, "far", "gar") for system in pick(data, "roc")]))
-
     def _chance(self) -> Sequence[Labelled]:
         ends = np.array([0, 1])
         self.ax_.set_aspect("equal")
-        self.ax_.plot(ends, ends, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
-        return [Labelled("", look.RULE, ends, ends)]
+        return [self._reference(ends, ends)]
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
@@ -16,11 +17,7 @@ from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text, without_formula
 from bioeval.views.row_lists import ShownList, lists_of
-from bioeval.views.tables.numbers import score as score_text
-from bioeval.views.tables.numbers import threshold as number
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bioeval.views.tables.numbers import score as score_text, threshold as number
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.
 _ROLES = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.histogram import Histogram, ScoreHistograms
@@ -14,9 +15,6 @@ from bioeval.views.plots.captions import kind_of, over
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, as_plot_text, joined
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class ScoreDistributionsDisplay(Display):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
 from bioeval.views.averaged import Averaged, averaged, unit_of
 from bioeval.views.plots import style as look
-from bioeval.views.plots.display import Display
+from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.folds import limits_in_words
-from bioeval.views.plots.select_datasets import as_plot_text, pick_one
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
+from bioeval.views.plots.select_datasets import as_plot_text
 
 # Bars of the histogram of a row, and the height of the highest, of 1 that a row has.
 BARS, HEIGHT = 30, 0.62
@@ -24,7 +22,7 @@ BARS, HEIGHT = 30, 0.62
 MIDDLE, MEAN, ENDS = 0.12, 1.18, 1.39
 
 
-class SpreadDisplay(Display):
+class SpreadDisplay(OneResultDisplay):
     """A histogram of each scalar over folds or repeats, with its mean and interval.
 
     Attributes
@@ -35,21 +33,17 @@ class SpreadDisplay(Display):
         Where they were drawn last.
     """
 
+    _plot = "spread"
+
     def __init__(self, dataset: xr.Dataset):
-        self._dataset = dataset
+        super().__init__(dataset)
         self._rows = [row for row in averaged(dataset) if len(row.each())]
         self.values = {row.label: row.each() for row in self._rows}
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the one result in `data` that the plot draws."""
-        return cls(pick_one(data, "spread").dataset)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw a row for each scalar."""
         size = look.SIZE[0] + 0.8, 1.7 + 0.52 * max(len(self._rows), 3)
-        self.ax_ = ax = look.axes_for(ax, size)
-        self.figure_ = look.figure_of(ax)
+        ax = self._axes(ax, size)
         top = max(len(self._rows), 1)
         ax.set(xlim=(-0.15, 1.7), ylim=(-0.5, top + 0.05))
         ax.set_xticks([])
@@ -68,13 +62,12 @@ class SpreadDisplay(Display):
             look.empty(ax, ["No scalar is defined in any fold"])
         attrs = self._dataset.attrs
         title = look.sentence(str(attrs["task"]))
-        name = name or as_plot_text(attrs.get("system", ""))
         number = self._dataset["genuine_attempts"].size
         lines = [
             f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
             "each row on a scale of its own, from its smallest value to its largest",
         ]
-        look.titled(ax, f"{title}: {name}" if name else title, lines)
+        self._titled(title, name, lines)
         return self
 
     def _row(self, place: int, row: Averaged, style: dict[str, Any]) -> None:

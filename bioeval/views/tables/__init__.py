@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -34,9 +35,6 @@ from bioeval.views.tables.row import Row, Section
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tables.tasks import datasets, report_ranks, systems
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = [
     "CHOSEN",
@@ -196,9 +194,7 @@ class ResultTable:
 
 
 def as_text(
-    tree: xr.DataTree | xr.Dataset,
-    width: int = 100,
-    reword: Callable[[str], str] | None = None,
+    tree: xr.DataTree | xr.Dataset, width: int = 100, reword: Callable[[str], str] | None = None
 ) -> str:
     """Return the table as plain text, without colours."""
     return plain(ResultTable(tree, reword), width)

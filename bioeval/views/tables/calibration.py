@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -14,14 +14,7 @@ from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.numbers import NOT_DEFINED
 from bioeval.views.tables.remarks import warnings
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-_COSTS = {
-    "Cllr": "cllr",
-    "minimum Cllr": "min_cllr",
-    "calibration loss": "calibration_loss",
-}
+_COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
 _BY_PRIOR = {
     "threshold": "bayes_threshold",
     "FAR, %": "far_at_bayes",

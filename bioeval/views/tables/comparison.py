@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -15,9 +16,6 @@ from bioeval.views.tables import with_joined_targets
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.sections import fusion_in_words
 from bioeval.views.terms import Speaker, words_of, written
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # Columns of a verdict beside its row; with less, it has a line of its own.
 _LEAST_VERDICT = 26

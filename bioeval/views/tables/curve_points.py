@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -13,9 +13,6 @@ from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.numbers import threshold
 from bioeval.views.tables.remarks import about, warnings
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # Points that are shown of a longer curve.
 _FRACTIONS, _ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5), 11

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -16,9 +17,6 @@ from bioeval.views.one_template import once
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.tasks import datasets
 from bioeval.views.terms import dictionary, speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _LONGEST = 160  # characters of a splitter that are shown
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -14,9 +15,6 @@ from bioeval.views.tables.layout import indented, plain_table, warned
 from bioeval.views.tables.remarks import intervals, warnings
 from bioeval.views.tables.sections import section
 from bioeval.views.tables.tasks import value_of
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
 

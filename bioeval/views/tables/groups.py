@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -17,9 +18,6 @@ from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.numbers import threshold
 from bioeval.views.tables.remarks import about, intervals
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _LABELS = {
     "fdr": "FDR (1: all groups alike)",

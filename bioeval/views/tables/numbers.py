@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bioeval.views.tables.row import Row
+from bioeval.views.tables.row import Row
 
 NOT_DEFINED = "n/a"
 NOT_KNOWN = "-"

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.views.tables.tasks import system_of, systems, value_of
 from bioeval.views.terms import dictionary
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Caveat shown when operating points were selected on the evaluated data.
 CHOSEN = (

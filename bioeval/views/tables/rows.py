@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import xarray as xr
 
 from bioeval.base.scalars import (
     DIR,
@@ -29,9 +30,6 @@ from bioeval.tallies.points import per_cent
 from bioeval.views.tables import numbers
 from bioeval.views.tables.row import Classes, Over, Row
 from bioeval.views.tables.tasks import report_ranks, value_of
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Up to this number of thresholds each has its rows: they were given.
 FEW = 12
@@ -336,7 +334,5 @@ def _classes(dataset: xr.Dataset) -> Classes:
     elif attrs.get("impostors") == "leave-subject-out":
         both = others = enrolled
     return Classes(
-        Over(genuine, impostor, both),
-        Over(genuine, None, enrolled),
-        Over(None, impostor, others),
+        Over(genuine, impostor, both), Over(genuine, None, enrolled), Over(None, impostor, others)
     )

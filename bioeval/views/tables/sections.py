@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
@@ -20,9 +22,6 @@ from bioeval.views.tables.rows import (
 )
 from bioeval.views.tables.tasks import system_of, value_of
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Number of the worst queries that are named.
 WORST = 5

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -18,9 +18,6 @@ from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.numbers import NOT_DEFINED
 from bioeval.views.tables.remarks import warnings
 from bioeval.views.terms import speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 class SideBySideTable:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+
+import xarray as xr
 
 from bioeval.results.dataset import shown_ranks
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: The nodes of an evaluation, in the order in which they are shown.
 TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom")
@@ -16,8 +14,6 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the path and the dataset of each task, in the order in which they are shown."""
-    import xarray as xr
-
     if isinstance(tree, xr.Dataset):
         yield "", tree
         return

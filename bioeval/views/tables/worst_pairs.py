@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -12,9 +13,6 @@ from rich.text import Text
 from bioeval.base.errors import printable
 from bioeval.views.tables import numbers
 from bioeval.views.tables.layout import indented
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 

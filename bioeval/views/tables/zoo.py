@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -14,9 +15,6 @@ from bioeval.base.errors import counted, short_name
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.numbers import threshold
 from bioeval.views.terms import dictionary, speaker
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # Subjects that are named for each kind of error.
 _WORST = 3

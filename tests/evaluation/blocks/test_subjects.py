@@ -7,8 +7,7 @@ import functools
 import naive_zoo
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be

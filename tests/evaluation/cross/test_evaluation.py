@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from naive_folds import RULES, assert_folds, folds_of
 from twins import one_thread  # noqa: F401
 
@@ -139,12 +138,7 @@ def test_every_splitter(scores, name, templates):
 @pytest.mark.parametrize("size", [1, 400])
 @pytest.mark.parametrize(
     ("module", "limit"),
-    [
-        (partition, "PAIR_ENTRIES"),
-        (partition, "FLUSH"),
-        (sweep, "REFINE"),
-        (passes, "COLLECT"),
-    ],
+    [(partition, "PAIR_ENTRIES"), (partition, "FLUSH"), (sweep, "REFINE"), (passes, "COLLECT")],
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, limit, size):

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from naive_folds import RULES, assert_folds, folds_of
 from twins import one_thread  # noqa: F401
 

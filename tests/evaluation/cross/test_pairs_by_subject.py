@@ -8,8 +8,7 @@ import naive
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive_folds import naive_threshold
 from strategies import examples_of
 

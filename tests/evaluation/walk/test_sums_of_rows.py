@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from strategies import FUSIONS, IMPOSTORS, TIES, UNITS, claims, matrices, thresholds
 from twins import one_thread  # noqa: F401
 

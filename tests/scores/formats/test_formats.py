@@ -514,10 +514,7 @@ def test_labels_in_an_array(kind, tmp_path):
     ("array", "says"),
     [
         (np.array(list("aabb"), dtype=object), "holds Python objects, a pickle.*save it as text"),
-        (
-            np.array(list("aabb"))[:, None],
-            r"has shape \(4, 1\) and dtype <U1; expected labels",
-        ),
+        (np.array(list("aabb"))[:, None], r"has shape \(4, 1\) and dtype <U1; expected labels"),
         (np.array([1.0, 1, 2, 2]), "dtype float64; expected labels, .* text or whole numbers"),
         (np.array([b"\xff"] * 4), "truncated or damaged .*expected a .npy array of labels"),
     ],

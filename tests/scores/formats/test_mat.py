@@ -9,8 +9,7 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
@@ -132,8 +131,7 @@ def test_a_matrix_of_scores_under_other_names(tmp_path, write, shape):
     m, n = shape
     values = np.arange(m * n, dtype=float).reshape(shape)
     write(
-        tmp_path / "d.mat",
-        {"far": values, "who": np.arange(m) + 1.0, "other": np.arange(n) + 1.0},
+        tmp_path / "d.mat", {"far": values, "who": np.arange(m) + 1.0, "other": np.arange(n) + 1.0}
     )
     scores = be.load(
         tmp_path / "d.mat", scores_key="far", probe_labels_key="who", gallery_labels_key="other"

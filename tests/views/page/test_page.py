@@ -12,8 +12,7 @@ import zlib
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from report_text import EVIL, Elements, written
 
