@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import re
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -29,6 +30,9 @@ _ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": 32 << 20,
     "MALLOC_TRIM_THRESHOLD_": 256 << 20,
 }
+
+# Threads and processes that are started have the mask of signals of the thread that starts them.
+_MASKS = hasattr(signal, "pthread_sigmask")
 
 _ADDRESS = re.compile(r"(\w+://)?[\w.\-\[\]:]+:\d+|.+\.json")
 
@@ -127,18 +131,54 @@ def started_cluster(workers: int) -> Iterator[Any]:
         "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
         "distributed.scheduler.worker-ttl": f"{_SILENT}s",
     }
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    started = contextlib.ExitStack()
+    try:
+        with _undisturbed():
+            started.enter_context(dask.config.set(settings))
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
+            started.enter_context(cluster)
+            client = started.enter_context(Client(cluster))
         yield client
+    finally:
+        with _undisturbed():
+            started.close()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold an interrupt back until the block ends; processes started in it receive none.
+
+    A cluster that is half started cannot be ended, and Ctrl-C goes to its processes as well, which
+    would each print a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, frame: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    if _MASKS:
+        resource_tracker.ensure_running()  # what starts it would receive interrupts again
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if _MASKS:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextlib.contextmanager
