@@ -211,7 +211,8 @@ def _connect(address: str, found: queue.SimpleQueue[Any]) -> None:
     from distributed import Client
 
     try:
-        found.put(Client(address, timeout=_CONNECT))
+        # One that never connects must not become what dask computes with.
+        found.put(Client(address, timeout=_CONNECT, set_as_default=False))
     except Exception as error:  # of any class, where something else answers than a scheduler
         found.put(error)
 
